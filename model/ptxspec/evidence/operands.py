@@ -1,0 +1,75 @@
+"""Operand rows for a form: special values of each operand's type crossed, then random ones. Reproducible from a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from ptxspec.terms.types import Type
+
+_FRACTION = {16: 10, 32: 23, 64: 52}
+
+
+def special(type: Type) -> list[int]:
+    """Bit patterns at which definitions of this type tend to break."""
+    if type.kind == "pred":
+        return [0, 1]
+    width = type.width
+    ones, top = (1 << width) - 1, 1 << (width - 1)
+    if type.is_float:
+        fraction = _FRACTION[width]
+        infinity = (1 << (width - 1)) - (1 << fraction)
+        unit = ((1 << (width - 2 - fraction)) - 1) << fraction
+        positive = [
+            0,
+            1,  # least subnormal
+            (1 << fraction) - 1,  # greatest subnormal
+            1 << fraction,  # least normal
+            unit,
+            unit + 1,
+            unit - 1,
+            unit + (1 << fraction),  # 2
+            unit - (1 << fraction),  # 1/2
+            unit + (1 << (fraction - 1)),  # 3/2
+            unit + (fraction << fraction) + 1,
+            infinity - 1,  # greatest
+            infinity,
+            infinity + 1,  # signalling NaN
+            infinity + (1 << (fraction - 1)) + 5,  # quiet NaN with a payload
+        ]
+        return positive + [p | top for p in positive]
+    small = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x00800000, 0x007FFFFF, 0x00FFFFFF]
+    edges = [ones, ones - 1, top, top - 1, top + 1, ones - 255, ones // 3, ones // 3 * 2, ones >> (width // 2)]
+    return list(dict.fromkeys([v & ones for v in small + edges]))
+
+
+def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int, ...]]:
+    """`count` rows of bit patterns, one pattern an operand. Half are drawn from the special values (all combinations where
+    there are few enough), the rest at random; of these every other one has fields of random length, so that small and
+    large numbers both occur."""
+    source = random.Random(f"{seed}:{[t.name for t in types]}")
+    specials = [special(t) for t in types]
+    found: list[tuple[int, ...]] = []
+    total = 1
+    for values in specials:
+        total *= len(values)
+    if total <= count // 2:
+        found = [()]
+        for values in specials:
+            found = [row + (v,) for row in found for v in values]
+    else:
+        found = [tuple(source.choice(values) for values in specials) for _ in range(count // 2)]
+    while len(found) < count:
+        row = []
+        for type in types:
+            value = source.getrandbits(type.width)
+            if type.is_float:
+                if source.random() < 0.5:  # near one another, so that sums cancel and fractions matter
+                    fraction = _FRACTION[type.width]
+                    unit = ((1 << (type.width - 2 - fraction)) - 1) + source.randint(-3, fraction + 3)
+                    value = value & ~(((1 << (type.width - 1 - fraction)) - 1) << fraction) | unit << fraction
+            elif source.random() < 0.5:
+                value >>= source.randrange(type.width)
+            row.append(value)
+        found.append(tuple(row))
+    return found

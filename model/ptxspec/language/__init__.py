@@ -1,0 +1,1 @@
+"""PTX text: tokens, tree, checked modules and the diagnostics on the way."""

@@ -1,0 +1,204 @@
+"""The table of forms: which syntax lines belong to which definition, and what a mnemonic means."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import itertools
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ptxspec.literate import finder, notation
+from ptxspec.literate.documents import DocumentError
+from ptxspec.literate.notation import SyntaxLine
+from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special
+from ptxspec.terms.types import TYPES
+
+
+class Form(NamedTuple):
+    """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it."""
+
+    mnemonic: str
+    modifiers: dict[str, Any]
+    syntax: SyntaxLine
+    definition: Definition
+
+    @property
+    def page(self) -> str:
+        """The document and line that define the form."""
+        return f"{page_name(self.definition.path)}:{self.definition.line}"
+
+    @property
+    def availability(self) -> tuple[tuple[int, int], int]:
+        """(PTX ISA version, sm number) from which the form exists."""
+        return self.definition.availability(self.modifiers)
+
+    @property
+    def destinations(self) -> list[notation.Operand]:
+        return [o for o in self.syntax.operands if o.name not in self.definition.sources]
+
+    @property
+    def absences(self) -> list[tuple[str, ...]]:
+        """The sets of optional operands that may be left out: from the right, one more at a time."""
+        names = [o.name for o in self.syntax.operands if o.optional]
+        return [tuple(names[i:]) for i in range(len(names), -1, -1)]
+
+    def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
+        return self.definition.meaning(self.modifiers, absent)
+
+    def __str__(self) -> str:
+        operands: list[str] = []
+        for number, members in itertools.groupby(self.syntax.operands, lambda o: o.group):
+            spelled = [_spell(o) for o in members]
+            operands += ["{" + ", ".join(spelled) + "}"] if number else spelled
+        return f"{self.mnemonic} {', '.join(operands)};" if operands else f"{self.mnemonic};"
+
+
+def _spell(operand: notation.Operand) -> str:
+    text = operand.name
+    text = f"[{text}]" if operand.memory else text
+    return text + (f"|{operand.second}" if operand.second else "")
+
+
+def page_name(path: str) -> str:
+    """A document's path from the folder of the documents on, for messages."""
+    try:
+        return str(finder.Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
+    except ValueError:
+        return path
+
+
+class Opcode:
+    """Everything the pages say of one opcode."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.lines: list[tuple[SyntaxLine, Definition]] = []
+        self._found: dict[str, list[Form]] = {}
+
+    def find(self, mnemonic: str) -> list[Form]:
+        """The forms a mnemonic may be; several where the operands decide."""
+        if mnemonic not in self._found:
+            modifiers = tuple(mnemonic.split(".")[1:])
+            forms = []
+            for line, definition in self.lines:
+                bound = line.bindings(modifiers)
+                if bound is not None:
+                    forms.append(Form(mnemonic, _values(bound), line, definition))
+            self._found[mnemonic] = forms
+        return self._found[mnemonic]
+
+    @cached_property
+    def forms(self) -> list[Form]:
+        """Every form, in the order of the pages. Raises DocumentError if two lines define one form."""
+        seen: dict[tuple, SyntaxLine] = {}
+        forms = []
+        for line, definition in self.lines:
+            for mnemonic, bound in line.mnemonics():
+                form = Form(mnemonic, _values(bound), line, definition)
+                key = (mnemonic, _operand_shape(form))
+                if key in seen:
+                    raise DocumentError(
+                        definition.path, line.line, f"{mnemonic} is defined twice: here and in {seen[key].text!r}"
+                    )
+                seen[key] = line
+                forms.append(form)
+        return forms
+
+    def nearest(self, mnemonic: str, count: int = 5) -> list[str]:
+        """Mnemonics the opcode has that are most like one it has not."""
+        known = {form.mnemonic for form in self.forms}
+        wanted = set(mnemonic.split("."))
+        ranked = sorted(known, key=lambda m: (len(wanted ^ set(m.split("."))), len(m), m))
+        close = difflib.get_close_matches(mnemonic, ranked[:200], count, 0.3)
+        return list(dict.fromkeys([*ranked[:2], *close]))[:count]
+
+
+def _operand_shape(form: Form) -> tuple:
+    """What tells two lines of one mnemonic apart: the kinds of their operands, and which stand in braces."""
+    shape = []
+    for operand in form.syntax.operands:
+        parameter = form.definition.sources.get(operand.name)
+        kind = parameter.annotation.name if parameter and isinstance(parameter.annotation, Special) else "value"
+        shape.append((kind, operand.memory, operand.group, operand.optional))
+    return tuple(shape)
+
+
+def _values(bound: dict[str, str | bool]) -> dict[str, Any]:
+    return {k: TYPES.get(v, v) if isinstance(v, str) else v for k, v in bound.items()}
+
+
+class Registry:
+    """All pages, loaded. `opcodes` maps a name to what the pages say of it."""
+
+    def __init__(self) -> None:
+        finder.install()
+        self.opcodes: dict[str, Opcode] = {}
+        self.pages: dict[str, Any] = {}
+        for name, path in finder.pages("ptxspec.spec"):
+            module = importlib.import_module(name)
+            self.pages[name] = module
+            if name.startswith("ptxspec.spec.instructions."):
+                self._bind(module, str(path))
+
+    def _bind(self, module: Any, path: str) -> None:
+        document = finder.document_of(module)
+        definitions = sorted(DEFINITIONS.get(module.__name__, []), key=lambda d: d.line)
+        fences = document.of("syntax")
+        if not definitions:
+            raise DocumentError(path, 1, "a page of an instruction without semantics: no @instruction")
+        start = 0
+        for definition in definitions:
+            own = [f for f in fences if start < f.line < definition.line]
+            start = definition.line
+            if not own:
+                raise DocumentError(path, definition.line, f"{definition.name} has no syntax fence before it")
+            lines = [line for fence in own for line in notation.parse(fence, path)]
+            _check_binding(definition, lines, path)
+            for line in lines:
+                self.opcodes.setdefault(line.opcode, Opcode(line.opcode)).lines.append((line, definition))
+        for fence in fences:
+            if fence.line > start:
+                raise DocumentError(path, fence.line, "a syntax fence without semantics: no definition follows it")
+
+    def forms(self) -> Iterator[Form]:
+        for name in sorted(self.opcodes):
+            yield from self.opcodes[name].forms
+
+
+def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -> None:
+    """A definition must take every modifier and source that its syntax has, and no other."""
+    everywhere = set.intersection(*[{s.name for s in line.slots if not (s.is_set or s.optional)} for line in lines])
+    for line in lines:
+        for slot in line.slots:
+            if slot.name not in definition.modifiers and slot.name not in everywhere:
+                raise DocumentError(path, line.line, f"{definition.name} drops the modifier .{slot.name}: no parameter")
+        names = [o.name for o in line.operands]
+        missing = [n for n, p in definition.sources.items() if n not in names and p.default is p.empty]
+        if missing:
+            raise DocumentError(path, line.line, f"{definition.name} has an operand {missing[0]}, the syntax has not")
+        destinations = [n for n in names if n not in definition.sources]
+        if len(destinations) > len(definition.results):
+            raise DocumentError(path, line.line, f"{definition.name} does not say what {destinations[-1]} is")
+    known = {s.name for line in lines for s in line.slots}
+    for name in definition.modifiers:
+        if name not in known:
+            raise DocumentError(path, definition.line, f"{definition.name}: no syntax line has a modifier .{name}")
+
+
+_registry: Registry | None = None
+
+
+def registry() -> Registry:
+    """The table of forms, loaded on first use."""
+    global _registry
+    if _registry is None:
+        _registry = Registry()
+    return _registry
+
+
+def forms(opcode: str | None = None) -> list[Form]:
+    """Every form of an opcode, or of all. Raises KeyError for an opcode no page defines."""
+    table = registry()
+    return list(table.forms()) if opcode is None else table.opcodes[opcode].forms

@@ -1,0 +1,77 @@
+"""Reading one document: its title, its fences and the Python text that remains when all prose is blanked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+#: what a fence may say it holds; any other word is a fence nobody reads
+READ_FENCES = frozenset({"python", "syntax", "ptx", "text", "console"})
+
+
+class DocumentError(Exception):
+    """Something is wrong with a document. `path` and `line` (1-based) say where."""
+
+    def __init__(self, path: str | Path, line: int, message: str):
+        super().__init__(f"{path}:{line}: {message}")
+        self.path, self.line, self.message = str(path), line, message
+
+
+class Fence(NamedTuple):
+    """A fenced block: what it holds, the 1-based line of its first line of text, and the text."""
+
+    language: str
+    line: int
+    text: str
+
+
+class Document(NamedTuple):
+    """A parsed page. `summary` is the first paragraph; `fences` come in the order of the text."""
+
+    path: str
+    title: str
+    summary: str
+    fences: tuple[Fence, ...]
+
+    def of(self, language: str) -> list[Fence]:
+        return [fence for fence in self.fences if fence.language == language]
+
+
+def parse(text: str, path: str | Path) -> Document:
+    """Parse a document with markdown-it. Raises DocumentError for a page without a title, a fence in a language
+    that nothing reads, or Python that stands inside another block (its lines would not be the document's)."""
+    from markdown_it import MarkdownIt
+
+    body = text
+    tokens = MarkdownIt("commonmark").enable("table").parse(body)
+    title = summary = ""
+    fences = []
+    for i, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h1" and not title:
+            title = tokens[i + 1].content
+        elif token.type == "paragraph_open" and not summary and title:
+            summary = tokens[i + 1].content
+        elif token.type == "fence":
+            first = (token.map or [0])[0] + 1
+            language = token.info.strip().split(" ")[0]
+            if re.fullmatch(r"\{[\w:-]+\}", language):  # a directive: the site's to read
+                continue
+            if language not in READ_FENCES:
+                known = ", ".join(sorted(READ_FENCES))
+                raise DocumentError(path, first, f"nobody reads a fence of {language!r}; fences hold {known}")
+            if language in ("python", "syntax") and token.level:
+                raise DocumentError(path, first, f"a {language} fence inside another block; move it to the margin")
+            fences.append(Fence(language, first + 1, token.content))
+    if not title:
+        raise DocumentError(path, 1, "the page has no title")
+    return Document(str(path), title, " ".join(summary.split()), tuple(fences))
+
+
+def blanked(text: str, document: Document) -> str:
+    """The document's Python with every other line empty, so that line numbers stay the document's."""
+    lines = [""] * (text.count("\n") + 1)
+    for fence in document.of("python"):
+        for offset, line in enumerate(fence.text.splitlines()):
+            lines[fence.line - 1 + offset] = line
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,151 @@
+"""The import finder: `ptxspec.spec.instructions.integer.bfe` is `spec/instructions/integer/bfe.md`.
+
+Compiled pages are cached as Python caches any source file, in `__pycache__` beside the document. What the loader
+learns from the prose (title, summary, fences) travels in the same cache entry, as the module's `__document__`, so that a
+cached page is loaded without parsing any Markdown.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ptxspec.literate.documents import Document, Fence, blanked, parse
+
+#: raise it when the loader puts something else into a cache entry
+FORMAT = 1
+
+_packaged = Path(__file__).resolve().parents[1] / "documents"
+#: the folder that holds `spec/` and `proofs/`: inside the installed package, or the checkout
+DOCUMENTS = _packaged if _packaged.is_dir() else Path(__file__).resolve().parents[3]
+
+#: the packages whose modules are documents, and their folders
+ROOTS = {"ptxspec.spec": DOCUMENTS / "spec", "ptxspec.proofs": DOCUMENTS / "proofs"}
+
+
+def module_name(file_name: str) -> str:
+    """The module's name for a file's or folder's: hyphens and dots become underscores."""
+    return re.sub(r"[-.]", "_", file_name)
+
+
+class DocumentLoader(importlib.machinery.SourceFileLoader):
+    """Loads one document. Inherits Python's own handling of cached byte code."""
+
+    def source_to_code(self, data, path, *, _optimize=-1):  # type: ignore[override]
+        if not isinstance(data, bytes):
+            return super().source_to_code(data, path, _optimize=_optimize)  # type: ignore[call-arg]
+        text = data.decode("utf-8")
+        document = parse(text, str(path))
+        tree = ast.parse(blanked(text, document), str(path))
+        record = (document.title, document.summary, tuple(tuple(fence) for fence in document.fences))
+        constants = [
+            ast.Assign([ast.Name("__document__", ast.Store())], _constant(record), lineno=1),
+            ast.Assign([ast.Name("__doc__", ast.Store())], _constant(document.summary), lineno=1),
+        ]
+        for node in constants:
+            ast.fix_missing_locations(node)
+        # a `from __future__` must stay first
+        head = 0
+        while head < len(tree.body) and _is_future(tree.body[head]):
+            head += 1
+        tree.body[head:head] = constants
+        return compile(tree, str(path), "exec", dont_inherit=True, optimize=_optimize)
+
+    def path_stats(self, path):
+        stats = dict(super().path_stats(path))
+        stats["size"] += FORMAT << 24  # an entry of another format does not match
+        return stats
+
+    def get_source(self, fullname: str) -> str:
+        text = Path(self.path).read_text("utf-8")
+        return blanked(text, parse(text, self.path))
+
+
+def _constant(value) -> ast.expr:
+    if isinstance(value, tuple):
+        return ast.Tuple([_constant(v) for v in value], ast.Load())
+    return ast.Constant(value)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+class DocumentFinder:
+    """Finds the modules below ptxspec.spec and ptxspec.proofs."""
+
+    @staticmethod
+    def find_spec(fullname: str, path=None, target=None):
+        root, folder = next(
+            ((r, f) for r, f in ROOTS.items() if fullname == r or fullname.startswith(r + ".")), (None, None)
+        )
+        if root is None or folder is None:
+            return None
+        place: Path = folder
+        parts = fullname[len(root) :].strip(".").split(".") if fullname != root else []
+        for i, part in enumerate(parts):
+            last = i == len(parts) - 1
+            match = _entries(place).get(part)
+            if match is None or (not last and not match.is_dir()):
+                return None
+            place = match
+        if place.is_dir():
+            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            spec.submodule_search_locations = [str(place)]
+            return spec
+        return importlib.util.spec_from_file_location(
+            fullname, str(place), loader=DocumentLoader(fullname, str(place))
+        )
+
+
+_listings: dict[Path, dict[str, Path]] = {}
+
+
+def _entries(folder: Path) -> dict[str, Path]:
+    if folder not in _listings:
+        found: dict[str, Path] = {}
+        for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if entry.is_dir() and not entry.name.startswith(("_", ".")):
+                name = module_name(entry.name)
+            elif entry.suffix == ".md":
+                name = module_name(entry.stem)
+            else:
+                continue
+            if name in found:
+                raise ImportError(f"{entry} and {found[name]} are both the module {name!r}")
+            found[name] = entry
+        _listings[folder] = found
+    return _listings[folder]
+
+
+def pages(root: str = "ptxspec.spec", below: str = "") -> Iterator[tuple[str, Path]]:
+    """(module name, path) of every document below a package, in the order of the file names."""
+    package = f"{root}.{below}".rstrip(".")
+    spec = DocumentFinder.find_spec(package)
+    if spec is None:
+        return
+    if spec.submodule_search_locations is None:
+        yield package, Path(spec.origin)
+        return
+    for name, place in _entries(Path(spec.submodule_search_locations[0])).items():
+        if place.is_dir():
+            yield from pages(package, name)
+        else:
+            yield f"{package}.{name}", place
+
+
+def document_of(module) -> Document:
+    """The Document a module was loaded from (its path is the one the code was compiled under)."""
+    title, summary, fences = module.__document__
+    return Document(module.__file__, title, summary, tuple(Fence(*fence) for fence in fences))
+
+
+def install() -> None:
+    """Put the finder on `sys.meta_path`, once."""
+    if not any(isinstance(finder, type) and finder.__name__ == "DocumentFinder" for finder in sys.meta_path):
+        sys.meta_path.insert(0, DocumentFinder)

@@ -1,0 +1,185 @@
+"""The manual's syntax notation, parsed: what `cvt{.rnd}{.ftz}.dtype.atype d, a;` accepts and enumerates.
+
+A fence holds syntax lines and sets. `.x` in a line is a member of the set `.x = { … };` if the fence defines one, else the
+modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
+destination with an optional second, `{!}c` a predicate that may be negated, `{, b}` may be left out, `a+imm` takes an
+offset, and `{a, b}` are registers in braces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ptxspec.literate.documents import DocumentError, Fence
+
+
+class Slot(NamedTuple):
+    """One place for a modifier: its name, the spellings it takes (without the dot), whether it may be absent and
+    whether it stands for a set (its value then matters) or for itself (its presence does)."""
+
+    name: str
+    options: tuple[str, ...]
+    optional: bool
+    is_set: bool
+
+
+class Operand(NamedTuple):
+    """One operand's place in a syntax line."""
+
+    name: str
+    memory: bool = False
+    second: str | None = None
+    negatable: bool = False
+    optional: bool = False
+    offset: bool = False
+    group: int = 0
+    """operands in braces share a number from 1 on"""
+
+
+class SyntaxLine(NamedTuple):
+    """One line of the notation."""
+
+    opcode: str
+    slots: tuple[Slot, ...]
+    operands: tuple[Operand, ...]
+    comment: str
+    line: int
+    text: str
+
+    def bindings(self, modifiers: tuple[str, ...]) -> dict[str, str | bool] | None:
+        """How `modifiers` (spelled without dots, in order) fill the slots, or None if they do not fit."""
+
+        def fit(slot: int, at: int) -> dict[str, str | bool] | None:
+            if slot == len(self.slots):
+                return {} if at == len(modifiers) else None
+            place = self.slots[slot]
+            if at < len(modifiers) and modifiers[at] in place.options:
+                rest = fit(slot + 1, at + 1)
+                if rest is not None:
+                    return {place.name: modifiers[at] if place.is_set else True, **rest}
+            return fit(slot + 1, at) if place.optional else None
+
+        return fit(0, 0)
+
+    def mnemonics(self) -> Iterator[tuple[str, dict[str, str | bool]]]:
+        """Every mnemonic the line accepts, with the bindings of its slots."""
+
+        def spell(slot: int) -> Iterator[tuple[str, dict[str, str | bool]]]:
+            if slot == len(self.slots):
+                yield "", {}
+                return
+            place = self.slots[slot]
+            if place.optional:
+                yield from spell(slot + 1)
+            for option in place.options:
+                for rest, bound in spell(slot + 1):
+                    yield f".{option}{rest}", {place.name: option if place.is_set else True, **bound}
+
+        for rest, bound in spell(0):
+            yield self.opcode + rest, bound
+
+
+_STATEMENT = re.compile(r"(?P<text>(?:[^;/]|/(?!/))*);(?P<comment>[ \t]*//[^\n]*)?", re.S)
+_SET = re.compile(r"(?P<names>(?:\.\w+\s*=\s*)+)\{(?P<members>[^{}]*)\}\s*\Z", re.S)
+_MODIFIER = re.compile(r"\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
+_OPERAND = re.compile(
+    r"(?P<not>\{!\})?(?P<open>\[)?(?P<name>\w+)(?P<offset>\+imm)?(?P<close>\])?(?:\[\|(?P<second>\w+)\])?\Z"
+)
+
+
+def parse(fence: Fence, path: str) -> list[SyntaxLine]:
+    """The syntax lines of one fence. Raises DocumentError at the line of what it cannot read."""
+    text = re.sub(r"^[ \t]*//[^\n]*$", "", fence.text, flags=re.M)
+    sets: dict[str, tuple[str, ...]] = {}
+    lines: list[tuple[int, str, str]] = []
+    at = 0
+    while text[at:].strip():
+        match = _STATEMENT.match(text, at)
+        skipped = len(text[at:]) - len(text[at:].lstrip())
+        line = fence.line + text.count("\n", 0, at + skipped)
+        if match is None:
+            raise DocumentError(path, line, f"a syntax line must end with ';': {text[at:].strip().splitlines()[0]!r}")
+        statement = match["text"].strip()
+        definition = _SET.match(statement)
+        if definition:
+            members = tuple(m.strip().lstrip(".") for m in definition["members"].split(","))
+            if not all(re.fullmatch(r"[\w:]+", m) for m in members):
+                raise DocumentError(path, line, f"a set holds names separated by commas: {statement!r}")
+            for name in re.findall(r"\.(\w+)", definition["names"]):
+                if name in sets:
+                    raise DocumentError(path, line, f"the set .{name} is defined twice in this fence")
+                if len(set(members)) != len(members):
+                    raise DocumentError(path, line, f"the set .{name} lists a member twice")
+                sets[name] = members
+        else:
+            lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
+        at = match.end()
+    used: set[str] = set()
+    parsed = [_line(path, number, statement, comment, sets, used) for number, statement, comment in lines]
+    for name in sets:
+        if name not in used:
+            raise DocumentError(path, fence.line, f"no syntax line of this fence uses the set .{name}")
+    return parsed
+
+
+def _line(path: str, number: int, text: str, comment: str, sets, used: set[str]) -> SyntaxLine:
+    head = re.match(r"[a-z]\w*", text)
+    if head is None:
+        raise DocumentError(path, number, f"a syntax line begins with an opcode: {text!r}")
+    slots: list[Slot] = []
+    at = head.end()
+    while match := _MODIFIER.match(text, at):
+        optional = match[1] is not None
+        names = re.findall(r"[\w:]+", match[1] or match[2])
+        if len(names) == 1 and names[0] in sets:
+            used.add(names[0])
+            slots.append(Slot(names[0], sets[names[0]], optional, True))
+        elif len(names) == 1:
+            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False))
+        else:
+            slots.append(Slot("_or_".join(names), tuple(names), optional, True))
+        at = match.end()
+    names = [slot.name for slot in slots]
+    if len(set(names)) != len(names):
+        raise DocumentError(path, number, f"a modifier stands twice in {text!r}")
+    rest = text[at:].strip()
+    if text[at:] and not text[at].isspace():
+        raise DocumentError(path, number, f"cannot read the modifiers of {text!r} from {text[at:]!r}")
+    operands = []
+    for piece, optional, group in _pieces(rest):
+        match = _OPERAND.match(piece)
+        if match is None or bool(match["open"]) != bool(match["close"]):
+            raise DocumentError(path, number, f"cannot read the operand {piece!r}")
+        operands.append(
+            Operand(
+                match["name"],
+                bool(match["open"]),
+                match["second"],
+                bool(match["not"]),
+                optional,
+                bool(match["offset"]),
+                group,
+            )
+        )
+    return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()))
+
+
+def _pieces(text: str) -> list[tuple[str, bool, int]]:
+    """Operands separated by commas: the text of each, whether it stands in a `{, … }` that may be left out, and the number
+    of the braces it stands in (0: in none)."""
+    pieces: list[tuple[str, bool, int]] = []
+    optional, group, groups = False, 0, 0
+    for token in re.findall(r"\{\s*,|\{!\}\w+|\{|\}|,|[^\s,{}][^,{}]*", text):
+        token = token.strip()
+        if token.startswith("{") and token.endswith(","):
+            optional = True
+        elif token == "{":
+            groups += 1
+            group = groups
+        elif token == "}":
+            optional, group = (optional, 0) if group else (False, 0)
+        elif token != ",":
+            pieces.append((token, optional, group))
+    return pieces

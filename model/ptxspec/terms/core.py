@@ -1,0 +1,265 @@
+"""Terms: exact integers and truth values with known ranges, built by ordinary Python operators.
+
+An `Int` is a mathematical integer: no operation on it overflows. Each term carries the least and the greatest value it
+can take, from which the interpretations choose their widths. A `Bool` is a truth value. Terms are shared: building the
+same expression twice gives the same object.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ptxspec.terms import arithmetic
+
+
+class TermError(Exception):
+    """A definition was written wrongly. The message begins with the document and line that did it."""
+
+
+def blame(message: str) -> TermError:
+    """A TermError that names the innermost document line on the stack."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(".md"):
+            return TermError(f"{frame.f_code.co_filename}:{frame.f_lineno}: {message}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return TermError(message)
+
+
+class Term:
+    """What `Int` and `Bool` share: an operator, its arguments (terms) and its static attributes."""
+
+    __slots__ = ("__weakref__", "args", "attrs", "hi", "lo", "op")
+
+    op: str
+    args: tuple[Any, ...]
+    attrs: tuple[Any, ...]
+    lo: int
+    hi: int
+
+    def __bool__(self) -> bool:
+        raise blame("Python cannot branch on a term: its value is known only when the instruction runs; use select()")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        if self.op == "const":
+            return str(self.attrs[0])
+        if self.op == "var":
+            return self.attrs[0]
+        inner = ", ".join([repr(a) for a in self.args] + [str(a) for a in self.attrs])
+        return f"{self.op}({inner})"
+
+    def __iter__(self):
+        raise blame("a term cannot be iterated over")
+
+    def __index__(self) -> int:
+        if self.op == "const":
+            return int(self.attrs[0])
+        raise blame("a term was used where Python needs a number")
+
+
+_interned: dict[tuple, Term] = {}
+
+
+def _intern(cls: type, op: str, args: tuple, attrs: tuple, lo: int, hi: int) -> Any:
+    key = (cls, op, attrs, *map(id, args))  # the entry keeps its arguments alive, so their ids stay theirs
+    found = _interned.get(key)
+    if found is None:
+        found = object.__new__(cls)
+        found.op, found.args, found.attrs, found.lo, found.hi = op, args, attrs, lo, hi
+        _interned[key] = found
+    return found
+
+
+def make(op: str, args: tuple[Term, ...] = (), attrs: tuple = ()) -> Any:
+    """The term `op(args)`, folded if every argument is a constant."""
+    rule = arithmetic.OPERATIONS[op]
+    if rule.meaning is not None and all(a.op == "const" for a in args):
+        return constant(rule.meaning(*[a.attrs[0] for a in args], *attrs))
+    lo, hi = rule.range(args, attrs)
+    if lo == hi and not rule.truth:
+        return constant(lo)
+    return _intern(Bool if rule.truth else Int, op, args, attrs, lo, hi)
+
+
+def constant(value: int | bool) -> Any:
+    if isinstance(value, bool):
+        return _intern(Bool, "const", (), (value,), int(value), int(value))
+    return _intern(Int, "const", (), (value,), value, value)
+
+
+def variable(name: str, width: int) -> Int:
+    """An input: the raw bits of a register, as a number from 0 to 2^width − 1."""
+    return _intern(Int, "var", (), (name, width), 0, (1 << width) - 1)
+
+
+def truth_variable(name: str) -> Bool:
+    """An input that is a predicate."""
+    return _intern(Bool, "var", (), (name, 1), 0, 1)
+
+
+def integer(value: Int | int) -> Int:
+    """`value` as an Int. A Bool is refused: say what its two values are with select()."""
+    if isinstance(value, Int):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return constant(value)
+    raise blame(f"an integer is needed here, not {type(value).__name__} {value!r}")
+
+
+def truth(value: Bool | bool) -> Bool:
+    """`value` as a Bool. An Int is refused: compare it with something."""
+    if isinstance(value, Bool):
+        return value
+    if isinstance(value, bool):
+        return constant(value)
+    raise blame(f"a truth value is needed here, not {type(value).__name__} {value!r}")
+
+
+class Int(Term):
+    """An exact integer between `lo` and `hi`."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Int | int) -> Int:
+        other = integer(other)
+        if other.op == "const" and other.attrs[0] == 0:
+            return self
+        return make("add", (self, other))
+
+    def __radd__(self, other: int) -> Int:
+        return integer(other) + self
+
+    def __sub__(self, other: Int | int) -> Int:
+        return make("sub", (self, integer(other)))
+
+    def __rsub__(self, other: int) -> Int:
+        return make("sub", (integer(other), self))
+
+    def __neg__(self) -> Int:
+        return make("sub", (constant(0), self))
+
+    def __mul__(self, other: Int | int) -> Int:
+        return make("mul", (self, integer(other)))
+
+    def __rmul__(self, other: int) -> Int:
+        return make("mul", (integer(other), self))
+
+    def __and__(self, other: Int | int) -> Int:
+        return make("and", (self, integer(other)))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Int | int) -> Int:
+        return make("or", (self, integer(other)))
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Int | int) -> Int:
+        return make("xor", (self, integer(other)))
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Int:
+        """−1 − x: every bit of the endless two's complement inverted."""
+        return make("sub", (constant(-1), self))
+
+    def __lshift__(self, count: Int | int) -> Int:
+        """x · 2^count, for a count that is never negative."""
+        return make("shl", (self, _count(count)))
+
+    def __rlshift__(self, other: int) -> Int:
+        return make("shl", (integer(other), _count(self)))
+
+    def __rshift__(self, count: Int | int) -> Int:
+        """⌊x / 2^count⌋, for a count that is never negative."""
+        return make("shr", (self, _count(count)))
+
+    def __rrshift__(self, other: int) -> Int:
+        return make("shr", (integer(other), _count(self)))
+
+    def __eq__(self, other: Int | int) -> Bool:  # type: ignore[override]
+        return _compare("eq", self, integer(other))
+
+    def __ne__(self, other: Int | int) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def __lt__(self, other: Int | int) -> Bool:
+        return _compare("lt", self, integer(other))
+
+    def __gt__(self, other: Int | int) -> Bool:
+        return _compare("lt", integer(other), self)
+
+    def __le__(self, other: Int | int) -> Bool:
+        return ~(self > other)
+
+    def __ge__(self, other: Int | int) -> Bool:
+        return ~(self < other)
+
+    __hash__ = Term.__hash__
+
+    def __floordiv__(self, other):
+        raise blame("use quotient(a, b), which rounds toward zero and says what division by zero gives")
+
+    __truediv__ = __mod__ = __floordiv__
+
+
+class Bool(Term):
+    """A truth value. Combine with & | ^ ~, compare with == and !=."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        other = truth(other)
+        for x, y in ((self, other), (other, self)):
+            if x.op == "const":
+                return y if x.attrs[0] else x
+        return make("all", (self, other))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Bool | bool) -> Bool:
+        other = truth(other)
+        for x, y in ((self, other), (other, self)):
+            if x.op == "const":
+                return x if x.attrs[0] else y
+        return make("any", (self, other))
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Bool | bool) -> Bool:
+        return make("differ", (self, truth(other)))
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Bool:
+        return self.args[0] if self.op == "not" else make("not", (self,))
+
+    def __eq__(self, other: Bool | bool) -> Bool:  # type: ignore[override]
+        return ~(self ^ other)
+
+    def __ne__(self, other: Bool | bool) -> Bool:  # type: ignore[override]
+        return self ^ other
+
+    __hash__ = Term.__hash__
+
+
+def _count(value: Int | int) -> Int:
+    count = integer(value)
+    if count.lo < 0:
+        raise blame(f"a shift count that can be negative (it ranges from {count.lo} to {count.hi})")
+    return count
+
+
+def _compare(op: str, a: Int, b: Int) -> Bool:
+    """A comparison, decided at once where the ranges decide it."""
+    if op == "lt" and a.hi < b.lo:
+        return constant(True)
+    if op == "lt" and a.lo >= b.hi:
+        return constant(False)
+    if op == "eq" and (a.hi < b.lo or b.hi < a.lo):
+        return constant(False)
+    return make(op, (a, b))

@@ -1,0 +1,204 @@
+"""From exact integers to machine words: what the native and the symbolic interpretation share.
+
+`Lowering.low(t, n)` is the low n bits of the term t. Sums, products and bitwise operations need only the low n bits of their
+arguments; shifts to the right, quotients and comparisons need their arguments whole, at the width that their range asks
+for. All decisions about widths and signs are made here, once; a backend only emits operations on words of equal width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ptxspec.terms.arithmetic import bits_for
+from ptxspec.terms.vocabulary import bits_of, meaning_of
+
+
+class Backend(Protocol):
+    """Operations on words of n bits (values are the backend's own) and on truth values."""
+
+    def const(self, value: int, n: int) -> Any: ...
+    def truth_const(self, value: bool) -> Any: ...
+    def truncate(self, v: Any, n: int, to: int) -> Any: ...
+    def extend(self, v: Any, n: int, to: int, signed: bool) -> Any: ...
+    def binary(self, op: str, x: Any, y: Any, n: int) -> Any:
+        """add sub mul and or xor shl lshr ashr udiv sdiv urem srem; a shift count is below n, a divisor is not 0."""
+
+    def select(self, c: Any, x: Any, y: Any, n: int) -> Any: ...
+    def compare(self, op: str, x: Any, y: Any, n: int) -> Any:
+        """eq ult slt"""
+
+    def logic(self, op: str, x: Any, y: Any) -> Any:
+        """and or xor of truth values"""
+
+    def bit_length(self, v: Any, n: int) -> Any: ...
+    def popcount(self, v: Any, n: int) -> Any: ...
+    def supplies(self, name: str, static: tuple) -> bool: ...
+    def call(self, name: str, static: tuple, args: list[Any]) -> Any: ...
+    def freedom(self, term: Any, lowering: Lowering) -> Any:
+        """The bits of a result that PTX leaves open."""
+
+
+class Lowering:
+    """Lowers terms over the variables of `env` (a register's word at its own width, or a truth value)."""
+
+    def __init__(self, backend: Backend, env: Mapping[str, Any] | Callable[[str], Any]):
+        self.backend = backend
+        self.env = env if callable(env) else env.__getitem__
+        self._words: dict[tuple[int, int], Any] = {}
+        self._truths: dict[int, Any] = {}
+
+    def resize(self, v: Any, n: int, to: int, signed: bool) -> Any:
+        if to == n:
+            return v
+        return self.backend.truncate(v, n, to) if to < n else self.backend.extend(v, n, to, signed)
+
+    def low(self, t: Any, n: int) -> Any:
+        """The low n bits of an Int."""
+        key = (id(t), n)
+        if key not in self._words:
+            self._words[key] = getattr(self, f"_{t.op}", self._modular)(t, n)
+        return self._words[key]
+
+    def whole(self, t: Any) -> tuple[Any, int, bool]:
+        """An Int at the width of its range: (word, width, signed)."""
+        width, signed = bits_for(t.lo, t.hi)
+        return self.low(t, width), width, signed
+
+    def pair(self, a: Any, b: Any) -> tuple[Any, Any, int, bool]:
+        """Two Ints at one width that holds both."""
+        (wa, sa), (wb, sb) = bits_for(a.lo, a.hi), bits_for(b.lo, b.hi)
+        signed = sa or sb
+        width = max(wa + (signed and not sa), wb + (signed and not sb))
+        return self.low(a, width), self.low(b, width), width, signed
+
+    def _modular(self, t: Any, n: int) -> Any:
+        """add, sub, mul, and, or, xor: the low bits depend only on low bits."""
+        a, b = t.args
+        return self.backend.binary(t.op, self.low(a, n), self.low(b, n), n)
+
+    def _const(self, t: Any, n: int) -> Any:
+        return self.backend.const(t.attrs[0] & ((1 << n) - 1), n)
+
+    def _var(self, t: Any, n: int) -> Any:
+        name, width = t.attrs
+        return self.resize(self.env(name), width, n, False)
+
+    def _select(self, t: Any, n: int) -> Any:
+        c, a, b = t.args
+        return self.backend.select(self.truth(c), self.low(a, n), self.low(b, n), n)
+
+    def _low(self, t: Any, n: int) -> Any:
+        (a,), (k,) = t.args, t.attrs
+        return self.low(a, n) if n <= k else self.backend.extend(self.low(a, k), k, n, False)
+
+    def _signed(self, t: Any, n: int) -> Any:
+        (a,), (k,) = t.args, t.attrs
+        return self.low(a, n) if n <= k else self.backend.extend(self.low(a, k), k, n, True)
+
+    def _bounded(self, t: Any, n: int) -> Any:
+        width, signed = bits_for(t.lo, t.hi)
+        return self.low(t.args[0], n) if n <= width else self.resize(self.low(t.args[0], width), width, n, signed)
+
+    def _shl(self, t: Any, n: int) -> Any:
+        a, count = t.args
+        zero = self.backend.const(0, n)
+        if count.lo >= n:
+            return zero
+        shifted = self.backend.binary("shl", self.low(a, n), self.low(count, n), n)
+        if count.hi < n:
+            return shifted
+        return self.backend.select(self._less(count, n), shifted, zero, n)
+
+    def _less(self, count: Any, limit: int) -> Any:
+        """count < limit, for a count that is never negative."""
+        width = max(bits_for(count.lo, count.hi)[0], limit.bit_length())
+        return self.backend.compare("ult", self.low(count, width), self.backend.const(limit, width), width)
+
+    def _shr(self, t: Any, n: int) -> Any:
+        a, count = t.args
+        width, signed = bits_for(a.lo, a.hi)
+        if count.op == "const" and count.attrs[0] < width:
+            by = count.attrs[0]
+            enough = min(width, n + by)  # the bits above are shifted out of sight
+            op = "ashr" if signed and enough == width else "lshr"
+            shifted = self.backend.binary(op, self.low(a, enough), self.backend.const(by, enough), enough)
+            return self.resize(shifted, enough, n, signed)
+        word = self.low(a, width)
+        # a count at or beyond the width leaves only copies of the sign, or zeros
+        beyond = self.backend.const(width - 1, width)
+        amount = self.low(count, width)
+        if count.hi >= width:
+            within = self._less(count, width)
+            amount = self.backend.select(within, amount, beyond, width)
+        shifted = self.backend.binary("ashr" if signed else "lshr", word, amount, width)
+        if count.hi >= width and not signed:
+            shifted = self.backend.select(within, shifted, self.backend.const(0, width), width)
+        return self.resize(shifted, width, n, signed)
+
+    def _divide(self, t: Any, n: int) -> Any:
+        x, y, width, signed = self.pair(*t.args)
+        b, is_quotient = self.backend, t.op == "quotient"
+        zero, one, minus = b.const(0, width), b.const(1, width), b.const((1 << width) - 1, width)
+        by_zero = b.compare("eq", y, zero, width)
+        divisor = b.select(by_zero, one, y, width)
+        if signed:  # the quotient by −1 may need one bit more: its low bits are those of the negation
+            by_minus = b.compare("eq", y, minus, width)
+            divisor = b.select(by_minus, one, divisor, width)
+        op = ("s" if signed else "u") + ("div" if is_quotient else "rem")
+        result = b.binary(op, x, divisor, width)
+        if is_quotient:
+            if signed:
+                result = b.select(by_minus, b.binary("sub", zero, x, width), result, width)
+            result = b.select(by_zero, zero, result, width)
+        else:
+            result = b.select(by_zero, x, result, width)
+        # when the quotient can outgrow `width` it does so by one bit, at the most negative over −1 alone
+        if n > width and signed and is_quotient:
+            wide = b.extend(result, width, n, True)
+            negated = b.binary("sub", b.const(0, n), b.extend(x, width, n, True), n)
+            return b.select(by_minus, negated, wide, n)
+        return self.resize(result, width, n, signed)
+
+    _quotient = _remainder = _divide
+
+    def _bit_length(self, t: Any, n: int) -> Any:
+        word, width, _ = self.whole(t.args[0])
+        return self.resize(self.backend.bit_length(word, width), width, n, False)
+
+    def _popcount(self, t: Any, n: int) -> Any:
+        word, width, _ = self.whole(t.args[0])
+        return self.resize(self.backend.popcount(word, width), width, n, False)
+
+    def _call(self, t: Any, n: int) -> Any:
+        name, width, *static = t.attrs
+        if self.backend.supplies(name, tuple(static)):
+            word = self.backend.call(name, tuple(static), [self.low(a, bits_of(a)) for a in t.args])
+        else:
+            body, names = meaning_of(t)
+            inputs = {name: self.low(a, bits_of(a)) for name, a in zip(names, t.args, strict=True)}
+            word = Lowering(self.backend, inputs).low(body, width)
+        return self.resize(word, width, n, False)
+
+    def _freedom(self, t: Any, n: int) -> Any:
+        return self.resize(self.backend.freedom(t, self), t.attrs[1], n, False)
+
+    def truth(self, t: Any) -> Any:
+        """A Bool."""
+        key = id(t)
+        if key not in self._truths:
+            self._truths[key] = self._truth(t)
+        return self._truths[key]
+
+    def _truth(self, t: Any) -> Any:
+        b = self.backend
+        if t.op == "const":
+            return b.truth_const(t.attrs[0])
+        if t.op == "var":
+            return self.env(t.attrs[0])
+        if t.op in ("eq", "lt"):
+            x, y, width, signed = self.pair(*t.args)
+            return b.compare("eq" if t.op == "eq" else "slt" if signed else "ult", x, y, width)
+        if t.op == "not":
+            return b.logic("xor", self.truth(t.args[0]), b.truth_const(True))
+        return b.logic({"all": "and", "any": "or", "differ": "xor"}[t.op], *map(self.truth, t.args))

@@ -1,0 +1,178 @@
+"""The native interpretation: terms become LLVM's intermediate language, as text.
+
+Integers keep the exact widths of their ranges (i33, i66 …): LLVM makes of them what the processor has. Of floating point the
+processor supplies correctly rounded addition, multiplication and fused multiply-add; everything else is derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.lowering import Lowering
+
+#: what this interpretation supplies: the operation and its number of operands
+SUPPLIED = {"sum": ("fadd", 2), "product": ("fmul", 2), "fused": ("fma", 3)}
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+#: llvm.set.rounding's numbers
+_ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
+
+
+class Emitter:
+    """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom."""
+
+    def __init__(self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None):
+        self.lines, self.needs, self.choose = lines, needs, choose
+        self._seen: dict[str, str] = {}
+
+    def emit(self, text: str) -> str:
+        """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
+        if text not in self._seen:
+            name = f"%v{len(self.lines)}"
+            self.lines.append(f"  {name} = {text}")
+            self._seen[text] = name
+        return self._seen[text]
+
+    def forget(self) -> None:
+        """Begin a new basic block: values of the last one may not dominate it."""
+        self._seen.clear()
+
+    def const(self, value: int, n: int) -> str:
+        return str(value)
+
+    def truth_const(self, value: bool) -> str:
+        return "true" if value else "false"
+
+    def truncate(self, v: str, n: int, to: int) -> str:
+        if not v.startswith("%"):
+            return str(int(v) & ((1 << to) - 1))
+        return self.emit(f"trunc i{n} {v} to i{to}")
+
+    def extend(self, v: str, n: int, to: int, signed: bool) -> str:
+        if not v.startswith("%"):
+            value = int(v)
+            return str(value - (1 << n) & ((1 << to) - 1) if signed and value >> (n - 1) else value)
+        return self.emit(f"{'sext' if signed else 'zext'} i{n} {v} to i{to}")
+
+    def binary(self, op: str, x: str, y: str, n: int) -> str:
+        return self.emit(f"{op} i{n} {x}, {y}")
+
+    def select(self, c: str, x: str, y: str, n: int) -> str:
+        return self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
+
+    def compare(self, op: str, x: str, y: str, n: int) -> str:
+        return self.emit(f"icmp {op} i{n} {x}, {y}")
+
+    def logic(self, op: str, x: str, y: str) -> str:
+        return self.emit(f"{op} i1 {x}, {y}")
+
+    def bit_length(self, v: str, n: int) -> str:
+        self.needs.add(f"declare i{n} @llvm.ctlz.i{n}(i{n}, i1)")
+        return self.emit(f"sub i{n} {n}, {self.emit(f'call i{n} @llvm.ctlz.i{n}(i{n} {v}, i1 false)')}")
+
+    def popcount(self, v: str, n: int) -> str:
+        self.needs.add(f"declare i{n} @llvm.ctpop.i{n}(i{n})")
+        return self.emit(f"call i{n} @llvm.ctpop.i{n}(i{n} {v})")
+
+    def supplies(self, name: str, static: tuple) -> bool:
+        return name in SUPPLIED and static[0].name in ("f32", "f64")
+
+    def call(self, name: str, static: tuple, args: list[str]) -> str:
+        type, rounding = static
+        width, real = type.width, _FLOATS[type.width]
+        if rounding != "rn":
+            function = f"ptxspec_{name}_{rounding}_f{width}"
+            self.needs.add(_directed(name, rounding, width))
+            for declaration in _directed_needs(name, width):
+                self.needs.add(declaration)
+            return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
+        op, _ = SUPPLIED[name]
+        floats = [self.emit(f"bitcast i{width} {a} to {real}") for a in args]
+        if op == "fma":
+            self.needs.add(f"declare {real} @llvm.fma.f{width}({real}, {real}, {real})")
+            result = self.emit(f"call {real} @llvm.fma.f{width}({', '.join(f'{real} {f}' for f in floats)})")
+        else:
+            result = self.emit(f"{op} {real} {', '.join(floats)}")
+        return self.emit(f"bitcast {real} {result} to i{width}")
+
+    def freedom(self, term: Any, lowering: Lowering) -> str:
+        if self.choose is None:
+            raise NoChoice(term)
+        return lowering.low(self.choose(term), term.attrs[1])
+
+
+@cache
+def _directed(name: str, rounding: str, width: int) -> str:
+    """A function that rounds in one direction: it sets the processor's mode around one operation."""
+    op, arity = SUPPLIED[name]
+    real = _FLOATS[width]
+    parameters = ", ".join(f"i{width} %a{i}" for i in range(arity))
+    casts = "\n".join(f"  %f{i} = bitcast i{width} %a{i} to {real}" for i in range(arity))
+    operands = ", ".join(f"{real} %f{i}" for i in range(arity))
+    return (
+        f"define internal i{width} @ptxspec_{name}_{rounding}_f{width}({parameters}) strictfp noinline {{\n{casts}\n"
+        f"  call void @llvm.set.rounding(i32 {_ROUNDING[rounding]}) strictfp\n"
+        f"  %r = call {real} @llvm.experimental.constrained.{op}.f{width}({operands}, "
+        'metadata !"round.dynamic", metadata !"fpexcept.strict") strictfp\n'
+        "  call void @llvm.set.rounding(i32 1) strictfp\n"
+        f"  %b = bitcast {real} %r to i{width}\n  ret i{width} %b\n}}"
+    )
+
+
+def _directed_needs(name: str, width: int) -> list[str]:
+    op, arity = SUPPLIED[name]
+    real = _FLOATS[width]
+    return [
+        "declare void @llvm.set.rounding(i32)",
+        f"declare {real} @llvm.experimental.constrained.{op}.f{width}({', '.join([real] * arity)}, metadata, metadata)",
+    ]
+
+
+class Library:
+    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this."""
+
+    def __init__(self, text: str, needs: set[str], *, vectorize: bool = True, level: int = 2):
+        import llvmlite.binding as llvm
+
+        machine = _target_machine(level)
+        declarations = sorted(n for n in needs if n.startswith("declare"))
+        definitions = sorted(n for n in needs if not n.startswith("declare"))
+        self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
+        module = llvm.parse_assembly(self.text)
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = vectorize
+        options.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        self._engine = llvm.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        self._module = module
+
+    def address(self, name: str) -> int:
+        return self._engine.get_function_address(name)
+
+    def optimized(self) -> str:
+        """The module after LLVM's passes, for reading."""
+        return str(self._module)
+
+
+def _target_machine(level: int):
+    import llvmlite.binding as llvm
+
+    _initialize()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+    )
+
+
+@cache
+def _initialize() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

@@ -1,0 +1,97 @@
+"""The symbolic interpretation: terms become z3 bit-vectors of the exact widths.
+
+Registers are bits throughout. z3's floating-point theory, which has one NaN, is entered only inside the three operations it
+supplies, and a definition never looks at what those give for a NaN: NaN results are chosen outside, by rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import z3
+
+from ptxspec.terms.lowering import Lowering
+
+_SORTS = {16: z3.Float16, 32: z3.Float32, 64: z3.Float64}
+_ROUNDING = {"rn": z3.RNE, "rz": z3.RTZ, "rm": z3.RTN, "rp": z3.RTP}
+#: what this interpretation supplies
+SUPPLIED = {"sum": z3.fpAdd, "product": z3.fpMul, "fused": z3.fpFMA}
+_BINARY = {
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "and": lambda x, y: x & y,
+    "or": lambda x, y: x | y,
+    "xor": lambda x, y: x ^ y,
+    "shl": lambda x, y: x << y,
+    "lshr": z3.LShR,
+    "ashr": lambda x, y: x >> y,
+    "udiv": z3.UDiv,
+    "sdiv": lambda x, y: x / y,
+    "urem": z3.URem,
+    "srem": z3.SRem,
+}
+_COMPARE = {"eq": lambda x, y: x == y, "ult": z3.ULT, "slt": lambda x, y: x < y}
+_LOGIC = {"and": z3.And, "or": z3.Or, "xor": z3.Xor}
+
+
+class Solver:
+    """A backend whose values are z3 expressions. `free(term, lowering)` gives the expression for a freedom."""
+
+    def __init__(self, free: Callable[[Any, Lowering], Any] | None = None):
+        self.free = free
+
+    def const(self, value: int, n: int) -> Any:
+        return z3.BitVecVal(value, n)
+
+    def truth_const(self, value: bool) -> Any:
+        return z3.BoolVal(value)
+
+    def truncate(self, v: Any, n: int, to: int) -> Any:
+        return z3.Extract(to - 1, 0, v)
+
+    def extend(self, v: Any, n: int, to: int, signed: bool) -> Any:
+        return (z3.SignExt if signed else z3.ZeroExt)(to - n, v)
+
+    def binary(self, op: str, x: Any, y: Any, n: int) -> Any:
+        return _BINARY[op](x, y)
+
+    def select(self, c: Any, x: Any, y: Any, n: int) -> Any:
+        return z3.If(c, x, y)
+
+    def compare(self, op: str, x: Any, y: Any, n: int) -> Any:
+        return _COMPARE[op](x, y)
+
+    def logic(self, op: str, x: Any, y: Any) -> Any:
+        return _LOGIC[op](x, y)
+
+    def bit_length(self, v: Any, n: int) -> Any:
+        """By halves: if the upper half holds a 1, its bit length and the width of the lower; else the lower's."""
+        if n == 1:
+            return v
+        half = n // 2
+        upper, lower = z3.Extract(n - 1, half, v), z3.Extract(half - 1, 0, v)
+        above = z3.ZeroExt(half, self.bit_length(upper, n - half)) + half
+        below = z3.ZeroExt(n - half, self.bit_length(lower, half))
+        return z3.If(upper != 0, above, below)
+
+    def popcount(self, v: Any, n: int) -> Any:
+        """The sum of the bits, added as a balanced tree."""
+        parts = [z3.ZeroExt(n - 1, z3.Extract(i, i, v)) if n > 1 else v for i in range(n)]
+        while len(parts) > 1:
+            parts = [sum(parts[i + 1 : i + 2], parts[i]) for i in range(0, len(parts), 2)]
+        return parts[0]
+
+    def supplies(self, name: str, static: tuple) -> bool:
+        return name in SUPPLIED
+
+    def call(self, name: str, static: tuple, args: list[Any]) -> Any:
+        type, rounding = static
+        sort = _SORTS[type.width]()
+        return z3.fpToIEEEBV(SUPPLIED[name](_ROUNDING[rounding](), *[z3.fpBVToFP(a, sort) for a in args]))
+
+    def freedom(self, term: Any, lowering: Lowering) -> Any:
+        if self.free is None:
+            raise NotImplementedError(f"no meaning for the freedom {term.attrs[0]}")
+        return self.free(term, lowering)

@@ -1,0 +1,233 @@
+"""The words a definition is written in. Pages import from here, and from one another.
+
+Arguments called x, y are exact integers (an `Int` term or a Python int); c is a truth value; n counts bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, overload
+
+from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, truth, variable
+from ptxspec.terms.types import Type
+
+_T = TypeVar("_T", Int, Bool)
+
+
+@overload
+def select(c: Bool | bool, x: Bool | bool, y: Bool | bool) -> Bool: ...
+@overload
+def select(c: Bool | bool, x: Int | int, y: Int | int) -> Int: ...
+def select(c, x, y):
+    """x where c holds, else y."""
+    c = truth(c)
+    if c.op == "const":
+        chosen = x if c.attrs[0] else y
+        return truth(chosen) if isinstance(chosen, Bool | bool) else integer(chosen)
+    if isinstance(x, Bool | bool):
+        x, y = truth(x), truth(y)
+        return (c & x) | (~c & y)
+    x, y = integer(x), integer(y)
+    return x if x is y else make("select", (c, x, y))
+
+
+def number(c: Bool | bool) -> Int:
+    """1 where c holds, else 0."""
+    return select(c, 1, 0)
+
+
+def minimum(x: Int | int, y: Int | int) -> Int:
+    """The lesser of the two."""
+    x, y = integer(x), integer(y)
+    return _within(select(x < y, x, y), min(x.lo, y.lo), min(x.hi, y.hi))
+
+
+def maximum(x: Int | int, y: Int | int) -> Int:
+    """The greater of the two."""
+    x, y = integer(x), integer(y)
+    return _within(select(x < y, y, x), max(x.lo, y.lo), max(x.hi, y.hi))
+
+
+def _within(x: Int, lo: int, hi: int) -> Int:
+    """x, known to lie in lo … hi although its expression's own range is wider."""
+    if x.op == "const" or (lo <= x.lo and x.hi <= hi):
+        return x
+    return make("bounded", (x,), (max(lo, x.lo), min(hi, x.hi)))
+
+
+def clamp(x: Int | int, lo: Int | int, hi: Int | int) -> Int:
+    """x, or the bound it lies beyond."""
+    return minimum(maximum(x, lo), hi)
+
+
+def absolute(x: Int | int) -> Int:
+    """|x|."""
+    x = integer(x)
+    low, high = sorted((abs(x.lo), abs(x.hi)))
+    return _within(select(x < 0, -x, x), 0 if x.lo <= 0 <= x.hi else low, high)
+
+
+def quotient(x: Int | int, y: Int | int) -> Int:
+    """x / y rounded toward zero; 0 when y is 0 (a definition says itself what division by zero gives)."""
+    return make("quotient", (integer(x), integer(y)))
+
+
+def remainder(x: Int | int, y: Int | int) -> Int:
+    """What quotient(x, y) leaves: it has the sign of x; x when y is 0."""
+    return make("remainder", (integer(x), integer(y)))
+
+
+def low_bits(x: Int | int, n: Int | int) -> Int:
+    """x modulo 2^n."""
+    x = integer(x)
+    if isinstance(n, int):
+        return x if 0 <= x.lo and x.hi < (1 << n) else make("low", (x,), (n,))
+    if n.op == "const":
+        return low_bits(x, n.attrs[0])
+    return x & ((1 << n) - 1)
+
+
+def sign_extend(x: Int | int, n: Int | int) -> Int:
+    """The low n bits of x as a two's complement number; 0 when n is 0."""
+    x = integer(x)
+    if isinstance(n, int) and n > 0:
+        return make("signed", (x,), (n,))
+    half = (1 << integer(n)) >> 1
+    return (low_bits(x, n) ^ half) - half
+
+
+def as_type(x: Int | int, type: Type) -> Int:
+    """x reduced to the range of an integer type: its low bits, signed or not as the type is."""
+    x = integer(x)
+    return sign_extend(x, type.width) if type.signed else low_bits(x, type.width)
+
+
+def saturate(x: Int | int, type: Type) -> Int:
+    """x limited to the range of an integer type."""
+    return clamp(x, type.min, type.max)
+
+
+def bit(x: Int | int, i: Int | int) -> Int:
+    """Bit i of x: 0 or 1."""
+    return low_bits(integer(x) >> i, 1)
+
+
+def is_set(x: Int | int, i: Int | int) -> Bool:
+    """Whether bit i of x is 1."""
+    return bit(x, i) == 1
+
+
+def join(bits: Iterable[Int | int]) -> Int:
+    """The number whose bit 0 is the first of `bits`, bit 1 the second, and so on."""
+    result = constant(0)
+    for i, one in enumerate(bits):
+        result = result | (integer(one) << i)
+    return result
+
+
+def concatenate(high: Int | int, low: Int | int, n: int) -> Int:
+    """`low`, n bits wide, with `high` before it."""
+    return (integer(high) << n) | low_bits(low, n)
+
+
+def bit_length(x: Int | int) -> Int:
+    """How many bits x ≥ 0 needs: one more than the position of its highest 1, or 0."""
+    return make("bit_length", (_natural(x),))
+
+
+def count_ones(x: Int | int) -> Int:
+    """How many bits of x ≥ 0 are 1."""
+    return make("popcount", (_natural(x),))
+
+
+def _natural(x: Int | int) -> Int:
+    x = integer(x)
+    if x.lo < 0:
+        raise blame(f"a number that is never negative is needed here (this one ranges from {x.lo} to {x.hi})")
+    return x
+
+
+# Named functions whose meaning is a definition -------------------------------------------------------------------------
+
+#: every function an interpretation may supply instead of deriving, by name: the trusted list
+SHORTCUTS: dict[str, Callable[..., Int]] = {}
+_meanings: dict[tuple, Int] = {}
+
+
+def shortcut(function: Callable[..., Int]) -> Callable[..., Int]:
+    """Mark a definition f(type, …static…, x, …) of bits of `type` that an interpretation may compute in its own way.
+
+    The function's body stays its meaning: the exact interpretation always uses it, the others when they know no better,
+    and the tests hold what they supply against it. Terms must come last in the parameter list.
+    """
+    name = function.__name__
+    SHORTCUTS[name] = function
+
+    def call(type: Type, *arguments):
+        static = tuple(a for a in arguments if not isinstance(a, Int))
+        terms = tuple(a for a in arguments if isinstance(a, Int))
+        if arguments != static + terms:
+            raise blame(f"{name}: terms come after the static arguments")
+        return make("call", terms, (name, type.width, type, *static))
+
+    call.__name__ = name
+    call.__doc__ = function.__doc__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def meaning_of(call: Int) -> tuple[Int, tuple[str, ...]]:
+    """(body, parameter names): the definition behind a `call` term, over variables named %0, %1, …"""
+    name, _, type, *static = call.attrs
+    key = (name, type, *static, *[bits_of(a) for a in call.args])
+    names = tuple(f"%{i}" for i in range(len(call.args)))
+    if key not in _meanings:
+        inputs = [variable(n, bits_of(a)) for n, a in zip(names, call.args, strict=True)]
+        _meanings[key] = low_bits(SHORTCUTS[name](type, *static, *inputs), type.width)
+    return _meanings[key], names
+
+
+def bits_of(x: Int) -> int:
+    """The width of a register that holds x ≥ 0."""
+    return max(x.hi.bit_length(), 1)
+
+
+# Freedom ---------------------------------------------------------------------------------------------------------------
+
+
+def _freedom(kind: str, name: str, type: Type, operands: tuple, allowed) -> Int:
+    return make("freedom", tuple(integer(o) for o in operands), (name, type.width, kind, type, allowed))
+
+
+def unspecified(name: str, type: Type, *operands: Int | int, allowed: Callable[[Int], Bool] | None = None) -> Int:
+    """A result PTX leaves open: any bits of `type`, or those for which allowed(bits) holds. `name` is the entry of the
+    register of ambiguities; a profile's choice is given the operands."""
+    return _freedom("unspecified", name, type, operands, allowed)
+
+
+def undefined(name: str, type: Type, *operands: Int | int) -> Int:
+    """A result of a program that did what PTX says it must not."""
+    return _freedom("undefined", name, type, operands, None)
+
+
+def machine_specific(name: str, type: Type, *operands: Int | int) -> Int:
+    """A result that PTX says depends on the machine."""
+    return _freedom("machine-specific", name, type, operands, None)
+
+
+def freedoms_in(*terms: Any) -> list[Int]:
+    """The freedom terms below some terms, each once."""
+    seen: dict[int, Any] = {}
+    stack = [t for t in terms]
+    found = []
+    while stack:
+        term = stack.pop()
+        if id(term) in seen:
+            continue
+        seen[id(term)] = term
+        if term.op == "freedom":
+            found.append(term)
+        elif term.op == "call":
+            stack.append(meaning_of(term)[0])
+        stack.extend(term.args)
+    return found
