@@ -96,7 +96,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
     )
     text = "\n".join(
         [
-            f".visible .entry {name}(.param .u64 in, .param .u64 out)",
+            f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])",
             "{",
             "  .reg .u64 %in, %out, %at;",
             "  .reg .u32 %t, %at32;",
@@ -128,7 +128,7 @@ def _special(type: Special, memory: bool, form: Form) -> str:
     if type.name == "label":
         return "target"
     space = form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
-    by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "in", "global": "shared_by_all"}
+    by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}
     name = by_space.get(str(space).split("::")[0], "%in")
     if type.name == "variable_address":
         return {"%in": "cell"}.get(name, name)

@@ -121,7 +121,7 @@ def _operand_shape(form: Form) -> tuple:
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
         kind = parameter.annotation.name if parameter and isinstance(parameter.annotation, Special) else "value"
-        shape.append((kind, operand.memory, operand.group, operand.optional))
+        shape.append((kind, operand.memory, operand.group, operand.optional, operand.offset))
     return tuple(shape)
 
 

@@ -25,11 +25,13 @@ from ptxspec.terms.definitions import (
     load,
     of,
     pred,
+    reads_special_registers,
     s8,
     s16,
     s32,
     s64,
     store,
+    takes_wider_registers,
     u8,
     u16,
     u32,
@@ -38,6 +40,7 @@ from ptxspec.terms.definitions import (
     vector,
     wait_at_barrier,
 )
+from ptxspec.terms.machine import special_register
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     absolute,

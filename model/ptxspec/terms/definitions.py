@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.terms.core import Bool, Int, Term, blame, constant, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
@@ -184,6 +184,8 @@ class Definition:
         self.module = function.__module__
         self.signature = inspect.signature(function)
         self.rules: list[Rule] = []
+        self.wider = False
+        self.special_registers = False
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -352,6 +354,11 @@ def available(definition: Definition, *, since: str = "1.0", target: str = "sm_1
     definition.rules.append(Rule(conditions, (int(major), int(minor)), int(target.removeprefix("sm_"))))
 
 
-def constants(*values: int) -> list[Int]:
-    """Numbers as terms."""
-    return [constant(v) for v in values]
+def takes_wider_registers(definition: Definition) -> None:
+    """Operands may be registers wider than the instruction's types, by the relaxed rules of type checking."""
+    definition.wider = True
+
+
+def reads_special_registers(definition: Definition) -> None:
+    """Source operands may be special registers."""
+    definition.special_registers = True

@@ -1,0 +1,54 @@
+"""What is said about PTX text that is wrong: where, what, and the page that gives the rule."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Diagnostic(NamedTuple):
+    """One complaint. Lines and columns count from 1; `page` is the document that states the rule, if one does."""
+
+    path: str
+    line: int
+    column: int
+    message: str
+    source: str
+    page: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.path}:{self.line}:{self.column}: {self.message}"
+        if self.source:
+            caret = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1]) + "^"
+            text += f"\n{self.source}\n{caret}"
+        return text + (f"\nsee {self.page}" if self.page else "")
+
+    def as_dict(self) -> dict[str, object]:
+        return self._asdict()
+
+
+class PtxError(Exception):
+    """PTX text that cannot be accepted. `diagnostics` has at least one entry."""
+
+    def __init__(self, diagnostics: list[Diagnostic]):
+        super().__init__("\n\n".join(map(str, diagnostics)))
+        self.diagnostics = diagnostics
+
+
+class Source:
+    """A text and its name, able to say where an offset lies."""
+
+    def __init__(self, text: str, path: str = "<ptx>"):
+        self.text, self.path = text, path
+
+    def diagnostic(self, offset: int, message: str, page: str | None = None) -> Diagnostic:
+        offset = min(max(offset, 0), len(self.text))
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[start : len(self.text) if end < 0 else end]
+        return Diagnostic(self.path, self.line(offset), offset - start + 1, message, line, page)
+
+    def line(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
+
+    def error(self, offset: int, message: str, page: str | None = None) -> PtxError:
+        return PtxError([self.diagnostic(offset, message, page)])
