@@ -600,7 +600,6 @@ def _destination(
     if _is(kind, "pair"):
         if operand.second is None:
             return f"{form.mnemonic} has one destination", role
-        role = ("both", first)
         problems = [_written_problem(form, t, k, rules, True) for t, k in zip(types, kind[1], strict=True)]  # type: ignore[arg-type]
         return next((p for p in problems if p), None), role
     return _written_problem(form, types[0], kind, rules), role  # type: ignore[arg-type]

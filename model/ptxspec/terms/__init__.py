@@ -40,7 +40,7 @@ from ptxspec.terms.definitions import (
     vector,
     wait_at_barrier,
 )
-from ptxspec.terms.machine import special_register
+from ptxspec.terms.machine import rule, special_register
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     absolute,

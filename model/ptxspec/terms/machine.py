@@ -1,7 +1,8 @@
-"""What pages say about the machine: its special registers."""
+"""What pages say about the machine: its special registers, and the rules a program must keep."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -47,3 +48,25 @@ def special_register(
         return read
 
     return mark
+
+
+class Rule(NamedTuple):
+    """A rule that a running program must keep: its name, the sentence, and the line of the page that states it."""
+
+    name: str
+    sentence: str
+    path: str
+    line: int
+
+
+#: every rule the pages state, by name
+RULES: dict[str, Rule] = {}
+
+
+def rule(name: str, sentence: str) -> Rule:
+    """State a rule. A violation is reported with the sentence and the document's line."""
+    if name in RULES:
+        raise blame(f"the rule {name!r} is stated twice")
+    frame = sys._getframe(1)
+    RULES[name] = Rule(name, sentence, frame.f_code.co_filename, frame.f_lineno)
+    return RULES[name]

@@ -1,0 +1,50 @@
+"""ptxspec: an executable, literate specification of NVIDIA's PTX ISA.
+
+    module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
+    module.launch("kernel", grid, block, args)
+    ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
+    ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
+    ptxspec.forms("cvt")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ptxspec.language.errors import PtxError
+    from ptxspec.language.forms import forms
+    from ptxspec.machine.errors import LaunchError
+    from ptxspec.machine.launch import Module
+    from ptxspec.query.evaluate import evaluate
+    from ptxspec.query.prove import prove
+
+_PLACES = {
+    "PtxError": "ptxspec.language.errors",
+    "LaunchError": "ptxspec.machine.errors",
+    "Module": "ptxspec.machine.launch",
+    "forms": "ptxspec.language.forms",
+    "evaluate": "ptxspec.query.evaluate",
+    "prove": "ptxspec.query.prove",
+}
+
+__all__ = ["LaunchError", "Module", "PtxError", "evaluate", "forms", "load", "prove"]
+
+
+def load(text: str, path: str = "<ptx>") -> Module:
+    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError."""
+    from ptxspec.language.check import check
+    from ptxspec.machine.launch import Module
+
+    return Module(check(text, path))
+
+
+def __getattr__(name: str) -> Any:
+    """What is needed is imported when it is asked for: a command that proves nothing never loads the solver."""
+    import importlib
+
+    if name in _PLACES:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'ptxspec' has no attribute {name!r}")

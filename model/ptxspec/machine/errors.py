@@ -1,0 +1,56 @@
+"""What ends a launch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ptxspec.language.forms import page_name
+from ptxspec.terms.machine import RULES
+
+
+class Violation(Exception):
+    """A rule was broken by an access; raised by the memory, completed by the launch."""
+
+    def __init__(self, rule: str, note: str):
+        super().__init__(note)
+        self.rule, self.note = rule, note
+
+
+class Where(NamedTuple):
+    """The thread and instruction at fault. Coordinates are (x, y, z)."""
+
+    thread: tuple[int, int, int]
+    cta: tuple[int, int, int]
+    path: str
+    line: int
+    instruction: str
+
+
+class LaunchError(Exception):
+    """A launch that did not end well. The caller's arrays are as they were before it.
+
+    `rule` names what was broken ("misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit",
+    "no choice", …), `where` the thread and instruction (None where the fault is nobody's alone), `address` the address
+    accessed, `page` the document and line that state the rule.
+    """
+
+    def __init__(self, rule: str, note: str, where: Where | None = None, address: int | None = None, page: str | None = None):
+        stated = RULES.get(rule)
+        if stated is not None:
+            page = f"{page_name(stated.path)}:{stated.line}"
+        lines = [f"{rule}: {note}"]
+        if where is not None:
+            lines.append(f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}")
+            lines.append(f"  at {where.path}:{where.line}: {where.instruction}")
+        if address is not None:
+            lines.append(f"  address {address:#x}")
+        if stated is not None:
+            lines.append(f"  the rule: {stated.sentence}")
+        if page:
+            lines.append(f"  see {page}")
+        super().__init__("\n".join(lines))
+        self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
+
+
+def _shown(coordinates: tuple[int, int, int]) -> str:
+    return "({}, {}, {})".format(*coordinates)

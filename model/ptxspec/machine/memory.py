@@ -1,0 +1,154 @@
+"""The memory of a launch: what each state space holds, and the check of every access.
+
+Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md` states the rules.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxspec.machine.errors import Violation
+
+#: shadow bits of a byte of global memory
+READABLE, WRITABLE = 1, 2
+#: bytes after every array, so that a check may look at a whole word beyond its end
+PADDING = 16
+
+
+class Allocation(NamedTuple):
+    """A piece of global memory: what it is called in messages, its first address, its size, and whether it may be written."""
+
+    name: str
+    base: int
+    size: int
+    writable: bool
+
+
+class AddressSpace:
+    """Global addresses of one module, handed out once: what lived where, and what still lives."""
+
+    def __init__(self, module_size: int):
+        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.alignment = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
+        self.module_base = layout.GLOBAL_BASE
+        self._next = self._after(self.module_base + module_size)
+        self.past: list[Allocation] = []
+
+    def _after(self, address: int) -> int:
+        step = self.alignment
+        return (address // step + 2) * step
+
+    def allocate(self, name: str, size: int, writable: bool) -> Allocation:
+        found = Allocation(name, self._next, size, writable)
+        self._next = self._after(self._next + size)
+        return found
+
+
+class Memory:
+    """Every state space of one launch. `slots` CTAs and `lanes` threads are resident at once."""
+
+    def __init__(
+        self,
+        space: AddressSpace,
+        module: dict[str, np.ndarray],
+        buffers: list[tuple[Allocation, np.ndarray]],
+        parameters: bytes,
+        shared_size: int,
+        local_size: int,
+        slots: int,
+        lanes: int,
+    ):
+        self.space, self.buffers = space, buffers
+        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        module_global = module["global"]
+        self.module_size = len(module_global)
+        self.buffer_base = buffers[0][0].base if buffers else space._next
+        last = buffers[-1][0] if buffers else None
+        self.buffer_size = last.base + last.size - self.buffer_base if last else 0
+        self.total = self.module_size + self.buffer_size
+        self.arena = np.zeros(self.total + PADDING, np.uint8)
+        self.shadow = np.zeros(self.total + PADDING, np.uint8)
+        self.arena[: self.module_size] = module_global
+        self.shadow[: self.module_size] = READABLE | WRITABLE
+        for allocation, data in buffers:
+            at = self.offset(allocation.base)
+            self.arena[at : at + allocation.size] = data
+            self.shadow[at : at + allocation.size] = READABLE | (WRITABLE if allocation.writable else 0)
+        self.const = _padded(module["const"])
+        self.param = _padded(np.frombuffer(parameters, np.uint8))
+        self.sizes = {
+            "const": len(module["const"]),
+            "param": len(parameters),
+            "shared": shared_size,
+            "local": local_size,
+        }
+        self.strides = {"shared": -(-shared_size // 16) * 16, "local": -(-local_size // 16) * 16}
+        self.shared = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
+        self.local = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
+
+    def offset(self, address: int) -> int:
+        """Where a global address lies in the arena (not checked)."""
+        if 0 <= address - self.buffer_base < self.buffer_size:
+            return address - self.buffer_base + self.module_size
+        return address - self.space.module_base
+
+    def locate(self, space: str, address: int) -> tuple[str, int]:
+        """(state space, address in it) of an address; "generic" is resolved by the windows."""
+        if space != "generic":
+            return space, address
+        for name, base in self.layout.WINDOWS.items():
+            if base <= address < base + self.layout.WINDOW_SIZE:
+                return name, address - base
+        return "global", address
+
+    def access(self, space: str, address: int, size: int, write: bool, slot: int, lane: int) -> tuple[np.ndarray, int]:
+        """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
+        `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
+        space, at = self.locate(space.split("::")[0], address)
+        if address % size:
+            raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
+        if space == "global":
+            index = self.offset(at)
+            bits = READABLE | (WRITABLE if write else 0)
+            if 0 <= index and index + size <= self.total and bool(np.all(self.shadow[index : index + size] & bits == bits)):
+                return self.arena, index
+            raise self._global_violation(at, size, write)
+        if write and space in ("const", "param"):
+            raise Violation("read only", f"a store to .{space}")
+        if at + size > self.sizes[space]:
+            raise Violation("out of bounds", f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}")
+        if space == "shared":
+            return self.shared, slot * self.strides["shared"] + at
+        if space == "local":
+            return self.local, lane * self.strides["local"] + at
+        return (self.const if space == "const" else self.param), at
+
+    def _global_violation(self, address: int, size: int, write: bool) -> Violation:
+        for allocation, _ in self.buffers:
+            if allocation.base <= address and address + size <= allocation.base + allocation.size:
+                if write and not allocation.writable:
+                    return Violation("read only", f"a store to {allocation.name}, which is read-only")
+        for old in self.space.past:
+            if old.base <= address < old.base + max(old.size, 1):
+                return Violation("use after end", f"{old.name} of an earlier launch lived there")
+        near = None
+        for allocation, _ in self.buffers:
+            distance = address - (allocation.base + allocation.size)
+            if address + size > allocation.base - self.space.alignment and distance < self.space.alignment:
+                before = allocation.base - address
+                place = f"{distance} bytes past the end" if distance >= 0 else (
+                    f"{before} bytes before the beginning" if before > 0 else "across the end")
+                near = f"{size} bytes {place} of {allocation.name} ({allocation.size} bytes)"
+        return Violation("out of bounds", near or f"{size} bytes where nothing is")
+
+    def clear(self) -> None:
+        """Shared and local memory as they are when CTAs begin."""
+        self.shared[:] = 0
+        self.local[:] = 0
+
+
+def _padded(data: np.ndarray) -> np.ndarray:
+    return np.concatenate([data, np.zeros(PADDING, np.uint8)])

@@ -1,0 +1,663 @@
+"""The native engine: every basic block becomes machine code that runs all threads standing at it.
+
+Registers lie in memory as one array each, an element a lane. A block's function goes through a list of lanes; for each it
+loads the registers that are live, computes, checks and performs its accesses, stores what later blocks read, and appends the
+lane to the list of the block it goes to. Another function, `run`, takes blocks in the order of their preference until none
+has threads. An access that fails a check stops the run: what it broke is then found out by the same rules in Python that the
+exact engine uses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ptxspec.language import tree
+from ptxspec.language.check import Op
+from ptxspec.machine.batch import Batch, Waiting, special_values
+from ptxspec.machine.engine import Fault, Program, Stopped, constant_of
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.flow import Block, destinations, ending, sources
+from ptxspec.machine.memory import READABLE, WRITABLE, Memory
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.types import Type
+
+#: fields of the context, eight bytes each: pointers and numbers that the code reads, then those that it writes
+_CONTEXT = (
+    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size", "module_base",
+    "module_size", "total", "const", "const_size", "param", "param_size", "shared", "shared_size", "shared_stride", "local",
+    "local_size", "local_stride", "threads", "barrier", "named", "barrier_op", "resume",
+    "fault_lane", "fault_op", "fault_address", "steps", "turns", "last",
+)  # fmt: skip
+_FIELD = {name: i for i, name in enumerate(_CONTEXT)}
+_RAN_OUT, _FAULT = 2, 1
+
+
+class NativeEngine:
+    """Compiles kernels once and keeps the code. `lanes` threads are resident at once."""
+
+    def __init__(self, lanes: int = 2048):
+        self.lanes = lanes
+        self._compiled: dict[tuple[int, str], Compiled] = {}
+
+    def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
+        return NativeRun(self.compiled(program), program, memory, batch)
+
+    def compiled(self, program: Program) -> Compiled:
+        key = (id(program.kernel), program.profile.name)
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = Compiled(program, self.lanes)
+        return found
+
+
+def _bits(type: Type) -> int:
+    """Bits of the array element that holds a register."""
+    return max(8, type.width)
+
+
+class Compiled:
+    """A kernel's machine code and the layout of its registers."""
+
+    def __init__(self, program: Program, capacity: int):
+        self.program, self.capacity = program, capacity
+        kernel = program.kernel
+        self.offsets: dict[str, int] = {}
+        at = 0
+        for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
+            self.offsets[name] = at
+            at += _bits(type) // 8 * capacity
+        self.register_bytes = at
+        names = {
+            o.text
+            for op in kernel.code
+            for _, o in sources(op)
+            if isinstance(o, tree.Name) and o.text not in kernel.registers and o.text not in kernel.places
+        }
+        from ptxspec.language.check import special_registers
+
+        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
+        self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
+        needs: set[str] = set()
+        live = program.flow.live_in()
+        blocks = [
+            BlockText(self, number, block, live, needs).text() for number, block in enumerate(program.flow.blocks)
+        ]
+        weights = '!0 = !{!"branch_weights", i32 2000, i32 1}'
+        self.library = Library("\n".join([*blocks, self._run(), weights]), needs)
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.library.address("run"))
+
+    def _run(self) -> str:
+        """LLVM text of `run(context, budget)`: 0 when nothing can run, else why it stopped."""
+        page = importlib.import_module("ptxspec.spec.machine.divergence")
+        count = len(self.program.flow.blocks)
+        size = self.capacity
+        cases = "\n    ".join(f"i64 {i}, label %do{i}" for i in range(count))
+        bodies = "\n".join(
+            f"do{i}:\n  %r{i} = call i64 @block{i}(ptr %context, ptr %scratch, i64 %n)\n  br label %done"
+            for i in range(count)
+        )
+        results = ", ".join(f"[%r{i}, %do{i}]" for i in range(count))
+        lengths = ", ".join(f"i64 {b.end - b.start}" for b in self.program.flow.blocks)
+        return f"""
+@lengths = private constant [{count} x i64] [{lengths}]
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define i64 @run(ptr %context, i64 %budget) {{
+entry:
+{_field("lists")}
+{_field("counts")}
+{_field("scratch")}
+  %steps_at = getelementptr i64, ptr %context, i64 {_FIELD["steps"]}
+  %turns_at = getelementptr i64, ptr %context, i64 {_FIELD["turns"]}
+  %last_at = getelementptr i64, ptr %context, i64 {_FIELD["last"]}
+  %begun = load i64, ptr %steps_at
+  %limit = add i64 %begun, %budget
+  br label %turn
+turn:
+  %steps = load i64, ptr %steps_at
+  %spent = icmp uge i64 %steps, %limit
+  br i1 %spent, label %out, label %choose
+choose:
+  %turns = load i64, ptr %turns_at
+  %phase = urem i64 %turns, {page.ROUND}
+  %rotate = icmp uge i64 %phase, {page.ROUND - page.TURNS_FOR_ALL}
+  %last = load i64, ptr %last_at
+  %after = add i64 %last, 1
+  %wrapped = urem i64 %after, {count}
+  %first = select i1 %rotate, i64 %wrapped, i64 0
+  br label %look
+look:
+  %b = phi i64 [%first, %choose], [%following, %empty]
+  %looked = phi i64 [0, %choose], [%more, %empty]
+  %count_at = getelementptr i64, ptr %counts, i64 %b
+  %n = load i64, ptr %count_at
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %empty, label %take
+empty:
+  %more = add i64 %looked, 1
+  %b1 = add i64 %b, 1
+  %following = urem i64 %b1, {count}
+  %all = icmp uge i64 %more, {count}
+  br i1 %all, label %idle, label %look
+take:
+  store i64 0, ptr %count_at
+  store i64 %b, ptr %last_at
+  %turns1 = add i64 %turns, 1
+  store i64 %turns1, ptr %turns_at
+  %list_offset = mul i64 %b, {size * 4}
+  %list = getelementptr i8, ptr %lists, i64 %list_offset
+  %bytes = mul i64 %n, 4
+  call void @llvm.memcpy.p0.p0.i64(ptr %scratch, ptr %list, i64 %bytes, i1 false)
+  switch i64 %b, label %idle [
+    {cases}
+  ]
+{bodies}
+done:
+  %r = phi i64 {results}
+  %bad = icmp ne i64 %r, 0
+  br i1 %bad, label %fault, label %count
+count:
+  %length_at = getelementptr [{count} x i64], ptr @lengths, i64 0, i64 %b
+  %length = load i64, ptr %length_at
+  %did = mul i64 %length, %n
+  %steps1 = add i64 %steps, %did
+  store i64 %steps1, ptr %steps_at
+  br label %turn
+idle:
+  ret i64 0
+fault:
+  ret i64 {_FAULT}
+out:
+  ret i64 {_RAN_OUT}
+}}"""
+
+
+def _field(name: str, type: str = "ptr") -> str:
+    """Text that loads a field of the context into %name."""
+    return (
+        f"  %{name}_at = getelementptr i64, ptr %context, i64 {_FIELD[name]}\n  %{name} = load {type}, ptr %{name}_at"
+    )
+
+
+_POINTERS = ("registers", "special", "lists", "counts", "arena", "shadow", "const", "param", "shared", "local",
+             "barrier", "named", "barrier_op", "resume")  # fmt: skip
+_NUMBERS = ("buffer_base", "buffer_size", "module_base", "module_size", "total", "const_size", "param_size", "shared_size",
+            "shared_stride", "local_size", "local_stride", "threads")  # fmt: skip
+
+
+class BlockText:
+    """Writes the function of one basic block."""
+
+    def __init__(self, compiled: Compiled, number: int, block: Block, live: list[set[str]], needs: set[str]):
+        self.compiled, self.number, self.block = compiled, number, block
+        self.program = compiled.program
+        self.kernel = self.program.kernel
+        self.needs = needs
+        self.lines: list[str] = []
+        self.emitter = Emitter(self.lines, needs, self.program.profile.term)
+        self.current: dict[str, str] = {}
+        self.changed: set[str] = set()
+        self.special: dict[str, str] = {}
+        self.labels = 0
+        self.faults: list[str] = []
+        self.live_out: set[str] = set().union(*[live[s] for s in (block.taken, block.next) if s is not None])
+        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+
+    def label(self, stem: str) -> str:
+        self.labels += 1
+        return f"{stem}{self.labels}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    # registers -----------------------------------------------------------------------------------------------------------
+
+    def register(self, name: str) -> str:
+        """A register's value now: a word of its width, or an i1."""
+        if name not in self.current:
+            self.current[name] = self.load_register(name)
+        return self.current[name]
+
+    def where(self, name: str) -> str:
+        type = self.kernel.registers[name]
+        return self.emitter.emit(
+            f"getelementptr i{_bits(type)}, ptr %registers_{self.compiled.offsets[name]}, i64 %lane"
+        )
+
+    def load_register(self, name: str) -> str:
+        type = self.kernel.registers[name]
+        value = self.emitter.emit(f"load i{_bits(type)}, ptr {self.where(name)}")
+        return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+    def read_special(self, name: str) -> str:
+        if name not in self.special:
+            type = self.compiled.special_types[name]
+            at = self.emitter.emit(f"getelementptr i8, ptr %special, i64 {self.compiled.special_offsets[name]}")
+            cell = self.emitter.emit(f"getelementptr i{type.width}, ptr {at}, i64 %lane")
+            self.special[name] = self.emitter.emit(f"load i{type.width}, ptr {cell}")
+        return self.special[name]
+
+    # instructions --------------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        ops = self.kernel.code[self.block.start : self.block.end]
+        terminator = ops[-1] if ending(ops[-1]) else None
+        # what a guarded access or a check may branch around is loaded before it, so that it dominates all uses
+        for op in ops:
+            for name in self._touched(op):
+                self.register(name)
+            for _, operand in sources(op):
+                for one in operand.elements if isinstance(operand, tree.Braces) else (operand,):
+                    if isinstance(one, tree.Name) and one.text in self.compiled.special_types:
+                        self.read_special(one.text)
+        for index, op in enumerate(ops, self.block.start):
+            if op is not terminator:
+                self.instruction(op, index)
+        self.finish(terminator)
+        return self.function()
+
+    def _touched(self, op: Op) -> list[str]:
+        from ptxspec.machine.flow import registers_read
+
+        return sorted(registers_read(op, self.kernel))
+
+    def environment(self, op: Op) -> dict[str, str]:
+        env: dict[str, str] = {}
+        for place, operand in sources(op):
+            elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
+            for variable, element in zip(place.variables, elements, strict=True):
+                name, width = variable.attrs
+                env[name] = self.operand(place.type, width, element)
+        return env
+
+    def operand(self, type: Type | None, width: int, operand: Any) -> str:
+        if isinstance(operand, tree.Address):
+            base = "0" if operand.base is None else self.operand(None, 64, operand.base)
+            if not operand.offset:
+                return base
+            return self.emitter.binary("add", base, str(operand.offset & (1 << 64) - 1), 64)
+        if isinstance(operand, tree.Not):
+            return self.emitter.logic("xor", self.register(operand.name.text), "true")
+        constant = constant_of(self.program, type, operand)
+        if constant is not None:
+            if type is not None and type.kind == "pred":
+                return "true" if constant else "false"
+            return str(constant & (1 << width) - 1)
+        if operand.text in self.kernel.registers:
+            own = self.kernel.registers[operand.text]
+            value = self.register(operand.text)
+        else:
+            own = self.compiled.special_types[operand.text]
+            value = self.read_special(operand.text)
+        if own.kind == "pred" or own.width == width:
+            return value
+        if own.width > width:
+            return self.emitter.truncate(value, own.width, width)
+        return self.emitter.extend(value, own.width, width, False)
+
+    def instruction(self, op: Op, index: int) -> None:
+        env = self.environment(op)
+        lowering = Lowering(self.emitter, env)
+        effect = op.plan.meaning.effect
+        if effect is None:
+            values = self.results(op, lowering)
+            for name, value in values:
+                self.set(name, value if op.guard is None else self.merged(op, name, value))
+            return
+        skip = inside = None
+        before = dict(self.current)
+        if op.guard is not None:
+            inside, skip, join = self.label("inside"), self.label("skip"), self.label("join")
+            predicate = self.register(op.guard[0])
+            first, second = (skip, inside) if op.guard[1] else (inside, skip)
+            self.lines.append(f"  br i1 {predicate}, label %{first}, label %{second}")
+            self.begin(inside)
+            known = dict(self.emitter._seen)
+            lowering = Lowering(self.emitter, dict(env))
+        pointer = self.access(effect, lowering, index)
+        values = []
+        if effect.kind == "load":
+            type = effect.fields["type"]
+            for i in range(effect.fields["count"]):
+                self.lines.append(
+                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {type.bytes}"
+                )
+                env[f"%loaded{i}"] = f"%l{index}_{i}"
+            values = self.results(op, Lowering(self.emitter, env))
+        else:
+            type = effect.fields["type"]
+            for i, value in enumerate(effect.fields["values"]):
+                word = lowering.low(value, type.width)
+                self.lines.append(
+                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  store i{type.width} {word}, ptr %e{index}_{i}, align {type.bytes}"
+                )
+        if op.guard is None:
+            for name, value in values:
+                self.set(name, value)
+            return
+        arrived = self.label("arrived")
+        self.lines.append(f"  br label %{arrived}")
+        self.begin(arrived)
+        self.lines.append(f"  br label %{join}")
+        self.begin(str(skip))
+        self.lines.append(f"  br label %{join}")
+        self.begin(join)
+        self.emitter._seen.clear()
+        self.emitter._seen.update(known)
+        for name, value in values:
+            register = self.kernel.registers[name]
+            word = "i1" if register.kind == "pred" else f"i{register.width}"
+            merged = f"%m{index}_{len(self.lines)}"
+            self.lines.append(f"  {merged} = phi {word} [{value}, %{arrived}], [{before[name]}, %{skip}]")
+            self.set(name, merged)
+
+    def results(self, op: Op, lowering: Lowering) -> list[tuple[str, str]]:
+        """(register, value at the register's width) of what an instruction writes."""
+        found = []
+        for name, type, value in destinations(op):
+            if type.kind == "pred":
+                found.append((name, lowering.truth(value)))
+            else:
+                width = self.kernel.registers[name].width
+                word = lowering.low(value, type.width)
+                found.append((name, lowering.resize(word, type.width, width, type.signed)))
+        return found
+
+    def merged(self, op: Op, name: str, value: str) -> str:
+        """The value where the guard holds, else what the register had."""
+        assert op.guard is not None
+        predicate, negated = self.register(op.guard[0]), op.guard[1]
+        old = self.register(name)
+        first, second = (old, value) if negated else (value, old)
+        type = self.kernel.registers[name]
+        return self.emitter.select(predicate, first, second, type.width)
+
+    def set(self, name: str, value: str) -> None:
+        self.current[name] = value
+        self.changed.add(name)
+
+    # memory --------------------------------------------------------------------------------------------------------------
+
+    def access(self, effect: Any, lowering: Lowering, index: int) -> str:
+        """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
+        e = self.emitter
+        fields = effect.fields
+        write = effect.kind == "store"
+        count = len(fields["values"]) if write else fields["count"]
+        size = fields["type"].bytes * count
+        address = lowering.low(fields["address"], 64)
+        space = fields["space"].split("::")[0]
+        if space == "generic":
+            return self.generic(address, size, write, index)
+        return self.in_space(space, address, size, write, index)
+
+    def in_space(self, space: str, address: str, size: int, write: bool, index: int) -> str:
+        e = self.emitter
+        if write and space in ("const", "param"):
+            self.check("false", address, index)
+            return "%const"
+        aligned = e.compare("eq", e.binary("and", address, str(size - 1), 64), "0", 64)
+        if space == "global":
+            in_buffers = e.binary("sub", address, "%buffer_base", 64)
+            is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
+            shifted = e.binary("add", in_buffers, "%module_size", 64)
+            in_module = e.binary("sub", address, "%module_base", 64)
+            offset = e.select(is_buffer, shifted, in_module, 64)
+            inside = e.compare("ult", offset, "%total", 64)
+            self.check(e.logic("and", aligned, inside), address, index)
+            shadow = e.emit(f"getelementptr i8, ptr %shadow, i64 {offset}")
+            ones = int.from_bytes(bytes([READABLE | (WRITABLE if write else 0)] * size), "little")
+            bits = size * 8
+            word = e.emit(f"load i{bits}, ptr {shadow}, align 1")
+            allowed = e.compare("eq", e.binary("and", word, str(ones), bits), str(ones), bits)
+            self.check(allowed, address, index)
+            return e.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
+        room = e.binary("sub", f"%{space}_size", str(size), 64)  # a space smaller than the access holds no address
+        large = e.emit(f"icmp sge i64 {room}, 0")
+        within = e.emit(f"icmp ule i64 {address}, {room}")
+        self.check(e.logic("and", aligned, e.logic("and", large, within)), address, index)
+        offset = address
+        if space in ("shared", "local"):
+            which = "%slot" if space == "shared" else "%lane"
+            start = e.binary("mul", which, f"%{space}_stride", 64)
+            offset = e.binary("add", start, address, 64)
+        return e.emit(f"getelementptr i8, ptr %{space}, i64 {offset}")
+
+    def generic(self, address: str, size: int, write: bool, index: int) -> str:
+        """Ask the windows in turn; each way has its own checks."""
+        e = self.emitter
+        join = self.label("found")
+        ways: list[tuple[str, str]] = []
+        known = dict(e._seen)
+        for space, base in self.layout.WINDOWS.items():
+            offset = e.binary("sub", address, str(base), 64)
+            hit, miss = self.label("window"), self.label("outside")
+            inside = e.compare("ult", offset, str(self.layout.WINDOW_SIZE), 64)
+            self.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
+            self.begin(hit)
+            outer = dict(e._seen)
+            pointer = self.in_space(space, offset, size, write, index)
+            leave = self.label("leave")
+            self.lines.append(f"  br label %{leave}")
+            self.begin(leave)
+            self.lines.append(f"  br label %{join}")
+            ways.append((pointer, leave))
+            e._seen.clear()
+            e._seen.update(outer)
+            self.begin(miss)
+        pointer = self.in_space("global", address, size, write, index)
+        leave = self.label("leave")
+        self.lines.append(f"  br label %{leave}")
+        self.begin(leave)
+        self.lines.append(f"  br label %{join}")
+        ways.append((pointer, leave))
+        self.begin(join)
+        e._seen.clear()
+        e._seen.update(known)
+        name = f"%g{len(self.lines)}"
+        self.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
+        return name
+
+    def check(self, condition: str, address: str, index: int) -> None:
+        """Go on if the condition holds, else report the fault."""
+        good, bad = self.label("good"), self.label("bad")
+        self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
+        self.faults.append(f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
+                           f"  store i64 {index}, ptr %fault_op_at\n  br label %fault")
+        self.begin(good)
+
+    # the end of the block ------------------------------------------------------------------------------------------------
+
+    def finish(self, op: Op | None) -> None:
+        """Store what later blocks read and append the lane to the list of the block it goes to."""
+        e = self.emitter
+        for name in sorted(self.changed & self.live_out):
+            type = self.kernel.registers[name]
+            value = self.current[name]
+            if type.kind == "pred":
+                value = e.emit(f"zext i1 {value} to i8")
+            self.lines.append(f"  store i{_bits(type)} {value}, ptr {self.where(name)}")
+        ended = len(self.program.flow.blocks)
+        next_list = str(ended if self.block.next is None else self.block.next)
+        if op is None:
+            self.append(next_list)
+            return
+        effect = op.plan.meaning.effect
+        assert effect is not None
+        if effect.kind == "barrier":
+            taken = str(ended + 1)
+            lowering = Lowering(e, self.environment(op))
+            barrier = lowering.low(effect.fields["barrier"], 64)
+            named = effect.fields["threads"]
+            count = str((1 << 64) - 1) if named is None else lowering.low(named, 64)
+            resume = str(ended if self.block.next is None else self.block.next)
+            index = self.block.end - 1
+            for field, value in (("barrier", barrier), ("named", count), ("barrier_op", str(index)), ("resume", resume)):
+                cell = e.emit(f"getelementptr i64, ptr %{field}, i64 %lane")
+                self.lines.append(f"  store i64 {value}, ptr {cell}")
+        else:
+            taken = str(ended if self.block.taken is None else self.block.taken)
+        if op.guard is not None:
+            predicate = self.register(op.guard[0])
+            first, second = (next_list, taken) if op.guard[1] else (taken, next_list)
+            taken = e.select(predicate, first, second, 64)
+        self.append(taken)
+
+    def append(self, which: str) -> None:
+        e = self.emitter
+        cell = e.emit(f"getelementptr i64, ptr %counts, i64 {which}")
+        self.lines.append(f"  %standing = load i64, ptr {cell}\n  %standing1 = add i64 %standing, 1\n"
+                          f"  store i64 %standing1, ptr {cell}")
+        start = e.binary("mul", which, str(self.compiled.capacity), 64)
+        place = e.binary("add", start, "%standing", 64)
+        slot = e.emit(f"getelementptr i32, ptr %lists, i64 {place}")
+        self.lines.append(f"  store i32 %lane32, ptr {slot}")
+
+    def function(self) -> str:
+        used = sorted({self.compiled.offsets[n] for n in self.kernel.registers})
+        fields = [_field(n) for n in _POINTERS] + [_field(n, "i64") for n in _NUMBERS]
+        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used
+                  if any(f"%registers_{o}," in line for line in self.lines)]
+        return "\n".join(
+            [
+                f"define internal i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
+                "entry:",
+                *fields,
+                *arrays,
+                f"  %fault_address_at = getelementptr i64, ptr %context, i64 {_FIELD['fault_address']}",
+                f"  %fault_op_at = getelementptr i64, ptr %context, i64 {_FIELD['fault_op']}",
+                f"  %fault_lane_at = getelementptr i64, ptr %context, i64 {_FIELD['fault_lane']}",
+                "  br label %each",
+                "each:",
+                "  %k = phi i64 [0, %entry], [%k1, %next]",
+                "  %lane_at = getelementptr i32, ptr %scratch, i64 %k",
+                "  %lane32 = load i32, ptr %lane_at",
+                "  %lane = zext i32 %lane32 to i64",
+                "  %slot = udiv i64 %lane, %threads" if any("%slot" in line for line in self.lines) else "",
+                *self.lines,
+                "  br label %next",
+                "next:",
+                "  %k1 = add i64 %k, 1",
+                "  %again = icmp ult i64 %k1, %n",
+                "  br i1 %again, label %each, label %done",
+                "done:",
+                "  ret i64 0",
+                *self.faults,
+                "fault:" if self.faults else "",
+                f"  store i64 %lane, ptr %fault_lane_at\n  ret i64 {_FAULT}" if self.faults else "",
+                "}",
+            ]
+        )
+
+
+class NativeRun:
+    """One batch under the compiled code."""
+
+    def __init__(self, compiled: Compiled, program: Program, memory: Memory, batch: Batch):
+        self.compiled, self.program, self.memory, self.batch = compiled, program, memory, batch
+        capacity, count = compiled.capacity, len(program.flow.blocks)
+        self.count = count
+        self.registers = np.zeros(compiled.register_bytes + 8, np.uint8)
+        self.special = np.zeros(len(compiled.special_types) * 8 * capacity + 8, np.uint8)
+        self.lists = np.zeros((count + 2, capacity), np.int32)
+        self.counts = np.zeros(count + 2, np.int64)
+        self.scratch = np.zeros(capacity, np.int32)
+        self.barrier, self.named, self.barrier_op, self.resume_at = (np.zeros(capacity, np.int64) for _ in range(4))
+        self.context = np.zeros(len(_CONTEXT), np.int64)
+        arrays = {
+            "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
+            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "const": memory.const,
+            "param": memory.param, "shared": memory.shared, "local": memory.local, "barrier": self.barrier,
+            "named": self.named, "barrier_op": self.barrier_op, "resume": self.resume_at,
+        }  # fmt: skip
+        for name, array in arrays.items():
+            self.context[_FIELD[name]] = array.ctypes.data
+        numbers = {
+            "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
+            "module_base": memory.space.module_base, "module_size": memory.module_size, "total": memory.total,
+            "threads": batch.extents.threads, "shared_stride": memory.strides["shared"],
+            "local_stride": memory.strides["local"],
+            **{f"{s}_size": memory.sizes[s] for s in ("const", "param", "shared", "local")},
+        }  # fmt: skip
+        for name, value in numbers.items():
+            self.context[_FIELD[name]] = value
+        self._pointer = self.context.ctypes.data
+        self.restart(batch)
+
+    def restart(self, batch: Batch) -> None:
+        """Begin another batch of the same launch."""
+        fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
+        self.batch = batch
+        self.registers[:] = 0
+        threads = batch.threads()
+        if fresh:
+            self._special = special_values(self.compiled.special_types, threads)
+            wanted = self._special
+        else:
+            wanted = special_values([n for n, (_, by_cta) in self._special.items() if by_cta], threads)
+        for name, (values, _) in wanted.items():
+            at = self.compiled.special_offsets[name]
+            self.special[at : at + values.nbytes] = values.view(np.uint8)
+        self.counts[:] = 0
+        self.counts[0] = batch.lanes
+        self.lists[0, : batch.lanes] = np.arange(batch.lanes)
+
+    @property
+    def steps(self) -> int:
+        return int(self.context[_FIELD["steps"]])
+
+    def run(self, budget: int) -> Stopped:
+        outcome = self.compiled.run(self._pointer, budget)
+        if outcome == _FAULT:
+            lane, op = int(self.context[_FIELD["fault_lane"]]), int(self.context[_FIELD["fault_op"]])
+            address = int(self.context[_FIELD["fault_address"]].astype(np.uint64))
+            return Stopped(Fault(lane, op, address, self._violation(lane, op, address)), False, [])
+        if outcome == _RAN_OUT:
+            return Stopped(None, True, [])
+        lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].tolist()
+        self.counts[self.count + 1] = 0
+        waiting = [
+            Waiting(
+                lane,
+                int(self.barrier[lane]),
+                None if self.named[lane] < 0 else int(self.named[lane]),
+                int(self.barrier_op[lane]),
+                int(self.resume_at[lane]),
+            )
+            for lane in lanes
+        ]
+        return Stopped(None, False, waiting)
+
+    def _violation(self, lane: int, op: int, address: int) -> Violation:
+        """What the access broke, by the rules of the memory."""
+        effect = self.program.kernel.code[op].plan.meaning.effect
+        assert effect is not None
+        write = effect.kind == "store"
+        count = len(effect.fields["values"]) if write else effect.fields["count"]
+        size = effect.fields["type"].bytes * count
+        try:
+            self.memory.access(
+                effect.fields["space"], address, size, write, lane // self.batch.extents.threads, lane
+            )
+        except Violation as violation:
+            return violation
+        raise AssertionError("the native engine refused an access that the memory allows")
+
+    def resume(self, threads: list[Waiting]) -> None:
+        for one in threads:
+            at = self.count if one.resume is None else one.resume
+            self.lists[at, self.counts[at]] = one.lane
+            self.counts[at] += 1
+
+    def alive(self, slot: int) -> int:
+        ended = self.lists[self.count, : self.counts[self.count]]
+        threads = self.batch.extents.threads
+        return threads - int(np.count_nonzero(ended // threads == slot))
+
+
