@@ -139,7 +139,7 @@ class Registry:
         for name, path in finder.pages("ptxspec.spec"):
             module = importlib.import_module(name)
             self.pages[name] = module
-            if name.startswith("ptxspec.spec.instructions."):
+            if name.startswith("ptxspec.spec.instructions.") and path.stem != "index":
                 self._bind(module, str(path))
 
     def _bind(self, module: Any, path: str) -> None:

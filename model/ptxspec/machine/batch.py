@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,55 +83,72 @@ def special_values(names: Iterable[str], threads: Threads) -> dict[str, tuple[np
 
 
 class Waiting(NamedTuple):
-    """A thread at a barrier: its lane, the barrier, how many it says take part (None: all), the instruction's index, and the
-    block at which it goes on (None: nowhere)."""
+    """Threads at barriers; arrays with an element a thread: its lane, the barrier, how many it says take part (−1: all), the
+    instruction's index, and the block at which it goes on."""
 
-    lane: int
-    barrier: int
-    named: int | None
-    op: int
-    resume: int | None
+    lane: np.ndarray
+    barrier: np.ndarray
+    named: np.ndarray
+    op: np.ndarray
+    resume: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+    def where(self, chosen: np.ndarray) -> Waiting:
+        """The threads for which `chosen` is true."""
+        return Waiting(*(column[chosen] for column in self))
+
+    def joined(self, other: Waiting) -> Waiting:
+        return Waiting(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+def nobody() -> Waiting:
+    return Waiting(*(np.zeros(0, np.int64) for _ in Waiting._fields))
 
 
 class BarrierFault(Exception):
-    """Threads wait in a way that breaks a rule."""
+    """Threads wait in a way that breaks a rule. `lane` and `op` say which thread is reported, and where it waits."""
 
-    def __init__(self, rule: str, note: str, waiting: Waiting):
+    def __init__(self, rule: str, note: str, waiting: Waiting, which: int):
         super().__init__(note)
-        self.rule, self.note, self.waiting = rule, note, waiting
+        self.rule, self.note = rule, note
+        self.lane, self.op = int(waiting.lane[which]), int(waiting.op[which])
 
 
-def released(waiting: list[Waiting], alive: Callable[[int], int], threads: int) -> tuple[list[Waiting], list[Waiting]]:
-    """(those that may go on, those that wait on), when no thread can run. `alive(slot)` counts a CTA's threads that have not
-    ended. Raises BarrierFault when a CTA's barriers can never complete."""
+def released(waiting: Waiting, ended: np.ndarray, threads: int) -> tuple[Waiting, Waiting]:
+    """(those that may go on, those that wait on), when no thread can run. `ended[slot]` counts a CTA's threads that have ended,
+    of `threads`. Raises BarrierFault when a CTA's barriers can never complete."""
     page: Any = importlib.import_module("ptxspec.spec.machine.barriers")
     warp = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").WARP_SIZE
-    groups: dict[tuple[int, int], list[Waiting]] = {}
-    for one in waiting:
-        if one.barrier >= page.BARRIERS:
-            raise BarrierFault("barrier number", f"barrier {one.barrier}", one)
-        if one.named is not None and (one.named == 0 or one.named % warp):
-            raise BarrierFault("barrier count", f"{one.named} threads", one)
-        groups.setdefault((one.lane // threads, one.barrier), []).append(one)
-    go: list[Waiting] = []
-    stay: list[Waiting] = []
-    for (slot, barrier), members in groups.items():
-        counts = {m.named for m in members}
-        if len(counts) > 1:
-            shown = ", ".join("all" if c is None else str(c) for c in sorted(counts, key=str))
-            raise BarrierFault("barrier counts differ", f"barrier {barrier}: {shown}", members[0])
-        (go if page.completes(len(members), counts.pop(), alive(slot)) else stay).extend(members)
-    if stay and not go:
-        one = stay[0]
-        slot = one.lane // threads
-        mates = [w for w in stay if w.lane // threads == slot and w.barrier == one.barrier]
-        elsewhere = [w for w in stay if w.lane // threads == slot and w.barrier != one.barrier]
-        wanted = alive(slot) if one.named is None else one.named
-        note = f"{len(mates)} threads wait at barrier {one.barrier} for {wanted}, and nothing else can run"
-        if elsewhere:
-            note += f"; {len(elsewhere)} threads of the CTA wait at barrier {elsewhere[0].barrier}"
-        ended = threads - alive(slot)
-        if ended:
-            note += f"; {ended} threads of the CTA have ended"
-        raise BarrierFault("stuck barrier", note, one)
-    return go, stay
+    for i in np.flatnonzero((waiting.barrier < 0) | (waiting.barrier >= page.BARRIERS))[:1]:
+        raise BarrierFault("barrier number", f"barrier {waiting.barrier[i]}", waiting, i)
+    for i in np.flatnonzero((waiting.named == 0) | ((waiting.named > 0) & (waiting.named % warp != 0)))[:1]:
+        raise BarrierFault("barrier count", f"{waiting.named[i]} threads", waiting, i)
+    slot = waiting.lane // threads
+    groups, group, counts = np.unique(slot * page.BARRIERS + waiting.barrier, return_inverse=True, return_counts=True)
+    named = waiting.named[np.unique(group, return_index=True)[1]]
+    for i in np.flatnonzero(waiting.named != named[group])[:1]:
+        both = sorted({int(waiting.named[i]), int(named[group[i]])})
+        shown = " and ".join("all" if n < 0 else str(n) for n in both)
+        raise BarrierFault("barrier counts differ", f"barrier {waiting.barrier[i]}: {shown}", waiting, i)
+    alive = threads - ended
+    complete = np.array(
+        [
+            page.completes(int(count), None if n < 0 else int(n), int(alive[g // page.BARRIERS]))
+            for g, count, n in zip(groups, counts, named, strict=True)
+        ],
+        dtype=bool,
+    )
+    goes = complete[group]
+    if goes.any():
+        return waiting.where(goes), waiting.where(~goes)
+    mates = group == group[0]
+    elsewhere = (slot == slot[0]) & ~mates
+    wanted = int(alive[slot[0]]) if named[group[0]] < 0 else int(named[group[0]])
+    note = f"{mates.sum()} threads wait at barrier {waiting.barrier[0]} for {wanted}, and nothing else can run"
+    if elsewhere.any():
+        note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {waiting.barrier[elsewhere][0]}"
+    if ended[slot[0]]:
+        note += f"; {ended[slot[0]]} threads of the CTA have ended"
+    raise BarrierFault("stuck barrier", note, waiting, 0)

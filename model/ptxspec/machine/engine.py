@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from ptxspec.language import tree
 from ptxspec.language.check import Kernel, Op, constant_bits
 from ptxspec.machine.batch import Batch, Waiting
@@ -28,7 +30,7 @@ class Stopped(NamedTuple):
 
     fault: Fault | None
     out_of_steps: bool
-    waiting: list[Waiting]
+    waiting: Waiting
 
 
 class Running(Protocol):
@@ -37,15 +39,18 @@ class Running(Protocol):
     def run(self, budget: int) -> Stopped:
         """Run until nothing can, or about `budget` thread-instructions are done."""
 
-    def resume(self, threads: list[Waiting]) -> None:
+    def resume(self, threads: Waiting) -> None:
         """Let threads go on after their barrier."""
 
-    def alive(self, slot: int) -> int:
-        """How many threads of a CTA have not ended."""
+    def ended(self) -> np.ndarray:
+        """How many threads of each resident CTA have ended."""
+
+    def restart(self, batch: Batch) -> None:
+        """Begin another batch of the same launch."""
 
     @property
     def steps(self) -> int:
-        """Thread-instructions executed so far."""
+        """Thread-instructions executed since the launch began."""
 
 
 class Program(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+
 from ptxspec.language import tree
-from ptxspec.machine.batch import Batch, Waiting, special_values
+from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import Fault, Program, Stopped, constant_of
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import destinations, sources
+from ptxspec.machine.flow import destinations, sources, values_of
 from ptxspec.machine.memory import Memory
 from ptxspec.terms.exact import NoChoice, evaluate
 
@@ -30,39 +32,44 @@ class ExactRun:
     def __init__(self, program: Program, memory: Memory, batch: Batch):
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
+        self.steps = self.turns = self.last = 0
+        self.fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        self.restart(batch)
+
+    def restart(self, batch: Batch) -> None:
+        self.batch = batch
         self.registers: list[dict[str, Any]] = [
-            {name: False if type.kind == "pred" else 0 for name, type in program.kernel.registers.items()}
+            {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
             for _ in range(batch.lanes)
         ]
         names = {
             operand.text
             for op in self.code
             for _, operand in sources(op)
-            if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers
+            if isinstance(operand, tree.Name) and operand.text not in self.program.kernel.registers
         }
         self.special = special_values(names, batch.threads())
         self.standing: list[list[int]] = [[] for _ in self.blocks] + [[]]
         self.standing[0] = list(range(batch.lanes))
-        self.waiting: list[Waiting] = []
-        self.steps = self.turns = self.last = 0
-        self.fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        self.waiting: list[tuple[int, ...]] = []
 
     def run(self, budget: int) -> Stopped:
         limit = self.steps + budget
         while self.steps < limit:
             block = self.next_block()
             if block is None:
-                waiting, self.waiting = self.waiting, []
-                return Stopped(None, False, waiting)
+                columns = np.array(self.waiting, np.int64).reshape(-1, 5).T
+                self.waiting = []
+                return Stopped(None, False, Waiting(*columns))
             lanes, self.standing[block] = self.standing[block], []
             self.last = block
             self.turns += 1
             for lane in lanes:
                 fault = self.block(block, lane)
                 if fault is not None:
-                    return Stopped(fault, False, [])
+                    return Stopped(fault, False, nobody())
             self.steps += len(lanes) * (self.blocks[block].end - self.blocks[block].start)
-        return Stopped(None, True, [])
+        return Stopped(None, True, nobody())
 
     def next_block(self) -> int | None:
         """The block whose turn it is."""
@@ -95,15 +102,10 @@ class ExactRun:
                     self.store(effect.fields, env, lane, memo)
                 elif effect.kind == "barrier":
                     named = effect.fields["threads"]
-                    self.waiting.append(
-                        Waiting(
-                            lane,
-                            self.value(effect.fields["barrier"], env, memo),
-                            None if named is None else self.value(named, env, memo),
-                            index,
-                            block.next,
-                        )
-                    )
+                    barrier = self.value(effect.fields["barrier"], env, memo)
+                    count = -1 if named is None else self.value(named, env, memo)
+                    resume = len(self.blocks) if block.next is None else block.next
+                    self.waiting.append((lane, barrier, count, index, resume))
                     return None
                 else:
                     goes = block.taken
@@ -120,12 +122,7 @@ class ExactRun:
 
     def inputs(self, op: Any, lane: int) -> dict[str, Any]:
         """The values of a meaning's variables."""
-        env: dict[str, Any] = {}
-        for place, operand in sources(op):
-            elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
-            for variable, element in zip(place.variables, elements, strict=True):
-                env[variable.attrs[0]] = self.operand(place.type, variable.attrs[1], element, lane)
-        return env
+        return {v.attrs[0]: self.operand(type, v.attrs[1], element, lane) for type, v, element in values_of(op)}
 
     def operand(self, type: Any, width: int, operand: Any, lane: int) -> Any:
         registers = self.registers[lane]
@@ -170,10 +167,10 @@ class ExactRun:
         slot = lane // self.batch.extents.threads
         return self.memory.access(fields["space"], self.address, size, write, slot, lane)
 
-    def resume(self, threads: list[Waiting]) -> None:
-        for one in threads:
-            self.standing[len(self.blocks) if one.resume is None else one.resume].append(one.lane)
+    def resume(self, threads: Waiting) -> None:
+        for lane, block in zip(threads.lane.tolist(), threads.resume.tolist(), strict=True):
+            self.standing[block].append(lane)
 
-    def alive(self, slot: int) -> int:
-        threads = self.batch.extents.threads
-        return threads - sum(1 for lane in self.standing[-1] if lane // threads == slot)
+    def ended(self) -> np.ndarray:
+        slots = np.array(self.standing[-1], np.int64) // self.batch.extents.threads
+        return np.bincount(slots, minlength=self.batch.count)

@@ -146,6 +146,15 @@ def sources(op: Op) -> Iterator[tuple[Any, tree.Operand]]:
                     yield inputs[part[1]], one
 
 
+def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
+    """(type, variable, operand) for each variable of an instruction's meaning; a label has none."""
+    for place, operand in sources(op):
+        elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
+        if place.variables:
+            for variable, element in zip(place.variables, elements, strict=True):
+                yield place.type, variable, element
+
+
 def registers_read(op: Op, kernel: Kernel) -> set[str]:
     """Every register whose old value an instruction needs, its guard and, if it is guarded, its destinations among them."""
     found: set[str] = set()

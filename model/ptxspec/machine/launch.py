@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.language.check import Checked, Kernel
-from ptxspec.machine.batch import Batch, BarrierFault, Extents, released
-from ptxspec.machine.engine import Engine, Fault, describe, program
+from ptxspec.machine.batch import BarrierFault, Batch, Extents, nobody, released
+from ptxspec.machine.engine import Engine, Fault, Running, describe, program
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
@@ -101,19 +101,16 @@ class Module:
         steps = 0
         try:
             if ready.flow.blocks:
-                running: Any = None
+                running = None
                 for first in range(0, extents.ctas, slots):
                     batch = Batch(extents, first, min(slots, extents.ctas - first))
-                    if first:
-                        memory.clear()
-                    if running is not None and hasattr(running, "restart"):
-                        running.restart(batch)
-                    else:
-                        if running is not None:
-                            steps += running.steps
+                    if running is None:
                         running = runner.start(ready, memory, batch)
-                    self._finish(kernel, batch, running, memory, step_limit - steps)
-                steps += running.steps
+                    else:
+                        memory.clear()
+                        running.restart(batch)
+                    self._finish(kernel, batch, running, step_limit)
+                steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
         finally:
@@ -126,9 +123,9 @@ class Module:
         self._data["global"][:] = memory.arena[: memory.module_size]
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Any, memory: Memory, limit: int) -> None:
+    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
-        waiting: list[Any] = []
+        waiting = nobody()
         while True:
             left = limit - running.steps
             if left <= 0:
@@ -138,16 +135,15 @@ class Module:
                 raise self._fault(kernel, batch, stopped.fault)
             if stopped.out_of_steps:
                 continue
-            waiting = waiting + stopped.waiting
-            if not waiting:
+            waiting = waiting.joined(stopped.waiting)
+            if not len(waiting):
                 return
             try:
-                go, stay = released(waiting, running.alive, batch.extents.threads)
+                go, waiting = released(waiting, running.ended(), batch.extents.threads)
             except BarrierFault as fault:
-                where = self._where(kernel, batch, fault.waiting.lane, fault.waiting.op)
+                where = self._where(kernel, batch, fault.lane, fault.op)
                 raise LaunchError(fault.rule, fault.note, where) from None
             running.resume(go)
-            waiting = stay
 
     def _where(self, kernel: Kernel, batch: Batch, lane: int, op: int) -> Where:
         thread, cta = batch.where(lane)

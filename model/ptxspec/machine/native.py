@@ -17,10 +17,10 @@ import numpy as np
 
 from ptxspec.language import tree
 from ptxspec.language.check import Op
-from ptxspec.machine.batch import Batch, Waiting, special_values
+from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import Fault, Program, Stopped, constant_of
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, destinations, ending, sources
+from ptxspec.machine.flow import Block, destinations, ending, registers_read, sources, values_of
 from ptxspec.machine.memory import READABLE, WRITABLE, Memory
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
@@ -248,31 +248,19 @@ class BlockText:
         terminator = ops[-1] if ending(ops[-1]) else None
         # what a guarded access or a check may branch around is loaded before it, so that it dominates all uses
         for op in ops:
-            for name in self._touched(op):
+            for name in sorted(registers_read(op, self.kernel)):
                 self.register(name)
-            for _, operand in sources(op):
-                for one in operand.elements if isinstance(operand, tree.Braces) else (operand,):
-                    if isinstance(one, tree.Name) and one.text in self.compiled.special_types:
-                        self.read_special(one.text)
+            for _, _, operand in values_of(op):
+                if isinstance(operand, tree.Name) and operand.text in self.compiled.special_types:
+                    self.read_special(operand.text)
         for index, op in enumerate(ops, self.block.start):
             if op is not terminator:
                 self.instruction(op, index)
         self.finish(terminator)
         return self.function()
 
-    def _touched(self, op: Op) -> list[str]:
-        from ptxspec.machine.flow import registers_read
-
-        return sorted(registers_read(op, self.kernel))
-
     def environment(self, op: Op) -> dict[str, str]:
-        env: dict[str, str] = {}
-        for place, operand in sources(op):
-            elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
-            for variable, element in zip(place.variables, elements, strict=True):
-                name, width = variable.attrs
-                env[name] = self.operand(place.type, width, element)
-        return env
+        return {v.attrs[0]: self.operand(type, v.attrs[1], element) for type, v, element in values_of(op)}
 
     def operand(self, type: Type | None, width: int, operand: Any) -> str:
         if isinstance(operand, tree.Address):
@@ -617,22 +605,13 @@ class NativeRun:
         if outcome == _FAULT:
             lane, op = int(self.context[_FIELD["fault_lane"]]), int(self.context[_FIELD["fault_op"]])
             address = int(self.context[_FIELD["fault_address"]].astype(np.uint64))
-            return Stopped(Fault(lane, op, address, self._violation(lane, op, address)), False, [])
+            return Stopped(Fault(lane, op, address, self._violation(lane, op, address)), False, nobody())
         if outcome == _RAN_OUT:
-            return Stopped(None, True, [])
-        lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].tolist()
+            return Stopped(None, True, nobody())
+        lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
         self.counts[self.count + 1] = 0
-        waiting = [
-            Waiting(
-                lane,
-                int(self.barrier[lane]),
-                None if self.named[lane] < 0 else int(self.named[lane]),
-                int(self.barrier_op[lane]),
-                int(self.resume_at[lane]),
-            )
-            for lane in lanes
-        ]
-        return Stopped(None, False, waiting)
+        columns = (column[lanes] for column in (self.barrier, self.named, self.barrier_op, self.resume_at))
+        return Stopped(None, False, Waiting(lanes, *columns))
 
     def _violation(self, lane: int, op: int, address: int) -> Violation:
         """What the access broke, by the rules of the memory."""
@@ -649,15 +628,13 @@ class NativeRun:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def resume(self, threads: list[Waiting]) -> None:
-        for one in threads:
-            at = self.count if one.resume is None else one.resume
-            self.lists[at, self.counts[at]] = one.lane
-            self.counts[at] += 1
+    def resume(self, threads: Waiting) -> None:
+        for block in np.unique(threads.resume):
+            lanes = threads.lane[threads.resume == block]
+            begin = self.counts[block]
+            self.lists[block, begin : begin + len(lanes)] = lanes
+            self.counts[block] += len(lanes)
 
-    def alive(self, slot: int) -> int:
-        ended = self.lists[self.count, : self.counts[self.count]]
-        threads = self.batch.extents.threads
-        return threads - int(np.count_nonzero(ended // threads == slot))
-
-
+    def ended(self) -> np.ndarray:
+        slots = self.lists[self.count, : self.counts[self.count]] // self.batch.extents.threads
+        return np.bincount(slots, minlength=self.batch.count)
