@@ -1,10 +1,10 @@
 """ptxspec: an executable, literate specification of NVIDIA's PTX ISA.
 
-    module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
-    module.launch("kernel", grid, block, args)
-    ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
-    ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
-    ptxspec.forms("cvt")
+module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
+module.launch("kernel", grid, block, args)
+ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
+ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
+ptxspec.forms("cvt")
 """
 
 from __future__ import annotations

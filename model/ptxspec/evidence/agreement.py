@@ -81,9 +81,7 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
     typed = {n: bool(values[n]) if t.kind == "pred" else values[n] for n, t in _inputs(meaning)}
     memo: dict[int, Any] = {}
-    return tuple(
-        int(exact.evaluate(v, typed, lambda f, _: ones(f).attrs[0], memo)) for _, v in _results(meaning)
-    )
+    return tuple(int(exact.evaluate(v, typed, lambda f, _: ones(f).attrs[0], memo)) for _, v in _results(meaning))
 
 
 def _storage(type: Type) -> int:
@@ -99,7 +97,8 @@ def _run_native(meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ..
     answers = []
     for i, (meaning, table) in enumerate(zip(meanings, tables, strict=True)):
         inputs = [
-            np.array([row[k] for row in table], dtype=f"u{_storage(t) // 8}") for k, (_, t) in enumerate(_inputs(meaning))
+            np.array([row[k] for row in table], dtype=f"u{_storage(t) // 8}")
+            for k, (_, t) in enumerate(_inputs(meaning))
         ]
         outputs = [np.zeros(len(table), dtype=f"u{_storage(t) // 8}") for t, _ in _results(meaning)]
         pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
@@ -149,8 +148,10 @@ def _run_symbolic(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
 
     from ptxspec.terms.symbolic import Solver
 
-    env = {n: z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width)
-           for n, t in _inputs(meaning)}
+    env = {
+        n: z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width)
+        for n, t in _inputs(meaning)
+    }
     solver = Solver(lambda freedom, lowering: lowering.low(ones(freedom), freedom.attrs[1]))
     lowering = Lowering(solver, env)
     answers = []

@@ -24,11 +24,6 @@ class Kernel(NamedTuple):
     outputs: tuple[Type, ...]
 
 
-def register_type(type: Type) -> Type:
-    """The type of the register that holds an operand: registers are at least 16 bits wide."""
-    return Type("b16", "b", 16) if type.width == 8 else type if type.kind == "pred" else type.bits
-
-
 def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
     """The kernel for one form, with the optional operands `absent` left out."""
     declarations: list[str] = []
@@ -41,7 +36,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
 
     def declare(type: Type) -> str:
         register = f"%x{len(declarations)}"
-        declarations.append(f"  .reg {register_type(type)} {register};")
+        declarations.append(f"  .reg {type if type.kind == "pred" else type.bits} {register};")
         return register
 
     def source(type: Type) -> str:
@@ -83,7 +78,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
             text = "100"
         else:
             type = operand_type(parameter.annotation, form.modifiers)
-            text = _special(type, place.memory, form) if isinstance(type, Special) else several(type, source)
+            text = _special(type, place.memory, place.offset, form) if isinstance(type, Special) else several(type, source)
         if place.group:
             if place.group in groups:
                 groups[place.group].append(text)
@@ -91,9 +86,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
             groups[place.group] = [text]
             text = f"\0{place.group}"
         operands.append(text)
-    shown = ", ".join(
-        "{" + ", ".join(groups[int(o[1:])]) + "}" if o.startswith("\0") else o for o in operands
-    )
+    shown = ", ".join("{" + ", ".join(groups[int(o[1:])]) + "}" if o.startswith("\0") else o for o in operands)
     text = "\n".join(
         [
             f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])",
@@ -123,7 +116,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
     return Kernel(name, form, text, tuple(inputs), tuple(outputs))
 
 
-def _special(type: Special, memory: bool, form: Form) -> str:
+def _special(type: Special, memory: bool, offset: bool, form: Form) -> str:
     """An operand that is a place: a label of the kernel, or a variable that every state space may be asked for."""
     if type.name == "label":
         return "target"
@@ -131,7 +124,7 @@ def _special(type: Special, memory: bool, form: Form) -> str:
     by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}
     name = by_space.get(str(space).split("::")[0], "%in")
     if type.name == "variable_address":
-        return {"%in": "cell"}.get(name, name)
+        return {"%in": "cell"}.get(name, name) + ("+4" if offset else "")
     return f"[{name}]" if memory else name
 
 
@@ -149,7 +142,7 @@ def module(kernels: Sequence[Kernel] | Iterable[Kernel], version: str = "9.0", t
 
 def kernels_for(forms: Iterable[Form]) -> list[Kernel]:
     """Kernels for every form, once for each way of leaving optional operands out."""
-    found = []
+    found: list[Kernel] = []
     for form in forms:
         for absent in form.absences:
             found.append(kernel(form, f"k{len(found)}", absent))

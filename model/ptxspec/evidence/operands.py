@@ -38,7 +38,30 @@ def special(type: Type) -> list[int]:
             infinity + (1 << (fraction - 1)) + 5,  # quiet NaN with a payload
         ]
         return positive + [p | top for p in positive]
-    small = [0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x00800000, 0x007FFFFF, 0x00FFFFFF]
+    small = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        8,
+        15,
+        16,
+        31,
+        32,
+        33,
+        63,
+        64,
+        65,
+        127,
+        128,
+        255,
+        256,
+        0x00800000,
+        0x007FFFFF,
+        0x00FFFFFF,
+    ]
     edges = [ones, ones - 1, top, top - 1, top + 1, ones - 255, ones // 3, ones // 3 * 2, ones >> (width // 2)]
     return list(dict.fromkeys([v & ones for v in small + edges]))
 
@@ -56,7 +79,7 @@ def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int,
     if total <= count // 2:
         found = [()]
         for values in specials:
-            found = [row + (v,) for row in found for v in values]
+            found = [(*row, v) for row in found for v in values]
     else:
         found = [tuple(source.choice(values) for values in specials) for _ in range(count // 2)]
     while len(found) < count:

@@ -208,10 +208,10 @@ class Checker:
         elif values is not None:
             self.complain(variable.position, f"a variable in .{variable.space} cannot be initialized")
         found = []
-        repeat = 1 if variable.count is None else variable.count
+        repeat = 1 if variable.repeat is None else variable.repeat
         for i in range(repeat):
             offset = -(-sizes[variable.space] // align) * align
-            name = variable.name if variable.count is None else f"{variable.name}{i}"
+            name = variable.name if variable.repeat is None else f"{variable.name}{i}"
             dynamic = variable.linkage == "extern" and variable.space == "shared"
             found.append(Place(name, variable.space, -1 if dynamic else offset, size, align, initial))
             if not dynamic:
@@ -307,7 +307,7 @@ class Checker:
         type = self.type(variable.type, variable.position)
         if variable.values is not None:
             self.complain(variable.position, "a register cannot be initialized")
-        if variable.count is None:
+        if variable.repeat is None:
             if variable.name in names.registers or variable.name in names.places:
                 self.complain(variable.position, f"{variable.name} is declared twice in this scope")
             names.registers[variable.name] = type
@@ -315,7 +315,7 @@ class Checker:
             known = names.ranges.get(variable.name)
             if known is not None:
                 self.complain(variable.position, f"{variable.name}<…> is declared twice in this scope")
-            names.ranges[variable.name] = (variable.count, type)
+            names.ranges[variable.name] = (variable.repeat, type)
 
     # instructions --------------------------------------------------------------------------------------------------------
 
@@ -459,16 +459,11 @@ def select_form(
 
 def fit(form: Form, shape: tuple[Any, ...], rules: Any) -> Any:
     """A Plan, or (operand's index, reason) why the operands do not fit the form."""
-    places: list[tuple[Operand, ...]] = []
-    for operand in form.syntax.operands:
-        if operand.group and places and places[-1][0].group == operand.group:
-            places[-1] = (*places[-1], operand)
-        else:
-            places.append((operand,))
+    places = form.places
     required = sum(1 for p in places if not p[0].optional)
     if not required <= len(shape) <= len(places):
-        wanted = str(required) if required == len(places) else f"{required} to {len(places)}"
-        return None, f"{form.mnemonic} takes {wanted} operands, not {len(shape)}"
+        count = str(required) if required == len(places) else f"{required} to {len(places)}"
+        return None, f"{form.mnemonic} takes {count} operands, not {len(shape)}"
     absent = tuple(o.name for p in places[len(shape) :] for o in p)
     results = list(form.definition.results)
     outputs = 0
@@ -482,10 +477,11 @@ def fit(form: Form, shape: tuple[Any, ...], rules: Any) -> Any:
         members: list[Any] = []
         for operand, one in zip(group, kinds, strict=True):
             parameter = form.definition.sources.get(operand.name)
+            problem: str | None
             if parameter is not None:
                 problem, role = _source(form, operand, parameter.annotation, one, rules)
             else:
-                wanted = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
+                wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
                 problem, role = _destination(form, operand, wanted, one, rules, outputs)
                 outputs += len(wanted)
             if problem:
@@ -515,7 +511,7 @@ def _describe(kind: Any) -> str:
     }[kind[0]]
 
 
-def _value_problem(form: Form, wanted: Type, kind: Any, rules: Any, destination: bool = False) -> str | None:
+def _value_problem(form: Form, wanted: Any, kind: Any, rules: Any, destination: bool = False) -> str | None:
     """Why an operand of this kind cannot stand for a value of the type, or None."""
     if _is(kind, "special") and not form.definition.special_registers:
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
@@ -574,9 +570,9 @@ def _special_problem(form: Form, operand: Operand, wanted: Special, kind: Any) -
     if wanted.name == "variable_address":
         if not _is(kind, "place"):
             return f"{form.mnemonic} needs a variable's name here, not {_describe(kind)}"
-        space = form.modifiers.get("space")
-        if space is not None and str(space).split("::")[0] != kind[1]:
-            return f"the variable is in .{kind[1]}, not in .{space}"
+        named = form.modifiers.get("space")
+        if named is not None and str(named).split("::")[0] != kind[1]:
+            return f"the variable is in .{kind[1]}, not in .{named}"
         return None
     if wanted.name == "label":
         return None if kind == "label" else f"{form.mnemonic} needs a label here, not {_describe(kind)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import itertools
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -39,6 +38,17 @@ class Form(NamedTuple):
         return [o for o in self.syntax.operands if o.name not in self.definition.sources]
 
     @property
+    def places(self) -> list[tuple[notation.Operand, ...]]:
+        """The operands as they are written: those in one pair of braces together."""
+        found: list[tuple[notation.Operand, ...]] = []
+        for operand in self.syntax.operands:
+            if operand.group and found and found[-1][0].group == operand.group:
+                found[-1] = (*found[-1], operand)
+            else:
+                found.append((operand,))
+        return found
+
+    @property
     def absences(self) -> list[tuple[str, ...]]:
         """The sets of optional operands that may be left out: from the right, one more at a time."""
         names = [o.name for o in self.syntax.operands if o.optional]
@@ -49,9 +59,9 @@ class Form(NamedTuple):
 
     def __str__(self) -> str:
         operands: list[str] = []
-        for number, members in itertools.groupby(self.syntax.operands, lambda o: o.group):
-            spelled = [_spell(o) for o in members]
-            operands += ["{" + ", ".join(spelled) + "}"] if number else spelled
+        for members in self.places:
+            spelled = ", ".join(_spell(o) for o in members)
+            operands.append("{" + spelled + "}" if members[0].group else spelled)
         return f"{self.mnemonic} {', '.join(operands)};" if operands else f"{self.mnemonic};"
 
 
@@ -130,16 +140,16 @@ def _values(bound: dict[str, str | bool]) -> dict[str, Any]:
 
 
 class Registry:
-    """All pages, loaded. `opcodes` maps a name to what the pages say of it."""
+    """All pages of a package, loaded. `opcodes` maps a name to what the pages say of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, package: str = "ptxspec.spec") -> None:
         finder.install()
         self.opcodes: dict[str, Opcode] = {}
         self.pages: dict[str, Any] = {}
-        for name, path in finder.pages("ptxspec.spec"):
+        for name, path in finder.pages(package):
             module = importlib.import_module(name)
             self.pages[name] = module
-            if name.startswith("ptxspec.spec.instructions.") and path.stem != "index":
+            if name.startswith(f"{package}.instructions.") and path.stem != "index":
                 self._bind(module, str(path))
 
     def _bind(self, module: Any, path: str) -> None:

@@ -47,7 +47,9 @@ _TOKEN = re.compile(
 )
 _SKIPPED = re.compile(r"(?:[^\S\n]+|\n|//[^\n]*|/\*.*?\*/)+", re.S)
 _INTEGER = re.compile(r"0[xX][0-9a-fA-F]+U?\Z|0[bB][01]+U?\Z|\d+U?\Z")
-_FLOAT = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?\Z|\d+[eE][-+]?\d+\Z")
+_FLOAT = re.compile(
+    r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?\Z|\d+[eE][-+]?\d+\Z"
+)
 _WORD = re.compile(r"[A-Za-z_$%]")
 _SPACES = {".reg", ".local", ".shared", ".global", ".const", ".param"}
 _LINKAGE = {".visible", ".extern", ".weak"}
@@ -450,5 +452,3 @@ def parse_fragment(source: Source) -> list[Instruction | Label | Scope | Variabl
     if parser.tokens[parser.i]:
         raise parser.error("a '}' that closes nothing", parser.i - 1)
     return body
-
-

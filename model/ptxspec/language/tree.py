@@ -82,7 +82,7 @@ class Scope(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A declaration. `count` is N of `name<N>`; `dimensions` are those of an array, None for one left empty; `values` the
+    """A declaration. `repeat` is N of `name<N>`; `dimensions` are those of an array, None for one left empty; `values` the
     initializer, nested as it was written."""
 
     space: str
@@ -90,7 +90,7 @@ class Variable(NamedTuple):
     vector: int
     name: str
     align: int | None
-    count: int | None
+    repeat: int | None
     dimensions: tuple[int | None, ...]
     values: object
     linkage: str | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import coverage
 from coverage import CoveragePlugin, FileTracer
 from coverage.python import PythonFileReporter
 
@@ -40,12 +41,10 @@ class DocumentCoverage(CoveragePlugin):
             if parse(path.read_text("utf-8"), path).of("python"):
                 yield str(path)
 
-    _coverage = None
+    _coverage: coverage.Coverage | None = None
 
 
 def coverage_init(reg, options) -> None:
-    import coverage
-
     plugin = DocumentCoverage()
     plugin._coverage = coverage.Coverage.current()
     reg.add_file_tracer(plugin)

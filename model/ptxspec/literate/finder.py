@@ -37,8 +37,6 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
     """Loads one document. Inherits Python's own handling of cached byte code."""
 
     def source_to_code(self, data, path, *, _optimize=-1):  # type: ignore[override]
-        if not isinstance(data, bytes):
-            return super().source_to_code(data, path, _optimize=_optimize)  # type: ignore[call-arg]
         text = data.decode("utf-8")
         document = parse(text, str(path))
         tree = ast.parse(blanked(text, document), str(path))
@@ -98,9 +96,7 @@ class DocumentFinder:
             spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             return spec
-        return importlib.util.spec_from_file_location(
-            fullname, str(place), loader=DocumentLoader(fullname, str(place))
-        )
+        return importlib.util.spec_from_file_location(fullname, str(place), loader=DocumentLoader(fullname, str(place)))
 
 
 _listings: dict[Path, dict[str, Path]] = {}

@@ -41,16 +41,16 @@ class Threads:
 
 
 class Batch(NamedTuple):
-    """CTAs `first` … `first + count − 1` of a grid, resident together. Thread i of the CTA in slot s is lane
+    """CTAs `first` … `first + ctas − 1` of a grid, resident together. Thread i of the CTA in slot s is lane
     s · threads + i."""
 
     extents: Extents
     first: int
-    count: int
+    ctas: int
 
     @property
     def lanes(self) -> int:
-        return self.count * self.extents.threads
+        return self.ctas * self.extents.threads
 
     def threads(self) -> Threads:
         lanes = np.arange(self.lanes, dtype=np.int64)

@@ -72,7 +72,9 @@ def program(kernel: Kernel, profile: Profile) -> Program:
     static = kernel.sizes["shared"]
     dynamic = [p for p in kernel.places.values() if p.offset < 0]
     align = max([p.align for p in dynamic], default=1)
-    return Program(kernel, Flow(kernel), profile, {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align})
+    return Program(
+        kernel, Flow(kernel), profile, {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
+    )
 
 
 class Engine(Protocol):

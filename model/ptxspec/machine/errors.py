@@ -34,7 +34,9 @@ class LaunchError(Exception):
     accessed, `page` the document and line that state the rule.
     """
 
-    def __init__(self, rule: str, note: str, where: Where | None = None, address: int | None = None, page: str | None = None):
+    def __init__(
+        self, rule: str, note: str, where: Where | None = None, address: int | None = None, page: str | None = None
+    ):
         stated = RULES.get(rule)
         if stated is not None:
             page = f"{page_name(stated.path)}:{stated.line}"

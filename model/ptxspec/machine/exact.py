@@ -49,7 +49,7 @@ class ExactRun:
             if isinstance(operand, tree.Name) and operand.text not in self.program.kernel.registers
         }
         self.special = special_values(names, batch.threads())
-        self.standing: list[list[int]] = [[] for _ in self.blocks] + [[]]
+        self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
         self.standing[0] = list(range(batch.lanes))
         self.waiting: list[tuple[int, ...]] = []
 
@@ -173,4 +173,4 @@ class ExactRun:
 
     def ended(self) -> np.ndarray:
         slots = np.array(self.standing[-1], np.int64) // self.batch.extents.threads
-        return np.bincount(slots, minlength=self.batch.count)
+        return np.bincount(slots, minlength=self.batch.ctas)

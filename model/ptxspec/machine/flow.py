@@ -29,7 +29,7 @@ class Flow:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         code = kernel.code
-        starts = {0} | {i for i in kernel.labels.values()}
+        starts = {0, *kernel.labels.values()}
         for i, op in enumerate(code):
             if ending(op):
                 starts.add(i + 1)
@@ -105,19 +105,20 @@ def branch_target(op: Op) -> str:
     raise AssertionError(f"{op.plan.form} has no operand {wanted}")
 
 
-def written(op: Op) -> Iterator[tuple[tree.Operand, int]]:
-    """Each destination operand with the number of its result; braces and pairs taken apart."""
+def written(op: Op) -> Iterator[tuple[Any, int]]:
+    """Each destination operand with the number of its result; braces that group operands, and pairs, taken apart."""
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
+        members: list[tuple[Any, Any]] = [(role, operand)]
         if role[0] == "each":
-            for part, one in zip(role[1], operand.elements, strict=True):  # type: ignore[union-attr]
-                if part[0] == "out":
-                    yield one, part[1]
-        elif role[0] == "out":
-            if isinstance(operand, tree.Pair):
-                yield operand.first, role[1]
-                yield operand.second, role[1] + 1
+            members = list(zip(role[1], operand.elements, strict=True))  # type: ignore[union-attr]
+        for part, one in members:
+            if part[0] != "out":
+                continue
+            if isinstance(one, tree.Pair):
+                yield one.first, part[1]
+                yield one.second, part[1] + 1
             else:
-                yield operand, role[1]
+                yield one, part[1]
 
 
 def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:

@@ -252,5 +252,3 @@ def _extents(what: str, value: int | Sequence[int], most: tuple[int, int, int]) 
     if any(not 1 <= p <= m for p, m in zip(full, most, strict=True)):
         raise ValueError(f"{what} {full}: each extent is at least 1 and at most {most}")
     return full  # type: ignore[return-value]
-
-

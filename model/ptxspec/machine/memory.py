@@ -113,7 +113,11 @@ class Memory:
         if space == "global":
             index = self.offset(at)
             bits = READABLE | (WRITABLE if write else 0)
-            if 0 <= index and index + size <= self.total and bool(np.all(self.shadow[index : index + size] & bits == bits)):
+            if (
+                0 <= index
+                and index + size <= self.total
+                and bool(np.all(self.shadow[index : index + size] & bits == bits))
+            ):
                 return self.arena, index
             raise self._global_violation(at, size, write)
         if write and space in ("const", "param"):
@@ -139,8 +143,11 @@ class Memory:
             distance = address - (allocation.base + allocation.size)
             if address + size > allocation.base - self.space.alignment and distance < self.space.alignment:
                 before = allocation.base - address
-                place = f"{distance} bytes past the end" if distance >= 0 else (
-                    f"{before} bytes before the beginning" if before > 0 else "across the end")
+                place = (
+                    f"{distance} bytes past the end"
+                    if distance >= 0
+                    else (f"{before} bytes before the beginning" if before > 0 else "across the end")
+                )
                 near = f"{size} bytes {place} of {allocation.name} ({allocation.size} bytes)"
         return Violation("out of bounds", near or f"{size} bytes where nothing is")
 

@@ -374,7 +374,6 @@ class BlockText:
 
     def access(self, effect: Any, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
-        e = self.emitter
         fields = effect.fields
         write = effect.kind == "store"
         count = len(fields["values"]) if write else fields["count"]
@@ -456,8 +455,10 @@ class BlockText:
         """Go on if the condition holds, else report the fault."""
         good, bad = self.label("good"), self.label("bad")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
-        self.faults.append(f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
-                           f"  store i64 {index}, ptr %fault_op_at\n  br label %fault")
+        self.faults.append(
+            f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
+            f"  store i64 {index}, ptr %fault_op_at\n  br label %fault"
+        )
         self.begin(good)
 
     # the end of the block ------------------------------------------------------------------------------------------------
@@ -486,7 +487,12 @@ class BlockText:
             count = str((1 << 64) - 1) if named is None else lowering.low(named, 64)
             resume = str(ended if self.block.next is None else self.block.next)
             index = self.block.end - 1
-            for field, value in (("barrier", barrier), ("named", count), ("barrier_op", str(index)), ("resume", resume)):
+            for field, value in (
+                ("barrier", barrier),
+                ("named", count),
+                ("barrier_op", str(index)),
+                ("resume", resume),
+            ):
                 cell = e.emit(f"getelementptr i64, ptr %{field}, i64 %lane")
                 self.lines.append(f"  store i64 {value}, ptr {cell}")
         else:
@@ -500,8 +506,10 @@ class BlockText:
     def append(self, which: str) -> None:
         e = self.emitter
         cell = e.emit(f"getelementptr i64, ptr %counts, i64 {which}")
-        self.lines.append(f"  %standing = load i64, ptr {cell}\n  %standing1 = add i64 %standing, 1\n"
-                          f"  store i64 %standing1, ptr {cell}")
+        self.lines.append(
+            f"  %standing = load i64, ptr {cell}\n  %standing1 = add i64 %standing, 1\n"
+            f"  store i64 %standing1, ptr {cell}"
+        )
         start = e.binary("mul", which, str(self.compiled.capacity), 64)
         place = e.binary("add", start, "%standing", 64)
         slot = e.emit(f"getelementptr i32, ptr %lists, i64 {place}")
@@ -510,8 +518,11 @@ class BlockText:
     def function(self) -> str:
         used = sorted({self.compiled.offsets[n] for n in self.kernel.registers})
         fields = [_field(n) for n in _POINTERS] + [_field(n, "i64") for n in _NUMBERS]
-        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used
-                  if any(f"%registers_{o}," in line for line in self.lines)]
+        arrays = [
+            f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}"
+            for o in used
+            if any(f"%registers_{o}," in line for line in self.lines)
+        ]
         return "\n".join(
             [
                 f"define internal i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
@@ -558,7 +569,7 @@ class NativeRun:
         self.scratch = np.zeros(capacity, np.int32)
         self.barrier, self.named, self.barrier_op, self.resume_at = (np.zeros(capacity, np.int64) for _ in range(4))
         self.context = np.zeros(len(_CONTEXT), np.int64)
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
             "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "const": memory.const,
             "param": memory.param, "shared": memory.shared, "local": memory.local, "barrier": self.barrier,
@@ -621,9 +632,7 @@ class NativeRun:
         count = len(effect.fields["values"]) if write else effect.fields["count"]
         size = effect.fields["type"].bytes * count
         try:
-            self.memory.access(
-                effect.fields["space"], address, size, write, lane // self.batch.extents.threads, lane
-            )
+            self.memory.access(effect.fields["space"], address, size, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
@@ -637,4 +646,4 @@ class NativeRun:
 
     def ended(self) -> np.ndarray:
         slots = self.lists[self.count, : self.counts[self.count]] // self.batch.extents.threads
-        return np.bincount(slots, minlength=self.batch.count)
+        return np.bincount(slots, minlength=self.batch.ctas)

@@ -4,9 +4,9 @@ Pages import everything from here: `from ptxspec.terms import *` is never needed
 of, select` is the way. The interpretations are in `exact`, `native` and `symbolic`; importing this package loads none of them.
 """
 
-from ptxspec.terms import definitions as _definitions
-from ptxspec.terms.core import Bool, Int, TermError
+from ptxspec.terms.core import Bool, Int, TermError, integer
 from ptxspec.terms.definitions import (
+    absent,
     address,
     available,
     b8,
@@ -43,6 +43,8 @@ from ptxspec.terms.definitions import (
 from ptxspec.terms.machine import rule, special_register
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
+    FALSE,
+    TRUE,
     absolute,
     as_type,
     bit,
@@ -67,5 +69,70 @@ from ptxspec.terms.vocabulary import (
     unspecified,
 )
 
-del _definitions
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "Bool",
+    "FALSE",
+    "Int",
+    "TRUE",
+    "TYPES",
+    "TermError",
+    "Type",
+    "absent",
+    "absolute",
+    "address",
+    "as_type",
+    "available",
+    "b16",
+    "b32",
+    "b64",
+    "b8",
+    "bit",
+    "bit_length",
+    "branch",
+    "clamp",
+    "concatenate",
+    "count_ones",
+    "f16",
+    "f32",
+    "f64",
+    "function_name",
+    "immediate_u8",
+    "instruction",
+    "integer",
+    "is_set",
+    "join",
+    "label",
+    "leave",
+    "load",
+    "low_bits",
+    "machine_specific",
+    "maximum",
+    "minimum",
+    "number",
+    "of",
+    "pred",
+    "quotient",
+    "reads_special_registers",
+    "remainder",
+    "rule",
+    "s16",
+    "s32",
+    "s64",
+    "s8",
+    "saturate",
+    "select",
+    "shortcut",
+    "sign_extend",
+    "special_register",
+    "store",
+    "takes_wider_registers",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "undefined",
+    "unspecified",
+    "variable_address",
+    "vector",
+    "wait_at_barrier",
+]

@@ -125,9 +125,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda a: a.bit_length(), lambda t, _: (max(t[0].lo, 0).bit_length(), max(t[0].hi, 0).bit_length())
     ),
     "popcount": Operation(lambda a: a.bit_count(), lambda t, _: (0, max(t[0].hi, 1).bit_length())),
-    "select": Operation(
-        lambda c, a, b: a if c else b, lambda t, _: (min(t[1].lo, t[2].lo), max(t[1].hi, t[2].hi))
-    ),
+    "select": Operation(lambda c, a, b: a if c else b, lambda t, _: (min(t[1].lo, t[2].lo), max(t[1].hi, t[2].hi))),
     # the same number, whose range is known better than its expression tells
     "bounded": Operation(lambda a, lo, hi: a, lambda t, attrs: attrs),
     # truth values

@@ -8,7 +8,7 @@ same expression twice gives the same object.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ptxspec.terms import arithmetic
 
@@ -66,7 +66,7 @@ _interned: dict[tuple, Term] = {}
 
 def _intern(cls: type, op: str, args: tuple, attrs: tuple, lo: int, hi: int) -> Any:
     key = (cls, op, attrs, *map(id, args))  # the entry keeps its arguments alive, so their ids stay theirs
-    found = _interned.get(key)
+    found: Any = _interned.get(key)
     if found is None:
         found = object.__new__(cls)
         found.op, found.args, found.attrs, found.lo, found.hi = op, args, attrs, lo, hi
@@ -123,6 +123,11 @@ class Int(Term):
     """An exact integer between `lo` and `hi`."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # in annotations: the same kind of number, of another width
+        doubled: TypeAlias = "Int"
+        half: TypeAlias = "Int"
+        quarter: TypeAlias = "Int"
 
     def __add__(self, other: Int | int) -> Int:
         other = integer(other)

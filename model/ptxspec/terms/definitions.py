@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.types import TYPES, Type
@@ -73,24 +73,36 @@ class Special(NamedTuple):
 
 if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth values
 
-    class _Scalar(Int):
-        doubled = half = quarter = Int
-
     class of:
-        type = _Scalar
-        dtype = _Scalar
-        stype = _Scalar
-        atype = _Scalar
-        size = _Scalar
+        type: TypeAlias = Int
+        dtype: TypeAlias = Int
+        stype: TypeAlias = Int
+        ctype: TypeAlias = Int
+        atype: TypeAlias = Int
+        size: TypeAlias = Int
 
-    vector = list
-    address = Int
-    variable_address = Int
-    label = Special
-    function_name = Special
-    immediate_u8 = Int
-    pred = Bool
-    b8 = b16 = b32 = b64 = u8 = u16 = u32 = u64 = s8 = s16 = s32 = s64 = f16 = f32 = f64 = Int
+    vector: TypeAlias = list
+    address: TypeAlias = Int
+    variable_address: TypeAlias = Int
+    label: TypeAlias = Special
+    function_name: TypeAlias = Special
+    immediate_u8: TypeAlias = Int
+    pred: TypeAlias = Bool
+    b8: TypeAlias = Int
+    b16: TypeAlias = Int
+    b32: TypeAlias = Int
+    b64: TypeAlias = Int
+    u8: TypeAlias = Int
+    u16: TypeAlias = Int
+    u32: TypeAlias = Int
+    u64: TypeAlias = Int
+    s8: TypeAlias = Int
+    s16: TypeAlias = Int
+    s32: TypeAlias = Int
+    s64: TypeAlias = Int
+    f16: TypeAlias = Int
+    f32: TypeAlias = Int
+    f64: TypeAlias = Int
 else:
     of = _Of()
     vector = _Vector()
@@ -102,6 +114,9 @@ else:
     pred = TYPES["pred"]
     globals().update({name: type for name, type in TYPES.items() if name != "pred"})
 
+
+#: the default of an operand that may be left out
+absent: Any = None
 
 # Effects ---------------------------------------------------------------------------------------------------------------
 
@@ -275,7 +290,8 @@ def vector_length(modifiers: dict[str, Any]) -> int:
 
 
 def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[str, ...]) -> Meaning:
-    inputs, arguments = [], {}
+    inputs: list[Input] = []
+    arguments: dict[str, Any] = {}
     for name, parameter in definition.sources.items():
         type = operand_type(parameter.annotation, modifiers)
         if name in absent:  # the definition's default stands
@@ -308,14 +324,22 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
     annotations = definition.results
     values = () if returned is None else returned if len(annotations) > 1 else (returned,)
     if len(values) != len(annotations):
-        raise blame(f"{definition.path}:{definition.line}: {definition.name} returns {len(values)} results, its "
-                    f"annotation says {len(annotations)}")
+        raise blame(
+            f"{definition.path}:{definition.line}: {definition.name} returns {len(values)} results, its "
+            f"annotation says {len(annotations)}"
+        )
     results = []
     for value, annotation in zip(values, annotations, strict=True):
         type = operand_type(annotation, modifiers)
         if isinstance(type, VectorOf):
             assert isinstance(type.element, Type)
-            results.append(Result(type.element, tuple(_write(v, type.element, definition) for v in value), bool(vector_length(modifiers))))
+            results.append(
+                Result(
+                    type.element,
+                    tuple(_write(v, type.element, definition) for v in value),
+                    bool(vector_length(modifiers)),
+                )
+            )
         else:
             assert isinstance(type, Type)
             results.append(Result(type, (_write(value, type, definition),)))

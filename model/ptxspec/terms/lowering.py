@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ptxspec.terms.arithmetic import bits_for
-from ptxspec.terms.vocabulary import bits_of, meaning_of
+from ptxspec.terms.vocabulary import meaning_of
 
 
 class Backend(Protocol):
@@ -173,10 +173,10 @@ class Lowering:
     def _call(self, t: Any, n: int) -> Any:
         name, width, *static = t.attrs
         if self.backend.supplies(name, tuple(static)):
-            word = self.backend.call(name, tuple(static), [self.low(a, bits_of(a)) for a in t.args])
+            word = self.backend.call(name, tuple(static), [self.low(a, width) for a in t.args])
         else:
             body, names = meaning_of(t)
-            inputs = {name: self.low(a, bits_of(a)) for name, a in zip(names, t.args, strict=True)}
+            inputs = {name: self.low(a, width) for name, a in zip(names, t.args, strict=True)}
             word = Lowering(self.backend, inputs).low(body, width)
         return self.resize(word, width, n, False)
 

@@ -31,7 +31,7 @@ SPECIAL_REGISTERS: dict[str, SpecialRegister] = {}
 
 
 def special_register(
-    name: str, type: Type, components: str = "", since: str = "1.0"
+    name: str, type: Any, components: str = "", since: str = "1.0"
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Mark a function of a thread as what reading the special register gives. The thread offers `index` (its number in the
     CTA, counted along x, then y, then z), `cta` (the CTA's number in the grid, likewise), `block` and `grid` (their three

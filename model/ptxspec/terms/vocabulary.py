@@ -6,16 +6,18 @@ Arguments called x, y are exact integers (an `Int` term or a Python int); c is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, truth, variable
 from ptxspec.terms.types import Type
 
-_T = TypeVar("_T", Int, Bool)
+#: a condition that never holds, and one that always does
+FALSE: Bool = constant(False)
+TRUE: Bool = constant(True)
 
 
 @overload
-def select(c: Bool | bool, x: Bool | bool, y: Bool | bool) -> Bool: ...
+def select(c: Bool | bool, x: Bool, y: Bool | bool) -> Bool: ...
 @overload
 def select(c: Bool | bool, x: Int | int, y: Int | int) -> Int: ...
 def select(c, x, y):
@@ -155,7 +157,7 @@ _meanings: dict[tuple, Int] = {}
 
 
 def shortcut(function: Callable[..., Int]) -> Callable[..., Int]:
-    """Mark a definition f(type, …static…, x, …) of bits of `type` that an interpretation may compute in its own way.
+    """Mark a definition f(type, …static…, x, …) on bit patterns of `type` that an interpretation may compute in its own way.
 
     The function's body stays its meaning: the exact interpretation always uses it, the others when they know no better,
     and the tests hold what they supply against it. Terms must come last in the parameter list.
@@ -179,17 +181,12 @@ def shortcut(function: Callable[..., Int]) -> Callable[..., Int]:
 def meaning_of(call: Int) -> tuple[Int, tuple[str, ...]]:
     """(body, parameter names): the definition behind a `call` term, over variables named %0, %1, …"""
     name, _, type, *static = call.attrs
-    key = (name, type, *static, *[bits_of(a) for a in call.args])
+    key = (name, type, *static, len(call.args))
     names = tuple(f"%{i}" for i in range(len(call.args)))
     if key not in _meanings:
-        inputs = [variable(n, bits_of(a)) for n, a in zip(names, call.args, strict=True)]
+        inputs = [variable(n, type.width) for n in names]
         _meanings[key] = low_bits(SHORTCUTS[name](type, *static, *inputs), type.width)
     return _meanings[key], names
-
-
-def bits_of(x: Int) -> int:
-    """The width of a register that holds x ≥ 0."""
-    return max(x.hi.bit_length(), 1)
 
 
 # Freedom ---------------------------------------------------------------------------------------------------------------
@@ -218,7 +215,7 @@ def machine_specific(name: str, type: Type, *operands: Int | int) -> Int:
 def freedoms_in(*terms: Any) -> list[Int]:
     """The freedom terms below some terms, each once."""
     seen: dict[int, Any] = {}
-    stack = [t for t in terms]
+    stack = list(terms)
     found = []
     while stack:
         term = stack.pop()
@@ -231,3 +228,49 @@ def freedoms_in(*terms: Any) -> list[Int]:
             stack.append(meaning_of(term)[0])
         stack.extend(term.args)
     return found
+
+
+def substitute(term: Any, values: dict[str, Any], memo: dict[int, Any] | None = None) -> Any:
+    """The term with variables replaced by other terms."""
+    memo = {} if memo is None else memo
+    stack = [term]
+    while stack:
+        t = stack[-1]
+        if id(t) in memo:
+            stack.pop()
+            continue
+        waiting = [a for a in t.args if id(a) not in memo]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        args = [memo[id(a)] for a in t.args]
+        if t.op == "var":
+            memo[id(t)] = values.get(t.attrs[0], t)
+        elif all(a is b for a, b in zip(args, t.args, strict=True)):
+            memo[id(t)] = t
+        elif t.op == "select":
+            memo[id(t)] = select(*args)
+        elif t.op in ("all", "any"):
+            memo[id(t)] = args[0] & args[1] if t.op == "all" else args[0] | args[1]
+        elif t.op == "not":
+            memo[id(t)] = ~args[0]
+        elif t.op == "low":
+            memo[id(t)] = low_bits(args[0], t.attrs[0])
+        else:
+            memo[id(t)] = make(t.op, tuple(args), t.attrs)
+    return memo[id(term)]
+
+
+def resolve(term: Any, choose: Callable[[Any], Any], memo: dict[int, Any] | None = None) -> Any:
+    """The term with every freedom replaced by choose(freedom), whose operands are resolved already."""
+    memo = {} if memo is None else memo
+    if id(term) not in memo:
+        args = tuple(resolve(a, choose, memo) for a in term.args)
+        if term.op == "freedom":
+            memo[id(term)] = choose(make("freedom", args, term.attrs))
+        elif all(a is b for a, b in zip(args, term.args, strict=True)):
+            memo[id(term)] = term
+        else:
+            memo[id(term)] = select(*args) if term.op == "select" else make(term.op, args, term.attrs)
+    return memo[id(term)]

@@ -1,0 +1,48 @@
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: help install tour test test-long lint site bench wheel clean
+
+help:
+	@echo "make tour      install, run the five kernels, prove and refute an identity, build the site"
+	@echo "make test      the tests (under ten minutes on two cores); make test-long adds the long ones"
+	@echo "make site      the site, in build/site; make lint, make bench, make wheel, make clean"
+
+install: $(BIN)/.installed
+
+$(BIN)/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
+	@touch $@
+
+tour: install
+	$(BIN)/python docs/tour.py
+
+test: install
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+
+test-long: install
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: install
+	$(BIN)/ruff check model tests docs conf.py
+	$(BIN)/ruff format --check model tests docs conf.py
+	$(BIN)/mypy
+	$(BIN)/python -m ptxspec.literate.lint
+
+site: install
+	$(BIN)/python -m sphinx -W --keep-going -q -b html . build/site
+	@echo "the site is in build/site/index.html"
+
+bench: install
+	$(BIN)/python tests/benchmarks/kernels.py
+	$(BIN)/python tests/benchmarks/loading.py
+
+wheel: install
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+
+clean:
+	rm -rf .venv build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

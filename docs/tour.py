@@ -1,0 +1,136 @@
+"""The tour: `make tour` runs it. Five CUDA kernels, one instruction, one proof, one refutation, the site."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import ptxspec
+from ptxspec.query.evaluate import readings
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "docs" / "examples"
+console = Console()
+
+
+def kernels() -> None:
+    """Run every example under both engines and hold it against its independent reference."""
+    table = Table(title="CUDA kernels, compiled by nvcc 13.0, run from the documents' definitions")
+    for column in ("kernel", "engine", "thread-instructions", "seconds", "against the reference"):
+        table.add_column(column, justify="left" if column in ("kernel", "engine") else "right")
+    cases = [
+        (path.parent.name, engine, size)
+        for path in sorted(EXAMPLES.glob("*/reference.py"))
+        for engine, size in (("exact", "small"), ("native", "medium"))
+    ]
+    failed = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(cases))
+        for name, engine, size in cases:
+            progress.update(task, description=f"{name}, {engine} engine")
+            reference = runpy.run_path(str(EXAMPLES / name / "reference.py"))
+            case = reference["case"](size)
+            expected = reference["expected"](reference["case"](size))
+            module = ptxspec.load(reference["PTX"].read_text(), f"docs/examples/{name}/{reference['PTX'].name}")
+            began = time.perf_counter()
+            outcome = module.launch(reference["KERNEL"], case["grid"], case["block"], case["args"], engine=engine)
+            seconds = time.perf_counter() - began
+            outputs = [case["args"][i] for i in case["outputs"]]
+            same = all(np.array_equal(a.view(np.uint8), e.view(np.uint8)) for a, e in zip(outputs, expected, strict=True))
+            verdict = "[green]every bit agrees[/]" if same else "[red]DIFFERS[/]"
+            table.add_row(name, engine, f"{outcome.steps:,}", f"{seconds:.2f}", verdict)
+            if not same:
+                failed.append(f"{name} under the {engine} engine")
+            progress.advance(task)
+    console.print(table)
+    if failed:
+        raise SystemExit("the tour ends here: " + ", ".join(failed))
+
+
+def instruction() -> None:
+    """Evaluate one instruction."""
+    text, operands = "bfe.s32 d, a, b, c;", {"a": 0x1234ABCD, "b": 8, "c": 8}
+    results = ptxspec.evaluate(text, **operands)
+    shown = ", ".join(f"{n} = {v:#x}" for n, v in operands.items())
+    console.print(f"\n[bold]One instruction.[/] {text}  with {shown}")
+    for name, value in results.items():
+        facts = readings(value, results.types[name])
+        console.print(f"  {name} = {facts['hex']} = {facts['signed']}   [dim]{results.steps[0][1]}[/]")
+
+
+def questions() -> None:
+    """Prove an identity, and refute one."""
+    for title, left, right, assume, expected in (
+        (
+            "A funnel shift of equal halves rotates",
+            "shf.l.wrap.b32 d, a, a, c;",
+            "and.b32 n, c, 31; sub.u32 m, 32, n; shl.b32 x, a, n; shr.u32 y, a, m; or.b32 d, x, y;",
+            None,
+            "proved",
+        ),
+        (
+            "sad is the absolute value of the difference, added (it is not)",
+            "sad.s32 d, a, b, c;",
+            "sub.s32 x, a, b; abs.s32 y, x; add.s32 d, y, c;",
+            "c == 0",
+            "refuted",
+        ),
+    ):
+        with console.status(f"{title} …"):
+            verdict = ptxspec.prove(left, right, assume=assume)
+        colour = "green" if verdict.status == "proved" else "yellow"
+        console.print(f"\n[bold]{title}.[/]\n  {left}\n  {right}")
+        console.print(f"  [{colour}]{verdict.status}[/]: {verdict.reason} ({verdict.seconds:.2f} s)")
+        if verdict.status != expected:
+            raise SystemExit(f"expected {expected}: the tour ends here")
+        if verdict.counterexample is not None:
+            for name, value in verdict.counterexample.inputs.items():
+                facts = readings(value, verdict.counterexample.types[name])
+                console.print(f"    {name} = {facts['hex']} = {facts['signed']}")
+            for side in (verdict.counterexample.left, verdict.counterexample.right):
+                for step in side:
+                    writes = ", ".join(f"{n} = {v:#x}" for n, v in step.writes.items())
+                    console.print(f"    {step.instruction:<24} {writes:<20} [dim]{step.page}[/]")
+
+
+def site() -> None:
+    """Build the site."""
+    console.print("\n[bold]The site[/] (corner cases, freedoms and verdicts are computed from the definitions) …")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html", str(ROOT), str(ROOT / "build/site")]
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+        run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = []
+        assert run.stdout is not None
+        for line in run.stdout:
+            said.append(line)
+            progress.update(task, description=line.strip()[:90])
+    if run.wait():
+        console.print("".join(said[-40:]), markup=False)
+        raise SystemExit("the site was not built")
+    console.print("  [green]built[/]: open build/site/index.html")
+
+
+def main() -> None:
+    began = time.perf_counter()
+    count = len(ptxspec.forms())
+    console.print(f"[bold]ptxspec[/]: {count:,} forms, loaded from the documents in {time.perf_counter() - began:.2f} s\n")
+    kernels()
+    instruction()
+    questions()
+    site()
+    console.print(f"\nThe tour took {time.perf_counter() - began:.0f} s.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""One instruction, or a few: operands by name in, results by name out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ptxspec.query.fragments import read_fragment
+from ptxspec.terms.core import Bool
+from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import Type
+
+
+class Chosen(NamedTuple):
+    """A result that PTX leaves open and the profile chose: the kind of freedom, its entry in the register of ambiguities, and
+    the bits chosen."""
+
+    kind: str
+    entry: str
+    bits: int
+
+
+class Results(dict[str, Any]):
+    """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
+    `inputs` what was put in, `chosen` what the profile chose on the way, `steps` what each instruction wrote."""
+
+    types: dict[str, Type]
+    inputs: dict[str, Any]
+    chosen: list[Chosen]
+    steps: list[tuple[str, str, dict[str, Any]]]
+
+
+def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bool) -> Results:
+    """Execute a straight-line fragment on one thread, by the exact interpretation.
+
+    `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
+    the register's width), or a bool for a predicate. Registers whose names are no Python identifiers go in as **{"%r1": 3}.
+    Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands missing, unknown or too large, and
+    NoChoice where `profile` leaves open a result that was needed.
+    """
+    fragment = read_fragment(text)
+    given = dict(operands)
+    specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
+    values: dict[str, Any] = {}
+    for name in fragment.inputs:
+        if name in given:
+            type = fragment.registers.get(name)
+            if type is None:
+                raise TypeError(f"{name} is a special register, which a single thread has by itself")
+            values[name] = as_bits(name, given.pop(name), type)
+        elif name in specials:
+            values[name] = specials[name]
+        else:
+            raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value")
+    if given:
+        raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
+    choices = Profile(profile)
+    chosen: list[Chosen] = []
+
+    def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
+        bits = choices.value(freedom, arguments)
+        chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits))
+        return bits
+
+    memo: dict[int, Any] = {}
+    results = Results()
+    results.steps = []
+    for step in fragment.steps:
+        writes = {n: evaluate_term(t, values, choose, memo) for n, t in step.writes.items()}
+        results.steps.append((step.text, f"{step.page}:{step.line}", writes))
+        results.update(writes)
+    results.types, results.inputs, results.chosen = fragment.registers, values, chosen
+    return results
+
+
+def as_bits(name: str, value: Any, type: Type) -> Any:
+    """A Python value as the bits of a register."""
+    if type.kind == "pred":
+        if isinstance(value, bool) or value in (0, 1):
+            return bool(value)
+        raise TypeError(f"{name} is a predicate: pass True or False")
+    if hasattr(value, "item"):  # a NumPy scalar
+        value = value.item()
+    if isinstance(value, bool):
+        raise TypeError(f"{name} is {type}, not a predicate")
+    if isinstance(value, float):
+        if type.width not in (16, 32, 64):
+            raise TypeError(f"{name} is {type}: no floating-point number has that width")
+        try:
+            return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[type.width], value), "little")
+        except OverflowError:
+            raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
+    if not isinstance(value, int):
+        raise TypeError(f"{name}: {value.__class__.__name__} is no operand; pass an int, a float or a bool")
+    if not -(1 << (type.width - 1)) <= value < 1 << type.width:
+        raise TypeError(f"{name} is {type}: {value} does not fit")
+    return value & ((1 << type.width) - 1)
+
+
+def _special_values(names: Iterable[str]) -> dict[str, int]:
+    """Special registers as the only thread of the only CTA reads them."""
+    wanted = list(names)
+    if not wanted:
+        return {}
+    import numpy as np
+
+    from ptxspec.machine.batch import Extents, Threads, special_values
+
+    one = np.zeros(1, np.int64)
+    found = special_values(wanted, Threads(Extents((1, 1, 1), (1, 1, 1)), one, one))
+    return {name: int(values[0]) for name, (values, _) in found.items()}
+
+
+def readings(bits: Any, type: Type) -> dict[str, Any]:
+    """The ways to read a register's bits: hex, unsigned, signed and, where the width is a format's, floating point."""
+    if isinstance(bits, bool | Bool) or type.kind == "pred":
+        return {"predicate": bool(bits)}
+    width = type.width
+    shown: dict[str, Any] = {
+        "hex": f"{bits:#0{width // 4 + 2}x}",
+        "unsigned": bits,
+        "signed": bits - (1 << width) if bits >> (width - 1) else bits,
+    }
+    if width in (16, 32, 64):
+        data = bits.to_bytes(width // 8, "little")
+        shown["float"] = struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], data)[0]
+    return shown

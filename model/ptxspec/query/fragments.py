@@ -1,0 +1,231 @@
+"""Straight-line fragments: instructions without declarations, whose registers take their types from the instructions."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from ptxspec.language import tree
+from ptxspec.language.check import Op, Plan, constant_bits, select_form, special_registers
+from ptxspec.language.errors import Source
+from ptxspec.language.forms import Form, page_name, registry
+from ptxspec.language.parser import parse_fragment
+from ptxspec.machine.flow import destinations, values_of
+from ptxspec.terms.core import Bool, constant, truth_variable, variable
+from ptxspec.terms.definitions import Special, VectorOf, operand_type
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
+
+
+class Unsupported(Exception):
+    """A fragment that cannot be asked about: it touches memory or control."""
+
+
+class Step(NamedTuple):
+    """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool)."""
+
+    text: str
+    page: str
+    line: int
+    writes: dict[str, Any]
+
+
+class Fragment(NamedTuple):
+    """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written; `outputs`
+    maps each name that is written to the term of its final value; `steps` are the instructions."""
+
+    text: str
+    registers: dict[str, Type]
+    inputs: tuple[str, ...]
+    outputs: dict[str, Any]
+    steps: tuple[Step, ...]
+
+
+def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
+    """Parse, type and evaluate a fragment symbolically. `types` fixes the types of some names (the other side's, say).
+    Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
+    source = Source(text, path)
+    items = parse_fragment(source)
+    for item in items:
+        if not isinstance(item, tree.Instruction):
+            raise Unsupported("a fragment is a sequence of instructions: no labels, blocks or declarations")
+    registers = _types(items, source, types or {})
+    specials = special_registers()
+    rules = importlib.import_module("ptxspec.spec.operands.type_checking")
+    values: dict[str, Any] = {}
+    inputs: dict[str, None] = {}
+    steps = []
+
+    def read(name: str, type: Type) -> Any:
+        if name not in values:
+            inputs[name] = None
+            values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+        return values[name]
+
+    for item in items:
+        plan = _plan(item, registers, specials, rules, source)  # type: ignore[arg-type]
+        effect = plan.meaning.effect
+        if effect is not None:
+            raise Unsupported(f"{item.mnemonic} has an effect ({effect.kind}), which fragments cannot have")  # type: ignore[union-attr]
+        op = Op(plan, item.operands, item.guard, item.position)  # type: ignore[union-attr]
+        env = {}
+        for type, placeholder, operand in values_of(op):
+            env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
+        written = {}
+        memo: dict[int, Any] = {}
+        guard = None if op.guard is None else read(op.guard[0], TYPES["pred"])
+        for name, type, term in destinations(op):
+            value = substitute(term, env, memo)
+            register = registers[name]
+            if type.signed and register.width > type.width:
+                value = low_bits(sign_extend(value, type.width), register.width)
+            if guard is not None:
+                holds = ~guard if op.guard[1] else guard  # type: ignore[index]
+                value = select(holds, value, read(name, register))
+            written[name] = value
+        values.update(written)
+        definition = plan.form.definition
+        end = source.text.find(";", item.position)
+        shown = " ".join(source.text[item.position : end + 1].split())
+        steps.append(Step(shown, page_name(definition.path), definition.line, written))
+    outputs = {name: values[name] for step in steps for name in step.writes}
+    return Fragment(text, registers, tuple(inputs), outputs, tuple(steps))
+
+
+def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:
+    if isinstance(operand, tree.Not):
+        return ~read(operand.name.text, TYPES["pred"])
+    if isinstance(operand, tree.Number | tree.Real):
+        assert type is not None
+        bits = constant_bits(operand, type)
+        return constant(bool(bits)) if type.kind == "pred" else constant(bits)
+    own = registers.get(operand.text) or specials[operand.text]
+    value = read(operand.text, own)
+    return value if isinstance(value, Bool) else low_bits(value, width)
+
+
+def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source) -> Plan:
+    opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
+    if opcode is None:
+        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+    shape = tuple(_kind(o, registers, specials) for o in item.operands)
+    plan = select_form(opcode, item.mnemonic, shape, rules, (99, 9), 999)
+    if not isinstance(plan, Plan):
+        raise source.error(item.position, plan[1], plan[2])
+    return plan
+
+
+def _kind(operand: Any, registers: dict[str, Type], specials: dict[str, Type]) -> Any:
+    if isinstance(operand, tree.Name):
+        if operand.text == "_":
+            return "_"
+        if operand.text in registers:
+            return registers[operand.text]
+        return ("special", specials[operand.text])
+    if isinstance(operand, tree.Number):
+        return "integer"
+    if isinstance(operand, tree.Real):
+        return f"float{operand.width}"
+    if isinstance(operand, tree.Not):
+        return ("not", TYPES["pred"])
+    if isinstance(operand, tree.Braces):
+        return ("braces", tuple(_kind(e, registers, specials) for e in operand.elements))
+    if isinstance(operand, tree.Pair):
+        return ("pair", (_kind(operand.first, registers, specials), _kind(operand.second, registers, specials)))
+    return ("memory", TYPES["b64"])
+
+
+def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str, Type]:
+    """The type of every register: bits of the width that its instructions ask for (of the greatest such width where they take
+    wider registers), or a predicate."""
+    strict: dict[str, Type] = dict(fixed)
+    least: dict[str, Type] = {}
+    specials = special_registers()
+    for item in items:
+        if item.guard is not None:
+            _agree(strict, item.guard[0], TYPES["pred"], item, source)
+        for name, type, wider in _wanted(item, source):
+            if name in specials and name not in fixed:
+                continue
+            if wider:
+                if name not in least or least[name].width < type.width:
+                    least[name] = type
+            else:
+                _agree(strict, name, type, item, source)
+    for name, type in least.items():
+        if name not in strict:
+            strict[name] = type
+    return strict
+
+
+def _agree(types: dict[str, Type], name: str, type: Type, item: Any, source: Source) -> None:
+    known = types.setdefault(name, type)
+    if known != type:
+        raise source.error(item.position, f"{name} is {known} elsewhere, {item.mnemonic} needs {type}")
+
+
+def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, bool]]:
+    """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow."""
+    opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
+    if opcode is None:
+        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+    forms = opcode.find(item.mnemonic)
+    if not forms:
+        near = ", ".join(opcode.nearest(item.mnemonic))
+        page = page_name(opcode.lines[0][1].path)
+        raise source.error(item.position, f"there is no {item.mnemonic}; the nearest forms are {near}", page)
+    for form in forms:
+        found = _match(form, item)
+        if found is not None:
+            return found
+    raise source.error(
+        item.position,
+        f"no form of {item.mnemonic} takes these operands; there is {forms[0]}",
+        page_name(forms[0].definition.path),
+    )
+
+
+def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] | None:
+    definition = form.definition
+    groups = form.places
+    if not sum(not g[0].optional for g in groups) <= len(item.operands) <= len(groups):
+        return None
+    found: list[tuple[str, Type, bool]] = []
+    results = list(definition.results)
+
+    def note(operand: Any, type: Any) -> bool:
+        if isinstance(type, VectorOf):
+            type = type.element
+        if isinstance(type, Special):
+            return type.name == "address" and isinstance(operand, tree.Address)
+        elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
+        for one in elements:
+            name = one.name.text if isinstance(one, tree.Not) else one.text if isinstance(one, tree.Name) else None
+            if isinstance(one, tree.Address | tree.Sum | tree.Pair | tree.Braces):
+                return False
+            if name is not None and name != "_":
+                found.append((name, type if type.kind == "pred" else type.bits, definition.wider))
+        return True
+
+    for group, operand in zip(groups, item.operands, strict=False):
+        members: list[Any] = [operand]
+        if group[0].group:
+            if not isinstance(operand, tree.Braces) or len(operand.elements) != len(group):
+                return None
+            members = list(operand.elements)
+        for place, one in zip(group, members, strict=True):
+            parameter = definition.sources.get(place.name)
+            if parameter is not None:
+                if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+                    return None
+                if not note(one, operand_type(parameter.annotation, form.modifiers)):
+                    return None
+                continue
+            wanted = [results.pop(0)] + ([results.pop(0)] if place.second else [])
+            targets = [one.first, one.second] if isinstance(one, tree.Pair) else [one]
+            if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+                return None
+            for target, annotation in zip(targets, wanted, strict=False):
+                if not note(target, operand_type(annotation, form.modifiers)):
+                    return None
+    return found

@@ -1,0 +1,123 @@
+"""Identities: claims that two fragments compute the same, stated in the documents under `proofs/`.
+
+A page states them with `identity(...)`, and those that look true and are not with `refuted(...)`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ptxspec.language.forms import page_name
+from ptxspec.query.prove import Verdict, prove
+
+
+class Identity(NamedTuple):
+    """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands."""
+
+    title: str
+    left: str
+    right: str
+    assume: str | None
+    profile: str
+    expected: str
+    path: str
+    line: int
+
+    @property
+    def opcodes(self) -> frozenset[str]:
+        """The opcodes of both sides."""
+        return frozenset(re.findall(r"(?:^|;|@!?\S+)\s*([a-z]\w*)", self.left + ";" + self.right))
+
+    @property
+    def page(self) -> str:
+        return f"{page_name(self.path)}:{self.line}"
+
+    def check(self, timeout: float = 120.0) -> Verdict:
+        """Ask the solver."""
+        return prove(self.left, self.right, assume=self.assume, profile=self.profile, timeout=timeout)
+
+
+#: every identity of the pages loaded so far, in order
+IDENTITIES: list[Identity] = []
+
+
+def _state(title: str, left: str, right: str, assume: str | None, profile: str, expected: str) -> Identity:
+    frame = sys._getframe(2)
+    found = Identity(
+        " ".join(title.split()),
+        _trimmed(left),
+        _trimmed(right),
+        assume,
+        profile,
+        expected,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+    )
+    IDENTITIES.append(found)
+    return found
+
+
+def _trimmed(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def identity(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+    """State that two fragments agree wherever `assume` holds. See ptxspec.prove for what that means."""
+    return _state(title, left, right, assume, profile, "proved")
+
+
+def refuted(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+    """State a claim that looks true and is not: the solver must find a counterexample."""
+    return _state(title, left, right, assume, profile, "refuted")
+
+
+@cache
+def load_all() -> tuple[Identity, ...]:
+    """Every identity of every page under proofs/."""
+    from ptxspec.literate.finder import install, pages
+
+    install()
+    for name, _ in pages("ptxspec.proofs"):
+        importlib.import_module(name)
+    return tuple(IDENTITIES)
+
+
+def verdict(claim: Identity, store: str | Path = "build/verdicts.json") -> dict[str, Any]:
+    """The verdict on a claim as a dictionary, from `store` if it was reached before on the very same formula and
+    definitions, else from the solver. Only proofs and refutations are stored."""
+    path = Path(store)
+    known: dict[str, Any] = {}
+    if path.exists():
+        try:
+            known = json.loads(path.read_text())
+        except ValueError:
+            known = {}
+    key = hashlib.sha256(repr((claim[:6], _definitions())).encode()).hexdigest()
+    if key not in known:
+        found = claim.check().as_dict()
+        if found["status"] not in ("proved", "refuted"):
+            return found
+        known[key] = found
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(known))
+    return known[key]
+
+
+@cache
+def _definitions() -> str:
+    """A digest of all that a verdict depends on: the pages and the machinery."""
+    from ptxspec.literate.finder import DOCUMENTS
+
+    digest = hashlib.sha256()
+    model = Path(__file__).resolve().parents[1]
+    for place, pattern in ((DOCUMENTS / "spec", "**/*.md"), (model / "terms", "*.py"), (model / "query", "*.py")):
+        for path in sorted(place.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,35 @@
+"""The documentation site: a Sphinx extension whose directives compute what the pages do not say themselves.
+
+Corner cases, freedoms, identities, evidence, lists of pages and the vocabulary are taken from the definitions when the site
+is built. Whatever cannot be computed is shown as a gap and reported as a warning.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives, the lexers and the transforms with Sphinx."""
+    from ptxspec import __version__
+    from ptxspec.site import directives, lexers, nodes, transforms
+
+    app.add_config_value("ptxspec_build", "build", "env", (str,))
+    app.add_lexer("ptx", lexers.PtxLexer)
+    app.add_lexer("syntax", lexers.SyntaxLexer)
+    nodes.register(app)
+    for name, directive in directives.DIRECTIVES.items():
+        app.add_directive(name, directive)
+    app.connect("doctree-read", transforms.number_lines)
+    app.connect("doctree-read", transforms.point_at_entries)
+    app.connect("builder-inited", _add_static_folder)
+    app.add_css_file("ptxspec.css")
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _add_static_folder(app: Sphinx) -> None:
+    app.config.html_static_path.append(str(Path(__file__).with_name("static")))

@@ -1,0 +1,155 @@
+"""The order in which the manual is read, the lists of pages on the index pages, and the ledger on the front page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ptxspec.literate.documents import parse
+from ptxspec.site import identities, ledger
+from ptxspec.site.pages import definitions, forms, gap, module_of, table
+
+#: the order of the manual; what is not named here comes after it, in the order of the alphabet
+ORDER = {
+    "spec": (
+        *("index", "notation", "syntax", "state-spaces", "types", "variables", "operands", "functions", "directives"),
+        *("special-registers", "arithmetic", "textures", "machine", "instructions", "profiles", "ambiguities"),
+    ),
+    "spec/instructions": (
+        *("integer", "extended", "extended-precision", "floating", "half", "half-precision", "comparison", "logic"),
+        *("movement", "texture", "textures", "surface", "surfaces", "control", "synchronization", "communication"),
+        *("video", "miscellaneous"),
+    ),
+    "spec/profiles": ("portable",),
+}
+
+
+class Entry(NamedTuple):
+    """A page of a folder, or a folder in it by its first page: a document's name."""
+
+    docname: str
+    is_folder: bool
+
+    @property
+    def folder(self) -> str:
+        return self.docname.rsplit("/", 1)[0]
+
+
+def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda docname: False) -> list[Entry]:
+    """What a folder of the source tree holds, in reading order. A folder without a first page stands for its pages."""
+    place = root / folder
+    found: dict[str, list[Entry]] = {}
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
+        name = f"{folder}/{path.stem}"
+        if path.is_dir() and not path.name.startswith((".", "_")):
+            name = f"{folder}/{path.name}"
+            first = next((n for n in ("index", "README") if (path / f"{n}.md").is_file()), None)
+            if first is None:
+                found[path.name] = children(root, name, excluded)
+            elif not excluded(f"{name}/{first}"):
+                found[path.name] = [Entry(f"{name}/{first}", True)]
+        elif path.suffix == ".md" and not excluded(name):
+            found[path.stem] = [Entry(name, False)]
+    order = ORDER.get(folder, ("index",))
+    ranked = sorted(found, key=lambda n: (order.index(n) if n in order else len(order), n))
+    return [entry for name in ranked for entry in found[name]]
+
+
+def pages_below(root: Path, folder: str) -> list[str]:
+    """Every page below a folder but the index pages, as documents' names."""
+    paths = sorted((root / folder).rglob("*.md"))
+    return [str(p.relative_to(root).with_suffix("")) for p in paths if p.stem != "index"]
+
+
+def summary(root: Path, docname: str) -> tuple[str, str]:
+    """(title, first paragraph without its links) of a page."""
+    path = root / f"{docname}.md"
+    document = parse(path.read_text("utf-8"), path)
+    return document.title, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", document.summary).replace("|", "\\|")
+
+
+def listing(root: Path, folder: str, entries: Iterable[Entry]) -> str:
+    """A table of a folder's pages with their summaries, and how many forms each defines where any does."""
+    rows = []
+    count = 0
+    for entry in entries:
+        if entry.docname == f"{folder}/index":
+            continue
+        title, text = summary(root, entry.docname)
+        inside = pages_below(root, entry.folder) if entry.is_folder else [entry.docname]
+        number = sum(len(forms(module_of(d))) for d in inside if d.startswith("spec/"))
+        count += number
+        rows.append([f"[{title}](/{entry.docname}.md)", text, str(number or "")])
+    if not rows:
+        return "No page is written yet.\n"
+    if not count:
+        return table(["Page", "What it says"], [row[:2] for row in rows])
+    return table(["Page", "What it says", "Forms"], rows)
+
+
+# The front page --------------------------------------------------------------------------------------------------------
+
+
+def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
+    """(title, first page, pages) of every chapter, those of the instructions one by one."""
+    found = []
+    for entry in children(root, "spec"):
+        inner = children(root, "spec/instructions") if entry.docname == "spec/instructions/index" else [entry]
+        for one in inner:
+            if one.docname not in ("spec/index", "spec/instructions/index"):
+                below = pages_below(root, one.folder) if one.is_folder else [one.docname]
+                found.append((summary(root, one.docname)[0], one.docname, below))
+    return found
+
+
+def verdicts(modules: list[str]) -> Counter[str] | None:
+    """How many identities that use forms of these pages have each verdict; None if none was checked."""
+    known = identities.identities()
+    if known is None:
+        return None
+    return Counter(identities.status(i) for i in known if any(identities.mentions(i, m) for m in modules))
+
+
+def front(root: Path, rows: list[dict[str, Any]] | None) -> str:
+    """The ledger: what there is of every chapter, and what is missing."""
+    head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Forms with a gap"]
+    body = []
+    total = Counter[str]()
+    for title, first, below in chapters(root):
+        modules = [module_of(d) for d in below]
+        counts = {
+            "pages": len(below),
+            "definitions": sum(len(definitions(m)) for m in modules),
+            "forms": sum(len(forms(m)) for m in modules),
+        }
+        cells = [str(v) if v else "" for v in counts.values()]
+        if not below:
+            cells[0] = gap("none")
+        found = verdicts(modules) if counts["forms"] else Counter()
+        if found is None:
+            cells += [gap("not checked")] * 2
+        else:
+            total.update({k: v for k, v in found.items() if k in ("proved", "refuted")})
+            cells += [str(found[k]) if counts["forms"] else "" for k in ("proved", "refuted")]
+        total.update(counts)
+        if not counts["forms"]:
+            cells.append("")
+        elif rows is None:
+            cells.append(gap("not run"))
+        else:
+            missing = sum(ledger.gaps(module_of(d), d, rows) for d in below)
+            total["gaps"] += missing
+            cells.append(gap(str(missing)) if missing else "0")
+        body.append([f"[{title}](/{first}.md)", *cells])
+    last = [str(total[k]) for k in ("pages", "definitions", "forms")]
+    known = identities.identities()
+    if known is None:
+        last += [gap("not checked")] * 2
+    else:
+        all_of_them = Counter(identities.status(i) for i in known)
+        last += [str(all_of_them["proved"]), str(all_of_them["refuted"])]
+    last.append(gap("not run") if rows is None else gap(str(total["gaps"])) if total["gaps"] else "0")
+    return table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")

@@ -1,0 +1,295 @@
+"""Tables of telling operand rows: which forms of a definition are shown, on which operands, and what they give.
+
+Rows are drawn from the special values of the operands' types. Of a few hundred, those are kept that together make most
+of the definition's conditions both true and false and bring about most classes of results.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ptxspec.evidence.operands import special
+from ptxspec.language.forms import Form
+from ptxspec.site.numerals import parsed, reading, written
+from ptxspec.site.pages import Entry, code, definitions, entry, forms, table
+from ptxspec.terms import exact
+from ptxspec.terms.core import Bool
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.profiles import Profile, names
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import meaning_of
+
+#: rows a table has at most, beyond those that the page asks for
+MOST_ROWS = 8
+_CANDIDATES = 320
+_FORMS, _FORMS_OF_MANY = 3, 5
+
+
+class RowError(ValueError):
+    """A line of the directive that no form or operand fits. `line` counts from 0."""
+
+    def __init__(self, line: int, message: str):
+        super().__init__(message)
+        self.line = line
+
+
+class Case(NamedTuple):
+    """One row: operand patterns, for each result its bits or the freedom's term, and what the row brings about."""
+
+    operands: tuple[int, ...]
+    results: tuple[Any, ...]
+    events: frozenset[Any]
+
+
+def inputs(meaning: Meaning) -> list[tuple[str, Type]]:
+    """The variables of a meaning and their types."""
+    return [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
+
+
+def is_pure(form: Form) -> bool:
+    """Whether the form's results are a function of the values of its operands."""
+    meaning = form.meaning()
+    return meaning.effect is None and bool(meaning.results) and all(i.type for i in meaning.inputs)
+
+
+# Which forms -----------------------------------------------------------------------------------------------------------
+
+
+def representatives(candidates: Sequence[Form]) -> list[Form]:
+    """A few forms of one definition that together show its modifiers, the kinds of its types and its greatest width."""
+
+    def widths(form: Form) -> list[int]:
+        return [m.width for m in form.modifiers.values() if isinstance(m, Type)] or [0]
+
+    widest = max((max(widths(f)) for f in candidates), default=0)
+
+    def traits(form: Form) -> set[Any]:
+        found: set[Any] = {(k, v.kind if isinstance(v, Type) else v) for k, v in form.modifiers.items()}
+        return found | ({"widest"} if max(widths(form)) == widest else set())
+
+    chosen: list[Form] = []
+    seen: set[Any] = set()
+    rest = [f for f in candidates if is_pure(f)]
+    while rest and len(chosen) < (_FORMS if len(candidates) < 100 else _FORMS_OF_MANY):
+        best = max(rest, key=lambda f: (len(traits(f) - seen), -sum(abs(w - 32) for w in widths(f))))
+        if chosen and not traits(best) - seen:
+            break
+        chosen.append(best)
+        seen |= traits(best)
+        rest.remove(best)
+    return sorted(chosen, key=candidates.index)
+
+
+# Which rows ------------------------------------------------------------------------------------------------------------
+
+
+def _edges(type: Type) -> list[int]:
+    """The special values that most often make a difference."""
+    everything = special(type)
+    if type.kind == "pred":
+        return everything
+    ones, top = (1 << type.width) - 1, 1 << (type.width - 1)
+    if type.is_float:
+        positive = everything[: len(everything) // 2]  # of either sign in turn: zero, subnormal, 1, 3/2, greatest, ∞, NaN
+        return [p | s for p in (positive[i] for i in (0, 4, 12, 13, 1, 11, 9)) for s in (0, top)]
+    return [v for v in everything if v in (0, 1, 3, type.width, ones, top, top - 1)]
+
+
+def candidates(types: Sequence[Type], seed: str) -> list[tuple[int, ...]]:
+    """Rows to choose from: the edges crossed, as far as they are few, then a draw from all special values."""
+    source = random.Random(seed)
+    edges = list(itertools.product(*map(_edges, types)))
+    if len(edges) > _CANDIDATES // 2:
+        edges = [edges[0], *source.sample(edges[1:], _CANDIDATES // 2)]
+    specials = [special(t) for t in types]
+    drawn = [tuple(source.choice(values) for values in specials) for _ in range(_CANDIDATES // 2)]
+    return list(dict.fromkeys([*edges, *drawn]))
+
+
+@lru_cache(maxsize=256)
+def _conditions(root: Any) -> tuple[list[Any], list[Any]]:
+    """The truth values and the calls below a term."""
+    seen, stack = {}, [root]
+    while stack:
+        term = stack.pop()
+        if id(term) not in seen:
+            seen[id(term)] = term
+            stack.extend(term.args)
+    ordered = list(seen.values())
+    return [t for t in ordered if isinstance(t, Bool) and t.op != "var"], [t for t in ordered if t.op == "call"]
+
+
+def _value(root: Any, values: dict[str, Any], events: set[Any], where: tuple[Any, ...]) -> Any:
+    """The term's value, or the freedom it depends on; what was decided on the way is added to `events`."""
+    memo: dict[int, Any] = {}
+    try:
+        result = exact.evaluate(root, values, memo=memo)
+    except exact.NoChoice as open_result:
+        result = open_result.freedom
+    conditions, calls = _conditions(root)
+    for i, condition in enumerate(conditions):
+        if id(condition) in memo:
+            events.add((*where, i, bool(memo[id(condition)])))
+    for i, call in enumerate(calls):
+        if id(call) in memo and len(where) < 4:
+            body, parameters = meaning_of(call)
+            arguments = dict(zip(parameters, (memo.get(id(a), _constant(a)) for a in call.args), strict=True))
+            _value(body, arguments, events, (*where, "call", i))
+    if root.op == "low" and id(root.args[0]) in memo:
+        events.add((*where, "dropped", memo[id(root.args[0])] >> root.attrs[0]))
+    return result
+
+
+def _constant(term: Any) -> Any:
+    return term.attrs[0] if term.op == "const" else None
+
+
+def _class(result: Any, type: Type) -> Any:
+    """What kind of result it is, for telling rows apart."""
+    if not isinstance(result, int):
+        return result.attrs[0]
+    if type.is_float:
+        fraction = {16: 10, 32: 23, 64: 52}[type.width]
+        magnitude, field = result & ~(1 << (type.width - 1)), (result >> fraction) & ((1 << (type.width - 1 - fraction)) - 1)
+        kind = "zero" if magnitude == 0 else "small" if field == 0 else "number"
+        if field == (1 << (type.width - 1 - fraction)) - 1:
+            kind = "infinity" if magnitude == field << fraction else "nan"
+        return kind, result >> (type.width - 1)
+    top = 1 << (type.width - 1)
+    return result if result in (0, 1, 2 * top - 1, top, top - 1) else ("other", result >> (type.width - 1))
+
+
+def case(meaning: Meaning, row: Sequence[int]) -> Case:
+    """The results on one row of operands."""
+    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs(meaning), row, strict=True)}
+    events: set[Any] = set()
+    results = []
+    for number, (type, term) in enumerate((r.type, v) for r in meaning.results for v in r.values):
+        result = _value(term, typed, events, (number,))
+        result = int(result) if isinstance(result, int) else result
+        events.add(("result", number, _class(result, type)))
+        results.append(result)
+    return Case(tuple(row), tuple(results), frozenset(events))
+
+
+def telling(meaning: Meaning, seed: str) -> list[Case]:
+    """The rows of a table, in the order of their operands."""
+    rest = [case(meaning, row) for row in candidates([t for _, t in inputs(meaning)], seed)]
+    seen: set[Any] = set()
+    chosen: list[Case] = []
+
+    def gain(one: Case) -> int:
+        return sum(12 if event[0] == "result" else 1 for event in one.events - seen)
+
+    while rest and len(chosen) < MOST_ROWS:
+        best = max(rest, key=gain)
+        if not gain(best):
+            break
+        chosen.append(best)
+        seen |= best.events
+        rest.remove(best)
+    return sorted(chosen, key=lambda c: c.operands)
+
+
+# What the table says ---------------------------------------------------------------------------------------------------
+
+
+def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
+    """A name and a type for each result."""
+    spelled: list[str] = []
+    for operand in form.destinations:
+        spelled += [operand.name] + ([operand.second] if operand.second else [])
+    found = []
+    for name, result in zip(spelled, meaning.results, strict=False):
+        several = len(result.values) > 1
+        found += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
+    return found
+
+
+def _cell(bits: int, type: Type) -> str:
+    read = reading(bits, type)
+    return code(written(bits, type)) + (f" <small>{read}</small>" if read else "")
+
+
+def _chosen(meaning: Meaning, number: int, row: Sequence[int]) -> Iterable[tuple[str, int, Type]]:
+    """What each profile makes of an open result: (profile, bits, type)."""
+    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs(meaning), row, strict=True)}
+    type, term = [(r.type, v) for r in meaning.results for v in r.values][number]
+    for name in names():
+        try:
+            yield name, int(exact.evaluate(term, typed, Profile(name).value)), type
+        except exact.NoChoice:
+            continue
+
+
+def form_table(form: Form, rows: Iterable[Case], register: dict[str, Entry]) -> str:
+    """The Markdown table of one form."""
+    meaning = form.meaning()
+    sources, targets = inputs(meaning), destinations(form, meaning)
+    head = [f"{code(n)} {code(str(t))}" for n, t in sources] + [f"result {code(n)} {code(str(t))}" for n, t in targets]
+    body = []
+    for one in rows:
+        cells = [_cell(v, t) for v, (_, t) in zip(one.operands, sources, strict=True)]
+        for number, (result, (_, type)) in enumerate(zip(one.results, targets, strict=True)):
+            if isinstance(result, int):
+                cells.append(f"**{_cell(result, type)}**" if type.kind == "pred" else _cell(result, type))
+                continue
+            kind = result.attrs[2]
+            text = f"*{kind}:* {entry(register, result.attrs[0], form.page).link}"
+            for profile, bits, of in _chosen(meaning, number, one.operands):
+                text += f" <small>{profile}:</small> {_cell(bits, of)}"
+            cells.append(text)
+        body.append(cells)
+    return table(head, body, code(str(form)).replace("\\|", "|"))
+
+
+def asked_for(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tuple[Form, list[tuple[int, ...]]]]:
+    """The rows that a page asks for, by form: lines `mnemonic: a=1 b=0x80`, or a mnemonic alone. Raises RowError."""
+    found: dict[str, tuple[Form, list[tuple[int, ...]]]] = {}
+    for number, line in enumerate(lines):
+        mnemonic, _, operands = line.partition(":")
+        if not line.strip():
+            continue
+        matching = [f for f in candidates if f.mnemonic == mnemonic.strip()]
+        given = dict(re.findall(r"([\w.]+)\s*=\s*(\S+)", operands))
+        if not matching:
+            raise RowError(number, f"no form of this page is called {mnemonic.strip()!r}")
+        fitting = [f for f in matching if not given or {n for n, _ in inputs(f.meaning())} == set(given)]
+        if not fitting:
+            wanted = " or ".join(", ".join(n for n, _ in inputs(f.meaning())) for f in matching)
+            raise RowError(number, f"{mnemonic.strip()} has the operands {wanted}")
+        form = fitting[0]
+        if not is_pure(form):
+            raise RowError(number, f"what {form.mnemonic} does is no function of its operands")
+        rows = found.setdefault(str(form), (form, []))[1]
+        if given:
+            try:
+                rows.append(tuple(parsed(given[n], t) for n, t in inputs(form.meaning())))
+            except ValueError as error:
+                raise RowError(number, str(error)) from None
+    return found
+
+
+def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> str:
+    """The tables of a page: its definitions' representative forms, then the rows that the page asks for."""
+    asked = asked_for(lines, forms(module))
+    shown: dict[str, Form] = {}
+    for definition in definitions(module):
+        own = [f for f in forms(module) if f.definition is definition]
+        wanted = {name: form for name, (form, _) in asked.items() if form.definition is definition}
+        shown |= wanted or {str(f): f for f in representatives(own)}
+    if not shown:
+        return "What these forms do is not a function of their operands' values alone, so there is no table of it here.\n"
+    return "\n".join(_table_of(form, asked.get(name, (form, []))[1], register) for name, form in shown.items())
+
+
+def _table_of(form: Form, rows: list[tuple[int, ...]], register: dict[str, Entry]) -> str:
+    meaning = form.meaning()
+    cases = [case(meaning, row) for row in rows]
+    own: Callable[[Case], bool] = lambda c: c.operands not in rows  # noqa: E731
+    return form_table(form, [*cases, *filter(own, telling(meaning, form.mnemonic))], register)

@@ -1,0 +1,197 @@
+"""The directives: thin shells around the functions that compute Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx import addnodes
+from sphinx.directives.other import TocTree
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from ptxspec.site import contents, corner_cases, freedoms, identities, ledger, pages, store, vocabulary
+from ptxspec.site.nodes import Details
+
+log = logging.getLogger(__name__)
+
+
+class Computed(SphinxDirective):
+    """A directive whose Markdown is computed. What goes wrong becomes a warning, and is visible on the page."""
+
+    has_content = True
+    warned = "computed"
+
+    @property
+    def module(self) -> str:
+        return pages.module_of(self.env.docname)
+
+    @property
+    def source_folder(self) -> Path:
+        return Path(self.env.srcdir)
+
+    @property
+    def build(self) -> Path:
+        return self.source_folder / self.config.ptxspec_build
+
+    @property
+    def register(self) -> dict[str, pages.Entry]:
+        """The register of ambiguities of this source tree."""
+        self.depends(self.source_folder / f"{pages.REGISTER}.md")
+        return pages.entries(self.source_folder)
+
+    def depends(self, *paths: Path) -> None:
+        """The page is read again when one of these files has changed."""
+        for path in paths:
+            self.env.note_dependency(str(path.resolve()))
+
+    def kept(self, kind: str, compute: Any, *more: object) -> str:
+        """The computed Markdown, from an earlier build if nothing it depends on has changed since."""
+        files = pages.sources([self.module])
+        self.depends(*files, *store.model_files())
+        return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
+
+    def ledger(self) -> list[dict[str, Any]] | None:
+        """The ledger's rows, if the checks were run."""
+        path = self.build / "ledger.json"
+        self.depends(path)
+        return ledger.read(path)
+
+    def markdown(self) -> str:
+        """What is shown."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        try:
+            text = self.markdown()
+        except Exception as error:  # a broken page must not take the whole site down
+            line = self.content_offset + 1 + error.line if isinstance(error, corner_cases.RowError) else self.lineno
+            where = (self.env.docname, line)
+            log.warning("{%s}: %s", self.name, error, location=where, type="ptxspec", subtype=self.warned)
+            text = f"{pages.gap('This could not be computed')}: {pages.code(str(error))}\n"
+        holder = nodes.container(classes=["computed", self.name])
+        holder.document = self.state.document
+        source = self.state.document.current_source or ""
+        self.state.nested_parse(StringList(text.splitlines(), source), self.content_offset, holder)
+        return [holder, *self.after()]
+
+    def after(self) -> list[nodes.Node]:
+        """What follows the Markdown."""
+        return []
+
+
+class CornerCases(Computed):
+    """Telling operand rows, computed by the exact interpretation."""
+
+    def markdown(self) -> str:
+        lines, register = list(self.content), self.register
+        profiles = [path for name, path in pages.finder.pages("ptxspec.spec", "profiles") if path.stem != "index"]
+        more = [path.read_text("utf-8") for path in profiles]
+        self.depends(*profiles)
+        return self.kept("corner-cases", lambda: corner_cases.markdown(self.module, lines, register), lines, register, more)
+
+
+class Freedoms(Computed):
+    """The results that are left open, and the profiles' choices."""
+
+    def markdown(self) -> str:
+        self.depends(*(path for _, path in pages.finder.pages("ptxspec.spec", "profiles")), *store.model_files())
+        return freedoms.markdown(self.module, self.register)
+
+
+class Identities(Computed):
+    """The identities that mention the page's instructions."""
+
+    def markdown(self) -> str:
+        self.depends(self.build / "verdicts.json")
+        return identities.markdown(self.module)
+
+
+class Evidence(Computed):
+    """What was checked of the page's forms, and the forms themselves."""
+
+    def markdown(self) -> str:
+        return ledger.markdown(self.module, self.env.docname, self.ledger())
+
+    def after(self) -> list[nodes.Node]:
+        return _forms(self.module)
+
+
+class Forms(Computed):
+    """The page's forms, with operand types and availability."""
+
+    def run(self) -> list[nodes.Node]:
+        return _forms(self.module)
+
+
+def _forms(module: str) -> list[nodes.Node]:
+    count = len(pages.forms(module))
+    if not count:
+        return []
+    details = Details(summary=ledger.counted(count, "form") + ", with operand types and availability")
+    details += nodes.raw("", ledger.forms_html(module), format="html")
+    return [details]
+
+
+class Vocabulary(Computed):
+    """The words of the semantics."""
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return vocabulary.markdown()
+
+
+class Ledger(Computed):
+    """What there is of every chapter, and what is missing."""
+
+    def markdown(self) -> str:
+        self.env.note_reread()
+        return contents.front(self.source_folder, self.ledger())
+
+
+class Pages(TocTree):
+    """The pages of a folder in reading order: a table with their summaries, and their place in the sidebar.
+
+    The folder is the argument, or that of the page. `:only:` is "toctree" or "table", where one of the two is not wanted.
+    """
+
+    optional_arguments = 1
+    option_spec: ClassVar = {
+        "caption": directives.unchanged,
+        "only": lambda text: directives.choice(text, ("toctree", "table")),
+    }
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_reread()
+        root, here = Path(self.env.srcdir), self.env.docname
+        folder = self.arguments[0] if self.arguments else here.rpartition("/")[0]
+        known = self.env.found_docs
+        entries = [e for e in contents.children(root, folder) if e.docname in known and e.docname != here]
+        only = self.options.pop("only", None)
+        found: list[nodes.Node] = []
+        if only != "toctree":
+            holder = nodes.container(classes=["computed", "pages"])
+            holder.document = self.state.document
+            text = contents.listing(root, folder, entries)
+            self.state.nested_parse(StringList(text.splitlines(), here), self.content_offset, holder)
+            found.append(holder)
+        if only != "table" and entries:
+            self.options |= {"hidden": None, "titlesonly": None}
+            self.content = StringList([f"/{e.docname}" for e in entries], here)
+            found += super().run()
+        return [n for n in found if not isinstance(n, addnodes.toctree) or n["entries"]]
+
+
+DIRECTIVES = {
+    "corner-cases": CornerCases,
+    "evidence": Evidence,
+    "forms": Forms,
+    "freedoms": Freedoms,
+    "identities": Identities,
+    "ledger": Ledger,
+    "pages": Pages,
+    "vocabulary": Vocabulary,
+}

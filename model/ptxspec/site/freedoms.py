@@ -1,0 +1,72 @@
+"""The results that a page leaves open, and what each profile makes of them."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import NamedTuple
+
+from ptxspec.site import pages
+from ptxspec.site.pages import Entry, entry, forms, section, table
+from ptxspec.terms.core import Term
+from ptxspec.terms.profiles import CHOICES, names
+from ptxspec.terms.vocabulary import freedoms_in
+
+
+class Freedom(NamedTuple):
+    """A freedom of a page: its name, its kind, the types it has there, the number of forms it is reached from."""
+
+    slug: str
+    kind: str
+    types: tuple[str, ...]
+    forms: int
+
+
+def reachable(module: str) -> list[Freedom]:
+    """Every freedom below the meanings of a page's forms."""
+    kinds: dict[str, str] = {}
+    types: dict[str, dict[str, None]] = {}
+    users: dict[str, set[str]] = {}
+    for form in forms(module):
+        for absent in form.absences:
+            meaning = form.meaning(absent)
+            terms = [v for result in meaning.results for v in result.values]
+            if meaning.effect:
+                fields = meaning.effect.fields.values()
+                terms += [t for f in fields for t in (f if isinstance(f, tuple) else (f,)) if isinstance(t, Term)]
+            for freedom in freedoms_in(*terms):
+                slug, _, kind, type, _ = freedom.attrs
+                kinds[slug] = kind
+                types.setdefault(slug, {})[str(type)] = None
+                users.setdefault(slug, set()).add(str(form))
+    return [Freedom(s, kinds[s], tuple(sorted(types[s])), len(users[s])) for s in sorted(kinds)]
+
+
+def _choice(profile: str, slug: str) -> str:
+    """A link to what a profile's page says of a freedom."""
+    function = CHOICES.get(profile, {}).get(slug)
+    if function is None:
+        return "left open"
+    place = function.__code__
+    title, target = section(Path(place.co_filename), place.co_firstlineno)
+    page = pages.docname_of(place.co_filename)
+    link = f"/{page}.md#{target}" if target else f"/{page}.md"
+    return f"[{function.__name__.replace('_', ' ')}]({link}) <small>{title}, line {place.co_firstlineno}</small>"
+
+
+def markdown(module: str, register: dict[str, Entry]) -> str:
+    """A table of the page's freedoms."""
+    found = reachable(module)
+    if not found:
+        return "No result of these forms is left open.\n"
+    profiles = names()
+    for name in profiles:
+        importlib.import_module(f"ptxspec.spec.profiles.{name}")
+    head = ["Freedom", "Entry", "Kind", "Of type", "Forms", *(f"Profile [{p}](/spec/profiles/{p}.md)" for p in profiles)]
+    rows = []
+    for freedom in found:
+        known = entry(register, freedom.slug, module.removeprefix("ptxspec."))
+        types = " ".join(f"`{t}`" for t in freedom.types)
+        choices = [_choice(p, freedom.slug) for p in profiles]
+        rows.append([known.link, known.number, freedom.kind, types, str(freedom.forms), *choices])
+    return table(head, rows, "Results that PTX leaves open")

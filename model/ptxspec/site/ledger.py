@@ -1,0 +1,142 @@
+"""What a run of the checks left in `ledger.json`, and how a page's evidence is told from it.
+
+The file holds rows, one a form: a list, or an object whose "rows" is one. A row has `mnemonic` and `page`, and for each
+of `ptxas`, `interpretations` and `gpu` an outcome: true or false; null where the check was not run; or an object with
+`agrees` (as before) and, for gpu, `vectors` (how many), `date` and `device`.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ptxspec.language.forms import Form
+from ptxspec.site.pages import code, forms, gap, table
+from ptxspec.terms.definitions import Special, VectorOf, operand_type, vector_length
+
+CHECKS = {
+    "ptxas": "NVIDIA's assembler accepts the form",
+    "interpretations": "exact, native and symbolic interpretation agree",
+    "gpu": "a GPU gives what the definition says",
+}
+NOT_RUN = gap("not run in this build")
+
+
+def read(path: Path) -> list[dict[str, Any]] | None:
+    """The ledger's rows; None if there is no ledger."""
+    if not path.is_file():
+        return None
+    data = json.loads(path.read_text("utf-8"))
+    if isinstance(data, dict):
+        data = data.get("rows") or [{"mnemonic": k, **v} for k, v in data.items() if isinstance(v, dict)]
+    return list(data)
+
+
+def outcome(value: Any) -> bool | None:
+    """Whether a check went well; None where it was not run."""
+    if isinstance(value, dict):
+        if "agrees" in value:
+            return outcome(value["agrees"])
+        return None if not value else bool(value.get("vectors"))
+    if isinstance(value, str):
+        return None if value in ("", "not run") else value in ("accepted", "agree", "agrees", "yes", "proved")
+    return None if value is None else bool(value)
+
+
+def rows_of(rows: Iterable[dict[str, Any]], page: str, wanted: list[Form]) -> dict[str, dict[str, Any]]:
+    """A page's rows by mnemonic. A row that names another page belongs to another opcode of the same name."""
+    mnemonics = {f.mnemonic for f in wanted}
+    return {
+        row["mnemonic"]: row
+        for row in rows
+        if row["mnemonic"] in mnemonics and str(row.get("page") or page).split(":")[0].removesuffix(".md").endswith(page)
+    }
+
+
+def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None) -> str:
+    """One check's outcome over all forms, in words."""
+    if rows is None:
+        return NOT_RUN
+    values = {form.mnemonic: rows.get(form.mnemonic, {}).get(check) for form in wanted}
+    counts = Counter(outcome(v) for v in values.values())
+    total = len(values)
+    parts = [f"{counts[True]} of {total} forms" if total > 1 or not counts[True] else "yes"]
+    if counts[False]:
+        failing = sorted(m for m, v in values.items() if outcome(v) is False)
+        shown = ", ".join(map(code, failing[:3])) + (", …" if len(failing) > 3 else "")
+        parts.append(f"{gap('no')} for {counts[False]}: {shown}")
+    if counts[None]:
+        parts.append(f"{gap('not run')} for {counts[None]}" if counts[True] or counts[False] else NOT_RUN)
+        parts = parts[1:] if not counts[True] else parts
+    details = [v for v in values.values() if isinstance(v, dict)]
+    vectors = sum(int(v.get("vectors") or 0) for v in details)
+    if vectors:
+        dates = sorted({str(v["date"]) for v in details if v.get("date")})
+        devices = sorted({str(v["device"]) for v in details if v.get("device")})
+        where = f" on {', '.join(devices)}" if devices else ""
+        parts.append(f"{vectors} vectors{where}{', ' + dates[-1] if dates else ''}")
+    return "; ".join(parts)
+
+
+def markdown(module: str, page: str, rows: list[dict[str, Any]] | None) -> str:
+    """The table of what was checked for a page's forms."""
+    wanted = forms(module)
+    own = None if rows is None else rows_of(rows, page, wanted)
+    body = [[text, told(check, wanted, own)] for check, text in CHECKS.items()]
+    return table(["Check", "Outcome"], body, f"What was checked of this page's {counted(len(wanted), 'form')}")
+
+
+def counted(number: int, what: str) -> str:
+    """A number and its noun."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def gaps(module: str, page: str, rows: list[dict[str, Any]]) -> int:
+    """How many of a page's forms miss one of the checks, or fail it."""
+    own = rows_of(rows, page, forms(module))
+    return sum(any(outcome(own.get(f.mnemonic, {}).get(c)) is not True for c in CHECKS) for f in forms(module))
+
+
+# The list of forms -----------------------------------------------------------------------------------------------------
+
+
+def _types(form: Form) -> str:
+    """The types of the operands, in the order in which they are written."""
+    results = list(form.definition.results)
+    said = []
+    for operand in form.syntax.operands:
+        parameter = form.definition.sources.get(operand.name)
+        if parameter is not None:
+            said.append(_type(operand_type(parameter.annotation, form.modifiers), form))
+            continue
+        said.append(_type(operand_type(results.pop(0), form.modifiers), form))
+        if operand.second:
+            said[-1] += "|" + _type(operand_type(results.pop(0), form.modifiers), form)
+    return ", ".join(said)
+
+
+def _type(type: Any, form: Form) -> str:
+    if isinstance(type, VectorOf):
+        count = vector_length(form.modifiers)
+        return f"{count} × {type.element}" if count else str(type.element)
+    return {"variable_address": "variable", "function_name": "function"}.get(type.name, type.name) if isinstance(
+        type, Special
+    ) else str(type)
+
+
+def forms_html(module: str) -> str:
+    """The list of all forms as an HTML table: long, so without the detour through a document tree."""
+    lines = []
+    for form in forms(module):
+        (major, minor), target = form.availability
+        cells = [f"<code>{html.escape(str(form))}</code>", html.escape(_types(form)), f"{major}.{minor}", f"sm_{target}"]
+        lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
+    head = "".join(f'<th scope="col">{t}</th>' for t in ("Form", "Operand types", "PTX ISA", "Target"))
+    return (
+        '<div class="table-wrapper docutils container forms"><table class="docutils align-default">'
+        f"<thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>"
+    )

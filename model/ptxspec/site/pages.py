@@ -1,0 +1,131 @@
+"""What the site needs to know of the pages: their modules, forms and opcodes, and the entries of the register."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ptxspec.language.forms import Form, registry
+from ptxspec.literate import finder
+from ptxspec.terms.definitions import DEFINITIONS, Definition
+
+REGISTER = "spec/ambiguities"
+
+
+def module_of(docname: str) -> str:
+    """The module that a document of the site is, e.g. "ptxspec.spec.operands.comparisons"."""
+    return ".".join(["ptxspec", *map(finder.module_name, docname.split("/"))])
+
+
+def docname_of(path: str | Path) -> str:
+    """The document that a file below the folder of the documents is on the site."""
+    return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()).with_suffix(""))
+
+
+def definitions(module: str) -> list[Definition]:
+    """A page's definitions in the order in which they stand."""
+    registry()
+    return sorted(DEFINITIONS.get(module, []), key=lambda d: d.line)
+
+
+@cache
+def _forms_of_pages() -> dict[str, list[Form]]:
+    found: dict[str, list[Form]] = {}
+    for form in registry().forms():
+        found.setdefault(form.definition.module, []).append(form)
+    return found
+
+
+def forms(module: str) -> list[Form]:
+    """Every form that a page defines."""
+    return _forms_of_pages().get(module, [])
+
+
+def opcodes(module: str) -> set[str]:
+    """The opcodes that a page defines forms of."""
+    return {form.syntax.opcode for form in forms(module)}
+
+
+def sources(modules: Iterable[str]) -> list[Path]:
+    """The documents of some modules and of all that they import, directly or not."""
+    found: dict[str, Path] = {}
+    todo = list(modules)
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        module = importlib.import_module(name)
+        found[name] = Path(module.__file__ or "")
+        for fence in finder.document_of(module).of("python"):
+            todo += re.findall(r"^(?:from|import) (ptxspec\.spec\.[\w.]+)", fence.text, re.M)
+    return sorted(found.values())
+
+
+def anchor(heading: str) -> str:
+    """The target that a heading makes: lower case, blanks as hyphens, no punctuation."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+class Entry(NamedTuple):
+    """An entry of the register of ambiguities: its number (AMB-001), its name, its target on the site."""
+
+    number: str
+    slug: str
+    anchor: str
+
+    @property
+    def link(self) -> str:
+        """A Markdown link to the entry, its name as the text."""
+        return f"[{self.slug}](/{REGISTER}.md#{self.anchor})"
+
+
+def entries(root: Path) -> dict[str, Entry]:
+    """The register's entries below the folder `root`, by name."""
+    path = root / f"{REGISTER}.md"
+    found = re.findall(r"^## ((AMB-\d+) ([\w-]+))[ \t]*$", path.read_text("utf-8"), re.M) if path.is_file() else []
+    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slug in found}
+
+
+class UnknownFreedom(Exception):
+    """A definition names a freedom for which the register has no entry."""
+
+
+def entry(register: dict[str, Entry], slug: str, user: str) -> Entry:
+    """The entry of a name. Raises UnknownFreedom, which says who uses it."""
+    if slug not in register:
+        raise UnknownFreedom(f"{user} names the freedom {slug!r}, which has no entry in {REGISTER}.md")
+    return register[slug]
+
+
+def section(path: Path, line: int) -> tuple[str, str]:
+    """(title, target) of the section of a document in which a line stands; of the page's title: no target."""
+    title, target, fenced = "", "", False
+    for text in path.read_text("utf-8").splitlines()[:line]:
+        if text.startswith("```"):
+            fenced = not fenced
+        heading = None if fenced else re.match(r"(#{1,3}) (.*)", text)
+        if heading:
+            title, target = heading[2], anchor(heading[2]) if len(heading[1]) > 1 else ""
+    return title, target
+
+
+def code(text: str) -> str:
+    """Markdown for code inside a table's cell."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text.replace('|', chr(92) + '|')}{fence}"
+
+
+def gap(text: str) -> str:
+    """Markdown for something that is missing: it stands out."""
+    return f"[{text}]{{.gap}}"
+
+
+def table(head: list[str], rows: list[list[str]], caption: str = "") -> str:
+    """A Markdown table; the caption is Markdown too."""
+    lines = [head, ["---"] * len(head), *rows]
+    body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return f"````{{table}} {caption}\n{body}\n````\n" if caption else body + "\n"

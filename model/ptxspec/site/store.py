@@ -1,0 +1,48 @@
+"""Computed Markdown, kept between builds under a digest of all that it was computed from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+_MODEL = Path(__file__).resolve().parents[1]
+#: the parts of the model that decide what a table holds
+_PARTS = ("literate/*.py", "terms/*.py", "language/forms.py", "evidence/operands.py", "site/*.py")
+
+
+@cache
+def model_files() -> list[Path]:
+    """The files of the model that decide what a table holds."""
+    return sorted(path for part in _PARTS for path in _MODEL.glob(part))
+
+
+@cache
+def _model_digest() -> bytes:
+    return b"".join(hashlib.sha256(path.read_bytes()).digest() for path in model_files())
+
+
+def digest(files: Iterable[Path], *more: object) -> str:
+    """A name for the contents of some files, of the model, and of whatever else matters."""
+    total = hashlib.sha256(_model_digest())
+    for path in files:
+        total.update(hashlib.sha256(path.read_bytes()).digest())
+    total.update(repr(more).encode())
+    return total.hexdigest()[:24]
+
+
+def stored(folder: Path, name: str, key: str, compute: Callable[[], str]) -> str:
+    """The text kept for this name and digest, else what `compute` gives, which is kept from then on."""
+    path = folder / f"{name}-{key}.md"
+    if path.is_file():
+        return path.read_text("utf-8")
+    text = compute()
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{name}-{'?' * len(key)}.md"):
+        old.unlink(missing_ok=True)
+    scratch = path.with_suffix(f".{os.getpid()}")
+    scratch.write_text(text, "utf-8")
+    scratch.replace(path)
+    return text

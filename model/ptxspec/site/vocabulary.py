@@ -1,0 +1,95 @@
+"""The words of `ptxspec.terms`, each with what its own documentation says of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import ptxspec.terms
+from ptxspec.site.pages import code, gap, table
+from ptxspec.terms import core, definitions, machine, vocabulary
+from ptxspec.terms.definitions import Slot
+
+EFFECTS = {"branch", "leave", "load", "store", "wait_at_barrier"}
+FREEDOMS = {"machine_specific", "undefined", "unspecified"}
+GROUPS = ("Stating a definition", "Types of operands", "Numbers and truth values", "Effects", "Freedoms", "The machine")
+
+
+def words() -> dict[str, list[tuple[str, str, str]]]:
+    """By group: (how the word is written, what it means, its name). Words of one meaning stand together."""
+    found: dict[str, list[tuple[str, str, str]]] = {group: [] for group in GROUPS}
+    merged: dict[tuple[str, str], list[str]] = {}
+    for name in ptxspec.terms.__all__:
+        word = getattr(ptxspec.terms, name)
+        if isinstance(word, ModuleType):
+            continue
+        group = _group(name, word)
+        if isinstance(word, type) or inspect.isfunction(word) or name == "TYPES":
+            found[group].append((_call(name, word), _meaning(name, word), name))
+        else:
+            merged.setdefault((group, _meaning(name, word)), []).append(name)
+    for (group, meaning), names in merged.items():
+        found[group].insert(0, (" ".join(names), meaning, names[0]))
+    return {group: rows for group, rows in found.items() if rows}
+
+
+def _group(name: str, word: Any) -> str:
+    if name in EFFECTS or name in FREEDOMS:
+        return "Effects" if name in EFFECTS else "Freedoms"
+    place = getattr(word, "__module__", "")
+    if isinstance(word, type) or inspect.isfunction(word):
+        groups = {vocabulary.__name__: 2, core.__name__: 2, definitions.__name__: 0, machine.__name__: 5}
+        return GROUPS[groups.get(place, 1)]
+    return GROUPS[1]
+
+
+def _call(name: str, word: Any) -> str:
+    """A word as it is used: a function with the names of its parameters."""
+    if not inspect.isfunction(word):
+        return name
+    shown = []
+    for p in inspect.signature(word).parameters.values():
+        mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        shown.append(mark + p.name + ("=…" if p.default is not p.empty else ""))
+    return f"{name}({', '.join(shown)})"
+
+
+def _meaning(name: str, word: Any) -> str:
+    """A word's documentation; that of a notation like `of.x` is the documentation of what it makes."""
+    if name == "TYPES":
+        return "Every fundamental type, by its name without the dot."
+    if name == "of":
+        word = Slot
+    elif name == "vector":
+        word = definitions.VectorOf
+    elif not (isinstance(word, type) or inspect.isfunction(word)):
+        word = type(word)
+    return " ".join((inspect.getdoc(word) or "").split())
+
+
+def undocumented() -> Iterator[str]:
+    """Words that say nothing of themselves."""
+    for rows in words().values():
+        yield from (name for _, meaning, name in rows if not meaning)
+
+
+def markdown() -> str:
+    """A table for each group."""
+    parts = []
+    for group, rows in words().items():
+        body = [
+            [" ".join(map(code, written.split())) if "(" not in written else code(written), _text(meaning)]
+            for written, meaning, _ in rows
+        ]
+        parts.append(table(["Word", "Meaning"], body, group))
+    return "\n".join(parts)
+
+
+def _text(meaning: str) -> str:
+    if not meaning:
+        return gap("says nothing of itself")
+    return meaning.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("^", "\\^")
+
+
