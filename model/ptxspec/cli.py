@@ -329,5 +329,25 @@ def _operand_types(form: Any) -> dict[str, str]:
     return found
 
 
+@main.command()
+@click.option("--update", "bring_up_to_date", is_flag=True, help="Compute what is missing or out of date first (minutes).")
+@_JSON
+def ledger(bring_up_to_date: bool, as_json: bool) -> None:
+    """What evidence each form has, as last computed in build/ledger.json."""
+    from ptxspec.evidence import ledger as book
+
+    found = book.update() if bring_up_to_date else book.rows()
+    if not found:
+        _fail("the ledger was not computed for these documents: ptxspec ledger --update", as_json)
+    if as_json:
+        click.echo(json.dumps({"summary": book.summary(found), "rows": found}))
+        return
+    for name, count in book.summary(found).items():
+        click.echo(f"{name:<24} {count:>6}")
+    for row in found:
+        if row["ptxas"] is False or row["interpretations"] is False:
+            click.secho(f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}", fg="red")
+
+
 if __name__ == "__main__":
     main()

@@ -36,7 +36,8 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
 
     def declare(type: Type) -> str:
         register = f"%x{len(declarations)}"
-        declarations.append(f"  .reg {type if type.kind == "pred" else type.bits} {register};")
+        own = type if type.kind == "pred" else type.bits
+        declarations.append(f"  .reg {own} {register};")
         return register
 
     def source(type: Type) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import coverage
 from coverage import CoveragePlugin, FileTracer
+from coverage.parser import PythonParser
 from coverage.python import PythonFileReporter
 
 from ptxspec.literate.documents import blanked, parse
@@ -26,6 +27,14 @@ class _Reporter(PythonFileReporter):
         text = Path(self.filename).read_text("utf-8")
         return blanked(text, parse(text, self.filename))
 
+    @property
+    def parser(self) -> PythonParser:
+        if self._parser is None:
+            assert self.coverage is not None
+            self._parser = PythonParser(text=self.source(), exclude=self.coverage._exclude_regex("exclude"))
+            self._parser.parse_source()
+        return self._parser
+
 
 class DocumentCoverage(CoveragePlugin):
     """Claims every code object that was compiled under a document's name."""
@@ -34,17 +43,16 @@ class DocumentCoverage(CoveragePlugin):
         return _Tracer(filename) if filename.endswith(".md") else None
 
     def file_reporter(self, filename: str):
-        return _Reporter(filename, self._coverage) if filename.endswith(".md") else "python"
+        if not filename.endswith(".md"):
+            return "python"
+        # the reporter asks a Coverage object which lines are excluded; while reporting none is current
+        return _Reporter(filename, coverage.Coverage.current() or coverage.Coverage(data_file=None))
 
     def find_executable_files(self, src_dir: str):
         for path in Path(src_dir).rglob("*.md"):
             if parse(path.read_text("utf-8"), path).of("python"):
                 yield str(path)
 
-    _coverage: coverage.Coverage | None = None
-
 
 def coverage_init(reg, options) -> None:
-    plugin = DocumentCoverage()
-    plugin._coverage = coverage.Coverage.current()
-    reg.add_file_tracer(plugin)
+    reg.add_file_tracer(DocumentCoverage())

@@ -91,7 +91,8 @@ _OPERAND = re.compile(
 
 def parse(fence: Fence, path: str) -> list[SyntaxLine]:
     """The syntax lines of one fence. Raises DocumentError at the line of what it cannot read."""
-    text = re.sub(r"^[ \t]*//[^\n]*$", "", fence.text, flags=re.M)
+    # a comment after a semicolon belongs to its line; any other is only passed over
+    text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
     sets: dict[str, tuple[str, ...]] = {}
     lines: list[tuple[int, str, str]] = []
     at = 0

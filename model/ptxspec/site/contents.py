@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.literate.documents import parse
 from ptxspec.site import identities, ledger
+from ptxspec.site.identities import Judge
 from ptxspec.site.pages import definitions, forms, gap, module_of, table
 
 #: the order of the manual; what is not named here comes after it, in the order of the alphabet
@@ -84,7 +85,7 @@ def listing(root: Path, folder: str, entries: Iterable[Entry]) -> str:
         count += number
         rows.append([f"[{title}](/{entry.docname}.md)", text, str(number or "")])
     if not rows:
-        return "No page is written yet.\n"
+        return ""
     if not count:
         return table(["Page", "What it says"], [row[:2] for row in rows])
     return table(["Page", "What it says", "Forms"], rows)
@@ -100,20 +101,22 @@ def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
         inner = children(root, "spec/instructions") if entry.docname == "spec/instructions/index" else [entry]
         for one in inner:
             if one.docname not in ("spec/index", "spec/instructions/index"):
-                below = pages_below(root, one.folder) if one.is_folder else [one.docname]
+                below = (pages_below(root, one.folder) if one.is_folder else []) or [one.docname]
                 found.append((summary(root, one.docname)[0], one.docname, below))
     return found
 
 
-def verdicts(modules: list[str]) -> Counter[str] | None:
-    """How many identities that use forms of these pages have each verdict; None if none was checked."""
+def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
+    """How many identities are proved and how many refuted, of those that use forms of some pages, or of all."""
     known = identities.identities()
-    if known is None:
-        return None
-    return Counter(identities.status(i) for i in known if any(identities.mentions(i, m) for m in modules))
+    own = known if modules is None else [i for i in known if any(identities.mentions(i, m) for m in modules)]
+    found = Counter(judge.status(i) for i in own)
+    unchecked = sum(found.values()) - found["proved"] - found["refuted"]
+    cells = [str(found["proved"]), str(found["refuted"])]
+    return [cells[0], cells[1] + (f" {gap(f'{unchecked} open')}" if unchecked else "")]
 
 
-def front(root: Path, rows: list[dict[str, Any]] | None) -> str:
+def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
     """The ledger: what there is of every chapter, and what is missing."""
     head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Forms with a gap"]
     body = []
@@ -125,18 +128,11 @@ def front(root: Path, rows: list[dict[str, Any]] | None) -> str:
             "definitions": sum(len(definitions(m)) for m in modules),
             "forms": sum(len(forms(m)) for m in modules),
         }
-        cells = [str(v) if v else "" for v in counts.values()]
-        if not below:
-            cells[0] = gap("none")
-        found = verdicts(modules) if counts["forms"] else Counter()
-        if found is None:
-            cells += [gap("not checked")] * 2
-        else:
-            total.update({k: v for k, v in found.items() if k in ("proved", "refuted")})
-            cells += [str(found[k]) if counts["forms"] else "" for k in ("proved", "refuted")]
+        cells = [str(v) if v else "–" for v in counts.values()]
+        cells += _verdicts(modules, judge) if counts["forms"] else ["–", "–"]
         total.update(counts)
         if not counts["forms"]:
-            cells.append("")
+            cells.append("–")
         elif rows is None:
             cells.append(gap("not run"))
         else:
@@ -145,11 +141,6 @@ def front(root: Path, rows: list[dict[str, Any]] | None) -> str:
             cells.append(gap(str(missing)) if missing else "0")
         body.append([f"[{title}](/{first}.md)", *cells])
     last = [str(total[k]) for k in ("pages", "definitions", "forms")]
-    known = identities.identities()
-    if known is None:
-        last += [gap("not checked")] * 2
-    else:
-        all_of_them = Counter(identities.status(i) for i in known)
-        last += [str(all_of_them["proved"]), str(all_of_them["refuted"])]
+    last += _verdicts(None, judge)
     last.append(gap("not run") if rows is None else gap(str(total["gaps"])) if total["gaps"] else "0")
     return table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")

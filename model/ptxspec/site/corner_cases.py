@@ -16,18 +16,21 @@ from typing import Any, NamedTuple
 from ptxspec.evidence.operands import special
 from ptxspec.language.forms import Form
 from ptxspec.site.numerals import parsed, reading, written
-from ptxspec.site.pages import Entry, code, definitions, entry, forms, table
+from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table
 from ptxspec.terms import exact
 from ptxspec.terms.core import Bool
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.profiles import Profile, names
+from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import meaning_of
 
 #: rows a table has at most, beyond those that the page asks for
 MOST_ROWS = 8
-_CANDIDATES = 320
-_FORMS, _FORMS_OF_MANY = 3, 5
+_CANDIDATES, _ENOUGH = 320, 6
+#: what a row is worth that brings about a first event of a kind; a condition's first outcome counts 1
+_WEIGHTS = {"result": 12, "overflow": 12, "value": 2, "new": 3}
+#: forms of one definition that are shown, and of a page
+_FORMS, _FORMS_OF_PAGE = 3, 8
 
 
 class RowError(ValueError):
@@ -60,27 +63,66 @@ def is_pure(form: Form) -> bool:
 # Which forms -----------------------------------------------------------------------------------------------------------
 
 
-def representatives(candidates: Sequence[Form]) -> list[Form]:
-    """A few forms of one definition that together show its modifiers, the kinds of its types and its greatest width."""
+def _awkwardness(form: Form) -> int:
+    """How far a form is from what is shown best: types of 32 bits, and two types that differ if there are two."""
+    types = [m for m in form.modifiers.values() if isinstance(m, Type)]
+    same = len(types) > 1 and len(set(types)) == 1
+    return sum(abs(t.width - 32) for t in types) + (1000 if same else 0)
 
-    def widths(form: Form) -> list[int]:
-        return [m.width for m in form.modifiers.values() if isinstance(m, Type)] or [0]
 
-    widest = max((max(widths(f)) for f in candidates), default=0)
+def is_copy(form: Form) -> bool:
+    """Whether every result is an operand's own bits."""
+
+    def copied(term: Any) -> bool:
+        while term.op in ("low", "signed") and term.args[0].hi - term.args[0].lo < 1 << term.attrs[0]:
+            term = term.args[0]
+        return term.op == "var"
+
+    return all(copied(value) for result in form.meaning().results for value in result.values)
+
+
+def representatives(candidates: Sequence[Form], most: int = _FORMS) -> list[Form]:
+    """A few forms of one definition: a plain one first, then those that add most to the modifiers, the kinds of types and
+    the widths that are shown."""
+    if len(candidates) > 100:
+        most += 1
+    values: dict[str, set[Any]] = {}
+    for form in candidates:
+        for name, value in form.modifiers.items():
+            values.setdefault(name, set()).add(value)
+
+    def width(form: Form) -> int:
+        return max((m.width for m in form.modifiers.values() if isinstance(m, Type)), default=0)
+
+    def trait(name: str, value: Any) -> Any:
+        if isinstance(value, Type):
+            return name, value.kind
+        return (name, value) if len(values[name]) <= 3 else name
+
+    widest = max(map(width, candidates), default=0)
 
     def traits(form: Form) -> set[Any]:
-        found: set[Any] = {(k, v.kind if isinstance(v, Type) else v) for k, v in form.modifiers.items()}
-        return found | ({"widest"} if max(widths(form)) == widest else set())
+        found = {trait(k, v) for k, v in form.modifiers.items()}
+        types = tuple((k, v.is_float) for k, v in form.modifiers.items() if isinstance(v, Type))
+        return found | {types} | ({"widest"} if width(form) == widest else set())
 
     chosen: list[Form] = []
     seen: set[Any] = set()
+    used: set[Any] = set()
     rest = [f for f in candidates if is_pure(f)]
-    while rest and len(chosen) < (_FORMS if len(candidates) < 100 else _FORMS_OF_MANY):
-        best = max(rest, key=lambda f: (len(traits(f) - seen), -sum(abs(w - 32) for w in widths(f))))
+
+    def value_of(form: Form) -> tuple[int, ...]:
+        repeated = len(used & set(form.modifiers.items()))
+        gain = len(traits(form) - seen) if chosen else -len(form.modifiers)
+        return gain, -repeated, -_awkwardness(form)
+
+    while rest and len(chosen) < most:
+        best = max(rest, key=value_of)
         if chosen and not traits(best) - seen:
             break
         chosen.append(best)
         seen |= traits(best)
+        used |= set(best.modifiers.items())
         rest.remove(best)
     return sorted(chosen, key=candidates.index)
 
@@ -95,8 +137,8 @@ def _edges(type: Type) -> list[int]:
         return everything
     ones, top = (1 << type.width) - 1, 1 << (type.width - 1)
     if type.is_float:
-        positive = everything[: len(everything) // 2]  # of either sign in turn: zero, subnormal, 1, 3/2, greatest, ∞, NaN
-        return [p | s for p in (positive[i] for i in (0, 4, 12, 13, 1, 11, 9)) for s in (0, top)]
+        # of either sign: zero, 1, infinity, a NaN, the least subnormal number, the greatest number, 3/2
+        return [everything[i] | sign for i in (0, 4, 12, 13, 1, 11, 9) for sign in (0, top)]
     return [v for v in everything if v in (0, 1, 3, type.width, ones, top, top - 1)]
 
 
@@ -124,8 +166,9 @@ def _conditions(root: Any) -> tuple[list[Any], list[Any]]:
     return [t for t in ordered if isinstance(t, Bool) and t.op != "var"], [t for t in ordered if t.op == "call"]
 
 
-def _value(root: Any, values: dict[str, Any], events: set[Any], where: tuple[Any, ...]) -> Any:
-    """The term's value, or the freedom it depends on; what was decided on the way is added to `events`."""
+def _value(root: Any, values: dict[str, Any], events: set[Any], where: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
+    """(the term's value, or the freedom it depends on; the values below it). What was decided on the way is added to
+    `events`."""
     memo: dict[int, Any] = {}
     try:
         result = exact.evaluate(root, values, memo=memo)
@@ -140,9 +183,7 @@ def _value(root: Any, values: dict[str, Any], events: set[Any], where: tuple[Any
             body, parameters = meaning_of(call)
             arguments = dict(zip(parameters, (memo.get(id(a), _constant(a)) for a in call.args), strict=True))
             _value(body, arguments, events, (*where, "call", i))
-    if root.op == "low" and id(root.args[0]) in memo:
-        events.add((*where, "dropped", memo[id(root.args[0])] >> root.attrs[0]))
-    return result
+    return result, memo
 
 
 def _constant(term: Any) -> Any:
@@ -155,9 +196,10 @@ def _class(result: Any, type: Type) -> Any:
         return result.attrs[0]
     if type.is_float:
         fraction = {16: 10, 32: 23, 64: 52}[type.width]
-        magnitude, field = result & ~(1 << (type.width - 1)), (result >> fraction) & ((1 << (type.width - 1 - fraction)) - 1)
+        magnitude = result & ~(1 << (type.width - 1))
+        field, last = magnitude >> fraction, (1 << (type.width - 1 - fraction)) - 1
         kind = "zero" if magnitude == 0 else "small" if field == 0 else "number"
-        if field == (1 << (type.width - 1 - fraction)) - 1:
+        if field == last:
             kind = "infinity" if magnitude == field << fraction else "nan"
         return kind, result >> (type.width - 1)
     top = 1 << (type.width - 1)
@@ -170,25 +212,37 @@ def case(meaning: Meaning, row: Sequence[int]) -> Case:
     events: set[Any] = set()
     results = []
     for number, (type, term) in enumerate((r.type, v) for r in meaning.results for v in r.values):
-        result = _value(term, typed, events, (number,))
+        result, memo = _value(term, typed, events, (number,))
         result = int(result) if isinstance(result, int) else result
         events.add(("result", number, _class(result, type)))
+        events.add(("value", number, result))
+        if term.op == "low" and type.kind != "pred":
+            before = memo.get(id(term.args[0]), 0)
+            events.add(("overflow", number, (before > type.max) - (before < type.min)))
+        if isinstance(result, int) and result and result not in row:
+            events.add(("new", number, result))
         results.append(result)
     return Case(tuple(row), tuple(results), frozenset(events))
 
 
+def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
+    """How much there is to read in a row of operands: large integers are harder than small ones."""
+    return sum(v.bit_length() for v, t in zip(row, types, strict=True) if not t.is_float)
+
+
 def telling(meaning: Meaning, seed: str) -> list[Case]:
     """The rows of a table, in the order of their operands."""
-    rest = [case(meaning, row) for row in candidates([t for _, t in inputs(meaning)], seed)]
+    types = [t for _, t in inputs(meaning)]
+    rest = [case(meaning, row) for row in candidates(types, seed)]
     seen: set[Any] = set()
     chosen: list[Case] = []
 
     def gain(one: Case) -> int:
-        return sum(12 if event[0] == "result" else 1 for event in one.events - seen)
+        return sum(_WEIGHTS.get(event[0], 1) for event in one.events - seen)
 
     while rest and len(chosen) < MOST_ROWS:
-        best = max(rest, key=gain)
-        if not gain(best):
+        best = max(rest, key=lambda one: (gain(one), -_effort(one.operands, types)))
+        if all(event[0] in ("value", "new") for event in best.events - seen) and len(chosen) >= _ENOUGH:
             break
         chosen.append(best)
         seen |= best.events
@@ -220,7 +274,7 @@ def _chosen(meaning: Meaning, number: int, row: Sequence[int]) -> Iterable[tuple
     """What each profile makes of an open result: (profile, bits, type)."""
     typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs(meaning), row, strict=True)}
     type, term = [(r.type, v) for r in meaning.results for v in r.values][number]
-    for name in names():
+    for name in profiles():
         try:
             yield name, int(exact.evaluate(term, typed, Profile(name).value)), type
         except exact.NoChoice:
@@ -279,12 +333,15 @@ def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> s
     """The tables of a page: its definitions' representative forms, then the rows that the page asks for."""
     asked = asked_for(lines, forms(module))
     shown: dict[str, Form] = {}
-    for definition in definitions(module):
-        own = [f for f in forms(module) if f.definition is definition]
-        wanted = {name: form for name, (form, _) in asked.items() if form.definition is definition}
-        shown |= wanted or {str(f): f for f in representatives(own)}
+    groups = [[f for f in forms(module) if f.definition is d and is_pure(f)] for d in definitions(module)]
+    groups = [g for g in groups if g and not all(map(is_copy, g))] or [g for g in groups if g]
+    most = max(1, min(_FORMS, _FORMS_OF_PAGE // max(1, len(groups))))
+    for own in groups:
+        wanted = {name: form for name, (form, _) in asked.items() if form.definition is own[0].definition}
+        shown |= wanted or {str(f): f for f in representatives(own, most)}
+    shown |= {name: form for name, (form, _) in asked.items() if name not in shown}
     if not shown:
-        return "What these forms do is not a function of their operands' values alone, so there is no table of it here.\n"
+        return "What these forms do is no function of their operands' values alone, so there is no table of it here.\n"
     return "\n".join(_table_of(form, asked.get(name, (form, []))[1], register) for name, form in shown.items())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -17,6 +17,7 @@ from ptxspec.site import contents, corner_cases, freedoms, identities, ledger, p
 from ptxspec.site.nodes import Details
 
 log = logging.getLogger(__name__)
+_judges: dict[Path, identities.Judge] = {}
 
 
 class Computed(SphinxDirective):
@@ -54,6 +55,14 @@ class Computed(SphinxDirective):
         self.depends(*files, *store.model_files())
         return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
 
+    @property
+    def judge(self) -> identities.Judge:
+        """What gives verdicts; one for the whole build."""
+        path = self.build / "verdicts.json"
+        if path not in _judges:
+            _judges[path] = identities.Judge(path, self.config.ptxspec_solver_seconds)
+        return _judges[path]
+
     def ledger(self) -> list[dict[str, Any]] | None:
         """The ledger's rows, if the checks were run."""
         path = self.build / "ledger.json"
@@ -68,7 +77,9 @@ class Computed(SphinxDirective):
         try:
             text = self.markdown()
         except Exception as error:  # a broken page must not take the whole site down
-            line = self.content_offset + 1 + error.line if isinstance(error, corner_cases.RowError) else self.lineno
+            line = self.lineno
+            if isinstance(error, corner_cases.RowError):  # MyST counts the content from the directive on
+                line += self.content_offset + 1 + error.line
             where = (self.env.docname, line)
             log.warning("{%s}: %s", self.name, error, location=where, type="ptxspec", subtype=self.warned)
             text = f"{pages.gap('This could not be computed')}: {pages.code(str(error))}\n"
@@ -87,18 +98,19 @@ class CornerCases(Computed):
     """Telling operand rows, computed by the exact interpretation."""
 
     def markdown(self) -> str:
-        lines, register = list(self.content), self.register
-        profiles = [path for name, path in pages.finder.pages("ptxspec.spec", "profiles") if path.stem != "index"]
+        module, lines, register = self.module, list(self.content), self.register
+        profiles = list(pages.profiles().values())
         more = [path.read_text("utf-8") for path in profiles]
         self.depends(*profiles)
-        return self.kept("corner-cases", lambda: corner_cases.markdown(self.module, lines, register), lines, register, more)
+        tables = lambda: corner_cases.markdown(module, lines, register)  # noqa: E731
+        return self.kept("corner-cases", tables, lines, register, more)
 
 
 class Freedoms(Computed):
     """The results that are left open, and the profiles' choices."""
 
     def markdown(self) -> str:
-        self.depends(*(path for _, path in pages.finder.pages("ptxspec.spec", "profiles")), *store.model_files())
+        self.depends(*pages.profiles().values(), *pages.sources([self.module]), *store.model_files())
         return freedoms.markdown(self.module, self.register)
 
 
@@ -107,7 +119,7 @@ class Identities(Computed):
 
     def markdown(self) -> str:
         self.depends(self.build / "verdicts.json")
-        return identities.markdown(self.module)
+        return identities.markdown(self.module, self.judge)
 
 
 class Evidence(Computed):
@@ -149,7 +161,7 @@ class Ledger(Computed):
 
     def markdown(self) -> str:
         self.env.note_reread()
-        return contents.front(self.source_folder, self.ledger())
+        return contents.front(self.source_folder, self.ledger(), self.judge)
 
 
 class Pages(TocTree):
@@ -159,7 +171,7 @@ class Pages(TocTree):
     """
 
     optional_arguments = 1
-    option_spec: ClassVar = {
+    option_spec = {
         "caption": directives.unchanged,
         "only": lambda text: directives.choice(text, ("toctree", "table")),
     }

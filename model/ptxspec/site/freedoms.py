@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
 from ptxspec.terms.core import Term
-from ptxspec.terms.profiles import CHOICES, names
+from ptxspec.terms.profiles import CHOICES
+from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import freedoms_in
 
 
@@ -25,7 +26,7 @@ class Freedom(NamedTuple):
 def reachable(module: str) -> list[Freedom]:
     """Every freedom below the meanings of a page's forms."""
     kinds: dict[str, str] = {}
-    types: dict[str, dict[str, None]] = {}
+    types: dict[str, set[Type]] = {}
     users: dict[str, set[str]] = {}
     for form in forms(module):
         for absent in form.absences:
@@ -37,9 +38,13 @@ def reachable(module: str) -> list[Freedom]:
             for freedom in freedoms_in(*terms):
                 slug, _, kind, type, _ = freedom.attrs
                 kinds[slug] = kind
-                types.setdefault(slug, {})[str(type)] = None
+                types.setdefault(slug, set()).add(type)
                 users.setdefault(slug, set()).add(str(form))
-    return [Freedom(s, kinds[s], tuple(sorted(types[s])), len(users[s])) for s in sorted(kinds)]
+    found = []
+    for slug in sorted(kinds):
+        ordered = sorted(types[slug], key=lambda t: (t.kind, t.width))
+        found.append(Freedom(slug, kinds[slug], tuple(map(str, ordered)), len(users[slug])))
+    return found
 
 
 def _choice(profile: str, slug: str) -> str:
@@ -59,14 +64,15 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
     found = reachable(module)
     if not found:
         return "No result of these forms is left open.\n"
-    profiles = names()
+    profiles = list(pages.profiles())
     for name in profiles:
         importlib.import_module(f"ptxspec.spec.profiles.{name}")
-    head = ["Freedom", "Entry", "Kind", "Of type", "Forms", *(f"Profile [{p}](/spec/profiles/{p}.md)" for p in profiles)]
+    links = [f"Profile [{name}](/spec/profiles/{name}.md)" for name in profiles]
+    head = ["Freedom", "Kind", "Of type", "Forms", *links]
     rows = []
     for freedom in found:
         known = entry(register, freedom.slug, module.removeprefix("ptxspec."))
         types = " ".join(f"`{t}`" for t in freedom.types)
         choices = [_choice(p, freedom.slug) for p in profiles]
-        rows.append([known.link, known.number, freedom.kind, types, str(freedom.forms), *choices])
+        rows.append([f"{known.link} <small>{known.number}</small>", freedom.kind, types, str(freedom.forms), *choices])
     return table(head, rows, "Results that PTX leaves open")

@@ -1,77 +1,125 @@
-"""The identities that mention a page's instructions, with their verdicts."""
+"""The identities that mention a page's instructions, or that a page states, with their verdicts.
+
+Verdicts come from the store of `ptxspec.query.identities`. What is not in the store is asked of the solver, for as long as a
+build may take for it; after that the gap is shown.
+"""
 
 from __future__ import annotations
 
-import importlib
 import re
-from functools import cache
+import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ptxspec.language.forms import registry
+from ptxspec.query import identities as query
+from ptxspec.query.identities import Identity
 from ptxspec.site import pages
 from ptxspec.site.pages import code, gap, opcodes, table
 
-_QUERY = "ptxspec.query.identities"
+UNCHECKED = "not checked in this build"
 
 
-@cache
-def identities() -> list[Any] | None:
-    """Every identity that a page states; None where this model cannot check identities."""
-    try:
-        query = importlib.import_module(_QUERY)
-    except ModuleNotFoundError as missing:
-        if missing.name != _QUERY:
-            raise
-        return None
-    query.load_all()
-    found = query.IDENTITIES
-    return list(found.values()) if isinstance(found, dict) else list(found)
+class _OutOfTime(Exception):
+    """The build has asked the solver for long enough."""
 
 
-def mentions(identity: Any, module: str) -> bool:
+class Judge:
+    """Gives verdicts, from the store or from the solver, for at most `seconds` of the solver's time."""
+
+    def __init__(self, store: Path, seconds: float):
+        self.store, self.left = store, seconds
+        self._known: dict[Identity, dict[str, Any]] = {}
+
+    def verdict(self, identity: Identity) -> dict[str, Any]:
+        """The verdict as a dictionary; its status is UNCHECKED if there was no time for one."""
+        if identity not in self._known:
+            judge = self
+
+            class Limited(Identity):
+                """The same claim, whose check respects what is left of the time."""
+
+                def check(self, timeout: float = 120.0) -> Any:
+                    if judge.left <= 0:
+                        raise _OutOfTime
+                    return super().check(min(timeout, judge.left))
+
+            began = time.monotonic()
+            try:
+                self._known[identity] = query.verdict(Limited(*identity), self.store)
+            except _OutOfTime:
+                self._known[identity] = {"status": UNCHECKED}
+            self.left -= time.monotonic() - began
+        return self._known[identity]
+
+    def status(self, identity: Identity) -> str:
+        """The verdict's word."""
+        return str(self.verdict(identity)["status"])
+
+
+def identities() -> list[Identity]:
+    """Every identity that a page states."""
+    return list(query.load_all())
+
+
+def mentions(identity: Identity, module: str) -> bool:
     """Whether an identity uses a form of the page: an opcode may have forms on several pages."""
     if not opcodes(module) & set(identity.opcodes):
         return False
-    table = registry().opcodes
+    known = registry().opcodes
     used = re.findall(r"(?:^|[;\s])([a-z]\w*(?:\.[\w:]+)*)", f"{identity.left}\n{identity.right}")
-    found = [form for m in used if m.split(".")[0] in table for form in table[m.split(".")[0]].find(m)]
+    found = [form for m in used if m.split(".")[0] in known for form in known[m.split(".")[0]].find(m)]
     return any(form.definition.module == module for form in found) if found else True
 
 
-@cache
-def status(identity: Any) -> str:
-    """The verdict's word; "unknown" and the like are verdicts too."""
-    return str(importlib.import_module(_QUERY).verdict(identity).status)
+def of_page(module: str) -> list[Identity]:
+    """The identities that a page of an instruction is used in, or that a page of proofs states."""
+    if module.startswith("ptxspec.proofs."):
+        return [i for i in identities() if pages.module_of(pages.docname_of(i.path)) == module]
+    return [i for i in identities() if mentions(i, module)]
 
 
-def verdict_text(found: str, expected: str) -> str:
-    """The verdict, and whether it is the one that the page expects."""
-    if found == expected:
-        return f"{found}, as stated"
-    return f"{gap(found)}, stated as {expected}"
+def verdict_text(verdict: dict[str, Any], expected: str) -> str:
+    """The verdict in words, and whether it is the one that the page expects."""
+    status = verdict["status"]
+    text = f"{status}, as stated" if status == expected else f"{gap(status)}; stated as {expected}"
+    example = (verdict.get("counterexample") or {}).get("inputs")
+    if example:
+        text += f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in example.items())}</small>"
+    return text
 
 
-def markdown(module: str) -> str:
+def _shown(value: Any) -> str:
+    """An input of a counterexample: readings of a number, or a truth value."""
+    if isinstance(value, dict):
+        value = value.get("hex", next(iter(value.values()), ""))
+    return code(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def markdown(module: str, judge: Judge) -> str:
     """A table of the identities, or a sentence that says there are none."""
-    known = identities()
-    if known is None:
-        return "No identity was checked in this build.\n"
-    found = [i for i in known if mentions(i, module)]
-    if not found:
-        return "No page states an identity of these instructions yet.\n"
-    rows = []
+    return rows(of_page(module), judge) or "No page states an identity of these instructions yet.\n"
+
+
+def rows(found: Iterable[Identity], judge: Judge) -> str:
+    """The table; "" for none."""
+    body = []
     for identity in found:
         place = f"[{_plain(identity.title)}](/{pages.docname_of(identity.path)}.md) <small>line {identity.line}</small>"
-        condition = code(identity.assume) if identity.assume else "always"
-        sides = [_sides(identity.left), _sides(identity.right)]
-        rows.append([place, *sides, condition, verdict_text(status(identity), identity.expected)])
-    return table(["Identity", "One side", "Other side", "Where", "Verdict"], rows, "Identities that use these instructions")
+        where = code(identity.assume) if identity.assume else "always"
+        if identity.profile != "portable":
+            where += f" <small>profile {identity.profile}</small>"
+        verdict = verdict_text(judge.verdict(identity), identity.expected)
+        body.append([place, _lines(identity.left), _lines(identity.right), where, verdict])
+    head = ["Identity", "One side", "Other side", "Where", "Verdict"]
+    return table(head, body, "Identities, with the solver's verdict") if body else ""
 
 
 def _plain(text: str) -> str:
     return re.sub(r"[\[\]|]", " ", text)
 
 
-def _sides(text: str) -> str:
+def _lines(text: str) -> str:
     """PTX in a table's cell: an instruction a line."""
     return "<br>".join(code(part.strip() + ";") for part in text.split(";") if part.strip())

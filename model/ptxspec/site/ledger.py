@@ -53,7 +53,8 @@ def rows_of(rows: Iterable[dict[str, Any]], page: str, wanted: list[Form]) -> di
     return {
         row["mnemonic"]: row
         for row in rows
-        if row["mnemonic"] in mnemonics and str(row.get("page") or page).split(":")[0].removesuffix(".md").endswith(page)
+        if row["mnemonic"] in mnemonics
+        and str(row.get("page") or page).split(":")[0].removesuffix(".md").endswith(page)
     }
 
 
@@ -123,9 +124,11 @@ def _type(type: Any, form: Form) -> str:
     if isinstance(type, VectorOf):
         count = vector_length(form.modifiers)
         return f"{count} × {type.element}" if count else str(type.element)
-    return {"variable_address": "variable", "function_name": "function"}.get(type.name, type.name) if isinstance(
-        type, Special
-    ) else str(type)
+    return (
+        {"variable_address": "variable", "function_name": "function"}.get(type.name, type.name)
+        if isinstance(type, Special)
+        else str(type)
+    )
 
 
 def forms_html(module: str) -> str:
@@ -133,7 +136,12 @@ def forms_html(module: str) -> str:
     lines = []
     for form in forms(module):
         (major, minor), target = form.availability
-        cells = [f"<code>{html.escape(str(form))}</code>", html.escape(_types(form)), f"{major}.{minor}", f"sm_{target}"]
+        cells = [
+            f"<code>{html.escape(str(form))}</code>",
+            html.escape(_types(form)),
+            f"{major}.{minor}",
+            f"sm_{target}",
+        ]
         lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
     head = "".join(f'<th scope="col">{t}</th>' for t in ("Form", "Operand types", "PTX ISA", "Target"))
     return (

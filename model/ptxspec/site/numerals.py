@@ -53,7 +53,9 @@ def float_text(bits: int, type: Type) -> str:
         if _same(form, float(text), abs(value)):
             break
     number, _, exponent = text.partition("e")
-    return f"{sign}{number}" + (f"·10<sup>{'−' if exponent[0] == '-' else ''}{int(exponent[1:])}</sup>" if exponent else "")
+    return f"{sign}{number}" + (
+        f"·10<sup>{'−' if exponent[0] == '-' else ''}{int(exponent[1:])}</sup>" if exponent else ""
+    )
 
 
 def _same(form: str, text: float, value: float) -> bool:
@@ -69,11 +71,13 @@ def parsed(text: str, type: Type) -> int:
         if text not in ("true", "false", "0", "1"):
             raise ValueError(f"{text!r} is no truth value")
         return int(text in ("true", "1"))
-    if type.is_float and not text.lower().lstrip("-").startswith("0x"):
-        form, raw, _ = _FLOATS[type.width]
-        (bits,) = struct.unpack(raw, struct.pack(form, float(text)))
-        return int(bits)
-    value = int(text, 0)
+    try:
+        if type.is_float and not text.lower().startswith("0x"):
+            form, raw, _ = _FLOATS[type.width]
+            return int(struct.unpack(raw, struct.pack(form, float(text)))[0])
+        value = int(text, 0)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no number of type {type}") from None
     if not -(1 << (type.width - 1)) <= value < 1 << type.width:
         raise ValueError(f"{text} does not fit {type}")
     return value & ((1 << type.width) - 1)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ptxspec.language.forms import Form, registry
 from ptxspec.literate import finder
 from ptxspec.terms.definitions import DEFINITIONS, Definition
+from ptxspec.terms.profiles import names
 
 REGISTER = "spec/ambiguities"
 
@@ -48,6 +49,12 @@ def forms(module: str) -> list[Form]:
 def opcodes(module: str) -> set[str]:
     """The opcodes that a page defines forms of."""
     return {form.syntax.opcode for form in forms(module)}
+
+
+def profiles() -> dict[str, Path]:
+    """The pages of the profiles, by name."""
+    found = {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
+    return {name: found[name] for name in names() if name != "index"}
 
 
 def sources(modules: Iterable[str]) -> list[Path]:
@@ -128,4 +135,4 @@ def table(head: list[str], rows: list[list[str]], caption: str = "") -> str:
     """A Markdown table; the caption is Markdown too."""
     lines = [head, ["---"] * len(head), *rows]
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-    return f"````{{table}} {caption}\n{body}\n````\n" if caption else body + "\n"
+    return f"~~~~{{table}} {caption}\n{body}\n~~~~\n" if caption else body + "\n"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import core, definitions, machine, vocabulary
+from ptxspec.terms import core, definitions, machine, types, vocabulary
 from ptxspec.terms.definitions import Slot
 
 EFFECTS = {"branch", "leave", "load", "store", "wait_at_barrier"}
@@ -26,7 +28,7 @@ def words() -> dict[str, list[tuple[str, str, str]]]:
         if isinstance(word, ModuleType):
             continue
         group = _group(name, word)
-        if isinstance(word, type) or inspect.isfunction(word) or name == "TYPES":
+        if isinstance(word, type) or inspect.isfunction(word):
             found[group].append((_call(name, word), _meaning(name, word), name))
         else:
             merged.setdefault((group, _meaning(name, word)), []).append(name)
@@ -42,7 +44,7 @@ def _group(name: str, word: Any) -> str:
     if isinstance(word, type) or inspect.isfunction(word):
         groups = {vocabulary.__name__: 2, core.__name__: 2, definitions.__name__: 0, machine.__name__: 5}
         return GROUPS[groups.get(place, 1)]
-    return GROUPS[1]
+    return GROUPS[2] if isinstance(word, core.Bool) else GROUPS[0] if name == "absent" else GROUPS[1]
 
 
 def _call(name: str, word: Any) -> str:
@@ -51,22 +53,30 @@ def _call(name: str, word: Any) -> str:
         return name
     shown = []
     for p in inspect.signature(word).parameters.values():
-        mark = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         shown.append(mark + p.name + ("=…" if p.default is not p.empty else ""))
     return f"{name}({', '.join(shown)})"
 
 
 def _meaning(name: str, word: Any) -> str:
-    """A word's documentation; that of a notation like `of.x` is the documentation of what it makes."""
-    if name == "TYPES":
-        return "Every fundamental type, by its name without the dot."
-    if name == "of":
-        word = Slot
-    elif name == "vector":
-        word = definitions.VectorOf
-    elif not (isinstance(word, type) or inspect.isfunction(word)):
-        word = type(word)
+    """A word's documentation; that of a notation like `of.x` is the documentation of what it makes, and that of a constant
+    the comment before it, or the documentation of its type."""
+    if not (isinstance(word, type) or inspect.isfunction(word)):
+        comment = _comments().get(name)
+        if comment:
+            return comment
+        word = {"of": Slot, "vector": definitions.VectorOf}.get(name, type(word))
     return " ".join((inspect.getdoc(word) or "").split())
+
+
+@cache
+def _comments() -> dict[str, str]:
+    """What the comments `#: …` say of the constants below them."""
+    found: dict[str, str] = {}
+    for module in (core, definitions, types, vocabulary):
+        for text, names in re.findall(r"^#: (.*)\n((?:\w+(?:: .*?)? = .*\n)+)", inspect.getsource(module), re.M):
+            found |= dict.fromkeys(re.findall(r"^\w+", names, re.M), text[0].upper() + text[1:] + ".")
+    return found
 
 
 def undocumented() -> Iterator[str]:
@@ -91,5 +101,3 @@ def _text(meaning: str) -> str:
     if not meaning:
         return gap("says nothing of itself")
     return meaning.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("^", "\\^")
-
-

@@ -1,0 +1,143 @@
+"""The ledger: for every form, what holds it to account. `python -m ptxspec.evidence.ledger` brings it up to date.
+
+A row says whether ptxas accepts the form, whether the three interpretations agree on it, how many identities mention its
+opcode, and how many vectors a GPU has answered. What was not run is null, and shown as a gap. Rows are computed an opcode at
+a time and kept in `build/ledger.json` under a digest of everything they depend on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ptxspec.literate.finder import DOCUMENTS
+
+STORE = Path("build/ledger.json")
+#: operand rows a form, and how many of them the solver computes too
+ROWS, SYMBOLIC = 64, 4
+
+
+def digest() -> str:
+    """Of the pages and the machinery: rows computed under another digest are out of date."""
+    total = hashlib.sha256()
+    model = Path(__file__).resolve().parents[1]
+    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
+    places += [(model / folder, "*.py") for folder in ("literate", "terms", "language", "evidence")]
+    for folder, pattern in places:
+        for path in sorted(folder.glob(pattern)):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def rows(store: Path = STORE) -> list[dict[str, Any]]:
+    """The rows as they were last computed; [] if they never were, or if something has changed since."""
+    try:
+        known = json.loads(store.read_text())
+    except (OSError, ValueError):
+        return []
+    if not isinstance(known, dict) or known.get("digest") != digest():
+        return []
+    return [row for own in known["opcodes"].values() for row in own]
+
+
+def opcode_rows(opcode: str) -> list[dict[str, Any]]:
+    """The rows of one opcode's forms, computed now."""
+    from ptxspec.evidence import agreement, assembler
+    from ptxspec.evidence.kernels import kernels_for
+    from ptxspec.language.forms import forms
+    from ptxspec.query.identities import load_all
+
+    own = forms(opcode)
+    refused: dict[str, str] | None
+    try:
+        refused = {str(r.kernel.form): r.message for r in assembler.refusals(kernels_for(own))}
+    except FileNotFoundError:
+        refused = None
+    pure = [f for f in own if agreement.pure(f)]
+    wrong = {d.form: str(d) for d in agreement.compare(pure, count=ROWS, symbolic=SYMBOLIC)} if pure else {}
+    compared = {str(f) for f in pure}
+    mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
+    return [
+        {
+            "mnemonic": form.mnemonic,
+            "form": str(form),
+            "opcode": opcode,
+            "page": form.page,
+            "ptxas": None if refused is None else str(form) not in refused,
+            "interpretations": str(form) not in wrong if str(form) in compared else None,
+            "identities": mentions,
+            "gpu": None,
+        }
+        for form in own
+    ]
+
+
+def update(store: Path = STORE, progress: Callable[[str, int, int], None] | None = None) -> list[dict[str, Any]]:
+    """Compute what is missing or out of date, and write the store."""
+    from ptxspec.language.forms import registry
+
+    current = digest()
+    known: dict[str, Any] = {}
+    try:
+        found = json.loads(store.read_text())
+        known = found["opcodes"] if found.get("digest") == current else {}
+    except (OSError, ValueError, KeyError):
+        pass
+    opcodes = sorted(registry().opcodes)
+    missing = [o for o in opcodes if o not in known]
+    # the opcodes with the most forms first, so that the processes end together
+    missing.sort(key=lambda o: -len(registry().opcodes[o].forms))
+    done = len(opcodes) - len(missing)
+    for opcode, own in _computed(missing):
+        known[opcode] = own
+        done += 1
+        if progress is not None:
+            progress(opcode, done, len(opcodes))
+    store.parent.mkdir(parents=True, exist_ok=True)
+    store.write_text(json.dumps({"digest": current, "opcodes": {o: known[o] for o in opcodes}}))
+    return [row for o in opcodes for row in known[o]]
+
+
+def _one(opcode: str) -> tuple[str, list[dict[str, Any]]]:
+    return opcode, opcode_rows(opcode)
+
+
+def _computed(opcodes: list[str]) -> Iterable[tuple[str, list[dict[str, Any]]]]:
+    processes = min(len(opcodes), os.cpu_count() or 1)
+    if processes <= 1:
+        yield from map(_one, opcodes)
+        return
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(_one, opcodes)
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, int]:
+    """Counts over the rows: forms, and for each kind of evidence how many forms have it, lack it, or fail."""
+    counts = {"forms": len(found)}
+    for kind in ("ptxas", "interpretations"):
+        for name, value in (("yes", True), ("no", False), ("not run", None)):
+            counts[f"{kind} {name}"] = sum(1 for row in found if row[kind] is value)
+    counts["with identities"] = sum(1 for row in found if row["identities"])
+    counts["gpu"] = sum(1 for row in found if row["gpu"])
+    return counts
+
+
+def main() -> int:
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task("ledger", total=None)
+        found = update(progress=lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}"))
+    for name, count in summary(found).items():
+        print(f"{name:<24} {count:>6}")
+    return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

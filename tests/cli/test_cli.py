@@ -1,0 +1,113 @@
+"""The command: what it prints, in text and as JSON, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from ptxspec.cli import main
+
+SAXPY = Path(__file__).resolve().parents[2] / "docs" / "examples" / "saxpy" / "saxpy.ptx"
+
+
+def call(*words: str, status: int = 0, stdin: bytes | None = None) -> str:
+    result = CliRunner().invoke(main, list(words), input=stdin)
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def asked(*words: str, status: int = 0) -> Any:
+    return json.loads(call(*words, "--json", status=status))
+
+
+def test_check() -> None:
+    assert "no complaints" in call("check", str(SAXPY))
+    assert asked("check", str(SAXPY))["kernels"]["saxpy"]["parameters"][0].startswith("saxpy_param")
+
+
+def test_check_reports_where(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.ptx"
+    bad.write_text(SAXPY.read_text().replace("fma.rn.f32", "fma.rx.f32"))
+    output = call("check", str(bad), status=1)
+    assert "there is no fma.rx.f32; the nearest forms are fma.r" in output and f"{bad}:" in output
+    (found,) = asked("check", str(bad), status=1)["diagnostics"]
+    assert found["page"] == "spec/instructions/floating/fma.md" and found["column"] == 2
+
+
+def test_check_reads_standard_input() -> None:
+    assert "no complaints" in call("check", "-", stdin=SAXPY.read_bytes())
+    assert "begins with .version" in call("check", "-", status=1, stdin=b"garbage")
+    assert "-:1:1: cannot read" in call("check", "-", status=1, stdin=b"\xff\xfe garbage")
+
+
+def test_run(tmp_path: Path) -> None:
+    words = ["run", str(SAXPY), "-g", "2", "-b", "32", "-a", "u32=50", "-a", "f32=2", "-a", "f32[50]=arange", "-a", "f32[50]=arange"]
+    found = asked(*words, "--save", f"3={tmp_path / 'y.npy'}")
+    assert found["changed"].keys() == {"3"} and found["thread_instructions"] > 64
+    assert np.array_equal(np.load(tmp_path / "y.npy"), 3 * np.arange(50, dtype=np.float32))
+    assert "argument 3: [  0." in call(*words, "--engine", "exact")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["-a", "u32=50"], "takes 4 arguments"),
+        (["-a", "q=1"], "is not type=value"),
+        (["-g", "x"], "extents are one to three numbers"),
+        (["-k", "nope"], "no entry is called 'nope'"),
+        (["-a", "@missing.npy"], "missing.npy"),
+    ],
+)
+def test_run_refuses(words: list[str], what: str) -> None:
+    assert what in call("run", str(SAXPY), *words, status=1)
+
+
+def test_run_reports_a_fault() -> None:
+    words = ["-g", "2", "-b", "32", "-a", "u32=50", "-a", "f32=2", "-a", "f32[10]=arange", "-a", "f32[50]=arange"]
+    output = call("run", str(SAXPY), *words, status=1)
+    assert "out of bounds" in output and "ld.global.f32" in output and "thread (10, 0, 0)" in output
+
+
+def test_eval() -> None:
+    assert call("eval", "bfe.s32 d, a, b, c;", "a=0x80", "b=4", "c=8").startswith("d = 0x00000008  8  8")
+    found = asked("eval", "add.f32 d, a, b", "a=1.5", "b=-1.5")
+    assert found["results"]["d"] == {"hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
+    assert asked("eval", "div.u32 d, a, b;", "a=1", "b=0")["chosen"][0]["entry"] == "division-by-zero"
+    assert "nearest forms" in call("eval", "bfe.s16 d, a, b, c;", status=1)
+    assert "is not name=value" in call("eval", "neg.s32 d, a;", "a", status=1)
+    assert "has an effect" in call("eval", "ld.global.u32 d, [a];", status=1)
+
+
+def test_prove() -> None:
+    assert call("prove", "add.u32 d, a, b;", "add.u32 d, b, a;").startswith("proved")
+    output = call("prove", "shl.b32 d, a, b;", "and.b32 n, b, 31; shl.b32 d, a, n;", status=1)
+    assert output.startswith("refuted") and "spec/instructions/logic/shl.md" in output
+    assert asked("prove", "abs.s32 d, a;", "mov.b32 d, a;", "-a", "signed(a) >= 0")["status"] == "proved"
+    assert asked("prove", "bar.sync 0;", "mov.u32 d, a;", status=2)["status"] == "unsupported"
+    assert "no condition" in call("prove", "mov.u32 d, a;", "mov.u32 d, a;", "-a", "a ==", status=2)
+
+
+def test_forms() -> None:
+    output = call("forms", "bfe")
+    assert "bfe.s64 d, a, b, c;" in output and "PTX 2.0 sm_20" in output and output.endswith("4 forms\n")
+    assert asked("forms", "setp.eq.u32")[0]["operands"] == {"q": ".pred", "p": ".pred", "a": ".u32", "b": ".u32"}
+    assert asked("forms")["bfe"] == 4
+    assert "no page defines 'frob'" in call("forms", "frob", status=1)
+
+
+def test_eval_answers_in_under_a_second_and_loads_no_solver() -> None:
+    code = "import sys; from ptxspec.cli import main; main(['eval', 'add.u32 d, a, b;', 'a=1', 'b=2'], standalone_mode=False); " \
+           "print([m for m in ('z3', 'llvmlite', 'numpy', 'rich') if m in sys.modules])"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    began = time.perf_counter()
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert time.perf_counter() - began < 1.0
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,35 @@
+"""The guides' Python runs, page by page, from top to bottom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptxspec.literate.documents import parse
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = path.read_text()
+    scope: dict[str, object] = {}
+    fences = parse(text, path).of("python")
+    for fence in fences:
+        exec(compile("\n" * (fence.line - 1) + fence.text, str(path), "exec"), scope)
+    if path.stem in ("tutorial", "run-a-kernel", "find-a-fault"):
+        assert fences and "ptxspec" in scope
+
+
+def test_the_readme_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    """README's Python example runs, and the definition it shows is the page's own."""
+    monkeypatch.chdir(ROOT)
+    shown, example = parse((ROOT / "README.md").read_text(), "README.md").of("python")
+    page = (ROOT / "spec" / "instructions" / "integer" / "bfe.md").read_text()
+    assert shown.text in page
+    scope: dict[str, object] = {}
+    exec(example.text, scope)
+    assert list(scope["y"][:4]) == [1, 3, 5, 7]  # type: ignore[index]

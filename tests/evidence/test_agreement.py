@@ -1,0 +1,117 @@
+"""Exact = native = symbolic for every form; what is supplied equals what is derived; ptxas accepts every form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import z3
+
+import ptxspec
+from ptxspec.evidence import agreement, assembler
+from ptxspec.evidence.kernels import kernels_for
+from ptxspec.evidence.operands import rows, special
+from ptxspec.language.forms import registry
+from ptxspec.terms.core import variable
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter
+from ptxspec.terms.symbolic import Solver
+from ptxspec.terms.types import TYPES
+from ptxspec.terms.vocabulary import SHORTCUTS, meaning_of
+
+FORMS = [f for f in ptxspec.forms() if agreement.pure(f)]
+#: so many forms go into one library: compiling them together is quicker, and a test stays short
+CHUNK = 64
+CHUNKS = [
+    (f"{opcode}-{i // CHUNK}", own[i : i + CHUNK])
+    for opcode in sorted(registry().opcodes)
+    for own in [[f for f in FORMS if f.syntax.opcode == opcode]]
+    for i in range(0, len(own), CHUNK)
+]
+
+
+@pytest.mark.parametrize("forms", [c for _, c in CHUNKS], ids=[n for n, _ in CHUNKS])
+def test_the_three_interpretations_agree(forms: list[Any]) -> None:
+    found = agreement.compare(forms, count=128, symbolic=6, seed="tests")
+    assert not found, "\n".join(map(str, found[:5]))
+
+
+def test_every_pure_form_is_compared() -> None:
+    assert sum(len(c) for _, c in CHUNKS) == len(FORMS)
+    with_effects = {f.syntax.opcode for f in ptxspec.forms()} - {f.syntax.opcode for f in FORMS}
+    assert with_effects == {"ld", "st", "bra", "ret", "exit", "bar"}
+    names = {f.definition.name for f in ptxspec.forms()} - {f.definition.name for f in FORMS}
+    # a variable's address is no value: these run in tests/machine
+    assert names == {"ld", "st", "bra", "ret", "exit", "bar_sync", "mov_address", "cvta_of_variable"}
+
+
+def test_a_wrong_definition_is_found() -> None:
+    """The comparison can fail: an interpretation that computes something else is reported."""
+    form = next(f for f in FORMS if f.mnemonic == "add.u32")
+    original = Emitter.binary
+    try:
+        Emitter.binary = lambda self, op, x, y, n: original(self, "sub" if op == "add" else op, x, y, n)  # type: ignore[method-assign]
+        found = agreement.compare([form], count=16, symbolic=2)
+    finally:
+        Emitter.binary = original  # type: ignore[method-assign]
+    assert found and found[0].interpretation == "native" and "integer/add.md" in found[0].page
+
+
+@pytest.mark.parametrize("name", sorted(SHORTCUTS))
+@pytest.mark.parametrize("type", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("rounding", ["rn", "rz", "rm", "rp"])
+def test_what_the_solver_supplies_is_what_the_definition_says(name: str, type: str, rounding: str) -> None:
+    """The definition's derived meaning, evaluated exactly, against z3's own operation, wherever no NaN is involved."""
+    import ptxspec.spec.arithmetic.rounding as page  # type: ignore[import-not-found]
+
+    of = TYPES[type]
+    arity = 3 if name == "fused" else 2
+    operands = [variable(f"x{i}", of.width) for i in range(arity)]
+    call = getattr(page, name)(of, rounding, *operands)
+    invalid = getattr(page, f"{name}_is_invalid")(of, *operands)
+    body, names = meaning_of(call)
+    table = rows([of] * arity, 60, f"{name}{type}{rounding}")
+    compared = 0
+    for row in table:
+        values = {f"x{i}": v for i, v in enumerate(row)}
+        if evaluate(invalid, values):
+            continue
+        want = evaluate(body, dict(zip(names, row, strict=True)))
+        got = z3.simplify(Lowering(Solver(), {n: z3.BitVecVal(v, of.width) for n, v in values.items()}).low(call, of.width))
+        assert got.as_long() == want, [hex(v) for v in row]
+        compared += 1
+    assert compared > 20
+
+
+def test_rows_are_reproducible_and_cross_the_special_values() -> None:
+    types = [TYPES["u32"], TYPES["pred"]]
+    assert rows(types, 50, 1) == rows(types, 50, 1) != rows(types, 50, 2)
+    few = rows([TYPES["pred"], TYPES["pred"]], 20)
+    assert {(0, 0), (0, 1), (1, 0), (1, 1)} <= set(few)
+    for type in TYPES.values():
+        if type.width <= 64:
+            assert all(0 <= v < 1 << type.width for v in special(type))
+            assert all(0 <= v < 1 << type.width for row in rows([type], 40) for v in row)
+
+
+def test_ptxas_accepts_every_form() -> None:
+    try:
+        assembler.ptxas()
+    except FileNotFoundError as why:
+        pytest.skip(f"NO ORACLE: {why}; the notation was not held against NVIDIA's assembler")
+    assert assembler.version() == "13.0"
+    refused = assembler.refusals(kernels_for(ptxspec.forms()))
+    assert not refused, "\n".join(f"{r.kernel.form}: {r.message}" for r in refused[:10])
+
+
+def test_ptxas_refuses_what_it_should() -> None:
+    """The oracle can say no: a form no assembler knows is reported with its kernel."""
+    try:
+        assembler.ptxas()
+    except FileNotFoundError as why:
+        pytest.skip(f"NO ORACLE: {why}")
+    kernels = kernels_for([f for f in ptxspec.forms("add") if f.mnemonic in ("add.u32", "add.s64")])
+    bad = kernels[0]._replace(text=kernels[0].text.replace("add.u32", "add.u33"))
+    found = assembler.refusals([bad, kernels[1]])
+    assert [r.kernel for r in found] == [bad]

@@ -1,0 +1,86 @@
+"""The manual's syntax notation."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.notation import SyntaxLine, parse
+
+
+def lines(text: str) -> list[SyntaxLine]:
+    return parse(Fence("syntax", 10, text), "page.md")
+
+
+def mnemonics(text: str) -> list[str]:
+    return [m for line in lines(text) for m, _ in line.mnemonics()]
+
+
+def test_sets_and_optional_modifiers() -> None:
+    found = mnemonics("add{.rnd}{.ftz}.f32 d, a, b;\n.rnd = { .rn, .rz };\n")
+    assert found == [
+        "add.f32", "add.ftz.f32", "add.rn.f32", "add.rn.ftz.f32", "add.rz.f32", "add.rz.ftz.f32",
+    ]  # fmt: skip
+
+
+def test_inline_alternatives() -> None:
+    assert mnemonics("mul{.hi,.lo}.u32 d, a, b;") == ["mul.u32", "mul.hi.u32", "mul.lo.u32"]
+
+
+def test_two_sets_defined_together_and_members_without_dots() -> None:
+    text = "cvt.dtype.atype d, a;\n.dtype = .atype = { u8, u16 };"
+    assert mnemonics(text) == ["cvt.u8.u8", "cvt.u8.u16", "cvt.u16.u8", "cvt.u16.u16"]
+
+
+def test_sets_over_several_lines_and_comments() -> None:
+    found = lines("ld{.ss}.type d, [a];  // load\n.ss = { .global,   // a space\n        .shared };\n.type = { .u32 };\n")
+    assert found[0].comment == "load"
+    assert [s.options for s in found[0].slots] == [("global", "shared"), ("u32",)]
+
+
+def test_operands() -> None:
+    (line,) = lines("setp.lt.and.s32 p[|q], a, {!}c, [x], {d, e}, v+imm{, b};")
+    names = [(o.name, o.memory, o.second, o.negatable, o.optional, o.offset, o.group) for o in line.operands]
+    assert names == [
+        ("p", False, "q", False, False, False, 0),
+        ("a", False, None, False, False, False, 0),
+        ("c", False, None, True, False, False, 0),
+        ("x", True, None, False, False, False, 0),
+        ("d", False, None, False, False, False, 1),
+        ("e", False, None, False, False, False, 1),
+        ("v", False, None, False, False, True, 0),
+        ("b", False, None, False, True, False, 0),
+    ]
+
+
+def test_no_operands() -> None:
+    (line,) = lines("ret{.uni};")
+    assert line.operands == () and mnemonics("ret{.uni};") == ["ret", "ret.uni"]
+
+
+def test_matching_is_the_inverse_of_enumeration() -> None:
+    (line,) = lines("cvt{.rnd}{.ftz}{.sat}.dtype.atype d, a;\n.rnd = {.rn, .rz};\n.dtype = .atype = {.u8, .f32};")
+    for mnemonic, bound in line.mnemonics():
+        assert line.bindings(tuple(mnemonic.split(".")[1:])) == bound
+    assert line.bindings(("ftz", "rn", "u8", "f32")) is None
+    assert line.bindings(("u8",)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("add.u32 d, a, b", 10, "must end with ';'"),
+        ("add.type d;\n.type = { .u32 };\n.type = { .s32 };", 12, "defined twice"),
+        ("add.u32 d;\n\n.other = { .u32 };", 10, "no syntax line of this fence uses the set .other"),
+        ("add.type d;\n.type = { .u32, .u32 };", 11, "lists a member twice"),
+        ("add.type.type d;\n.type = { .u32 };", 10, "stands twice"),
+        ("\n.Add d;", 11, "begins with an opcode"),
+        ("add.u32 d, [a;", 10, "cannot read the operand"),
+        ("add.u32 d, a b;", 10, "cannot read the operand"),
+        ("add.x d;\n.x = { .u32 .s32 };", 11, "names separated by commas"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_at_its_line(text: str, line: int, what: str) -> None:
+    with pytest.raises(DocumentError, match=what) as caught:
+        lines(text)
+    assert caught.value.line == line

@@ -1,0 +1,270 @@
+"""The site: what its directives compute, and that a fault in a page fails the build."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx")
+pytest.importorskip("myst_parser")
+
+from pygments.token import Error
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from ptxspec.language.forms import registry
+from ptxspec.literate.documents import parse
+from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.site import (
+    contents,
+    corner_cases,
+    freedoms,
+    identities,
+    ledger,
+    lexers,
+    numerals,
+    pages,
+    store,
+    vocabulary,
+)
+from ptxspec.terms import TYPES
+
+BFE = "ptxspec.spec.instructions.integer.bfe"
+DIV = "ptxspec.spec.instructions.integer.div"
+REGISTER = {"division-by-zero": pages.Entry("AMB-001", "division-by-zero", "amb-001-division-by-zero")}
+
+
+def rows(markdown: str, form: str) -> list[list[str]]:
+    """The cells of one form's table."""
+    table = markdown.split(f"`{form}`\n")[1].split("~~~~")[0]
+    return [[c.strip() for c in line.strip("| ").split(" | ")] for line in table.splitlines()[2:]]
+
+
+def first_number(cell: str) -> int:
+    match = re.search(r"`(0x[0-9a-f]+)`", cell)
+    assert match, cell
+    return int(match[1], 16)
+
+
+# Corner cases ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_that_the_page_asks_for() -> None:
+    text = corner_cases.markdown(BFE, ["bfe.s32: a=0xf80 b=4 c=8", "bfe.s32: a=-1 b=40 c=1"], {})
+    assert rows(text, "bfe.s32 d, a, b, c;")[:2] == [
+        ["`0xf80` <small>3968</small>", "`0x4`", "`0x8`", "`0xfffffff8` <small>−8</small>"],
+        ["`0xffffffff` <small>−1</small>", "`0x28` <small>40</small>", "`0x1`", "`0xffffffff` <small>−1</small>"],
+    ]
+
+
+def test_chosen_rows_hold_what_the_instruction_computes() -> None:
+    found = rows(corner_cases.markdown(BFE, [], {}), "bfe.u32 d, a, b, c;")
+    assert len(found) >= 5
+    for a, b, c, d in (map(first_number, row) for row in found):
+        assert d == (a >> (b & 255)) & ((1 << min(c & 255, 32)) - 1)
+    assert len({row[-1] for row in found}) >= 4
+
+
+def test_chosen_rows_bring_about_overflow_and_freedoms() -> None:
+    found = rows(corner_cases.markdown(DIV, ["div.s32"], REGISTER), "div.s32 d, a, b;")
+    assert ["`0x80000000`", "`0xffffffff`", "`0x80000000`"] in [[c.split(" <")[0] for c in row] for row in found]
+    (by_zero,) = (row for row in found if row[1] == "`0x0`")
+    assert "[division-by-zero](/spec/ambiguities.md#amb-001-division-by-zero)" in by_zero[2]
+    assert first_number(by_zero[2]) == 0xFFFFFFFF  # hopper's choice
+
+
+def test_a_row_that_does_not_fit() -> None:
+    for line, complaint in [
+        ("bfe.f32: a=1 b=2 c=3", "no form of this page"),
+        ("bfe.u32: a=1 b=2", "has the operands a, b, c"),
+        ("bfe.u32: a=0x100000000 b=0 c=0", "does not fit .u32"),
+    ]:
+        with pytest.raises(corner_cases.RowError, match=complaint) as error:
+            corner_cases.markdown(BFE, ["bfe.u32: a=1 b=2 c=3", line], {})
+        assert error.value.line == 1
+
+
+def test_every_page_has_its_tables() -> None:
+    known = pages.entries(DOCUMENTS)
+    for name in registry().pages:
+        if pages.forms(name):
+            corner_cases.markdown(name, [], known)
+            freedoms.markdown(name, known)
+
+
+def test_instructions_with_effects_have_a_sentence_instead() -> None:
+    assert "no table" in corner_cases.markdown("ptxspec.spec.instructions.movement.st", [], {})
+
+
+# Numerals --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, form, raw", [("f16", "<e", "<H"), ("f32", "<f", "<I"), ("f64", "<d", "<Q")])
+def test_floats_are_shown_by_a_decimal_that_means_them(name: str, form: str, raw: str) -> None:
+    type = TYPES[name]
+    source = random.Random(1)
+    for bits in [0, 1, 1 << (type.width - 1), *(source.getrandbits(type.width) for _ in range(300))]:
+        text = numerals.reading(bits, type)
+        if text[-1] in "N∞":
+            continue
+        plain = re.sub(r"·10<sup>(.*)</sup>", r"e\1", text).replace("−", "-")
+        assert struct.unpack(raw, struct.pack(form, float(plain)))[0] == bits
+
+
+def test_integers_are_shown_as_their_type_reads_them() -> None:
+    assert numerals.reading(0xFFFFFF80, TYPES["s32"]) == "−128"
+    assert numerals.reading(0x80000001, TYPES["s32"]) == "−2<sup>31</sup> + 1"
+    assert numerals.reading((1 << 64) - 2, TYPES["u64"]) == "2<sup>64</sup> − 2"
+    assert numerals.reading(0xFFFFFF80, TYPES["b32"]) == ""
+    assert [numerals.parsed(t, TYPES["f32"]) for t in ("1.5", "0x7f800001")] == [0x3FC00000, 0x7F800001]
+
+
+# Freedoms, evidence, vocabulary ----------------------------------------------------------------------------------------
+
+
+def test_freedoms_name_entry_and_choices() -> None:
+    text = freedoms.markdown(DIV, REGISTER)
+    assert "/spec/ambiguities.md#amb-001-division-by-zero" in text
+    assert "[quotient by zero](/spec/profiles/hopper.md#" in text
+    assert "left open" in text
+    assert "No result" in freedoms.markdown(BFE, {})
+
+
+def test_a_freedom_without_an_entry_is_refused() -> None:
+    with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
+        freedoms.markdown(DIV, {})
+    with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
+        corner_cases.markdown(DIV, [], {})
+
+
+def test_evidence_tells_gaps_and_failures() -> None:
+    forms = pages.forms(BFE)
+    page = "spec/instructions/integer/bfe"
+    assert ledger.markdown(BFE, page, None).count("not run in this build") == 3
+    found = [{"mnemonic": f.mnemonic, "page": f.page, "ptxas": True, "interpretations": True} for f in forms]
+    found[0]["gpu"] = {"agrees": True, "vectors": 12, "date": "2026-11-20"}
+    found[1]["interpretations"] = False
+    text = ledger.markdown(BFE, page, found)
+    assert "4 of 4 forms" in text
+    assert f"[no]{{.gap}} for 1: `{forms[1].mnemonic}`" in text
+    assert "1 of 4 forms; [not run]{.gap} for 3; 12 vectors, 2026-11-20" in text
+    assert ledger.gaps(BFE, page, found) == 3
+    assert ledger.gaps(BFE, page, [{**row, "page": "spec/instructions/other/bfe.md:1"} for row in found]) == 4
+
+
+def test_every_word_says_what_it_means() -> None:
+    assert not list(vocabulary.undocumented())
+    assert "| `select(c, x, y)` | x where c holds, else y. |" in vocabulary.markdown()
+
+
+def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> None:
+    claim = identities.Identity("t", "not.b32 d, a;", "xor.b32 d, a, -1;", None, "portable", "proved", __file__, 1)
+    late = identities.Judge(tmp_path / "verdicts.json", 0.0)
+    assert late.status(claim) == identities.UNCHECKED
+    assert identities.verdict_text(late.verdict(claim), "proved").startswith("[not checked in this build]{.gap}")
+    assert identities.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
+    assert identities.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
+
+
+def test_an_identity_belongs_to_the_page_of_its_forms() -> None:
+    claim = identities.Identity("t", "add.f32 d, a, b;", "add.f32 d, b, a;", None, "portable", "proved", __file__, 1)
+    assert identities.mentions(claim, "ptxspec.spec.instructions.floating.add")
+    assert not identities.mentions(claim, "ptxspec.spec.instructions.integer.add")
+    assert not identities.mentions(claim, BFE)
+
+
+def test_computed_text_is_kept_under_what_it_depends_on(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("one")
+    asked = []
+    for text in ("one", "one", "two"):
+        page.write_text(text)
+        store.stored(tmp_path / "kept", "page", store.digest([page]), lambda: asked.append(1) or "text")
+    assert len(asked) == 2
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_lexers_read_every_fence() -> None:
+    for path in sorted((DOCUMENTS / "spec").rglob("*.md")):
+        document = parse(path.read_text("utf-8"), path)
+        for language, lexer in (("ptx", lexers.PtxLexer()), ("syntax", lexers.SyntaxLexer())):
+            for fence in document.of(language):
+                wrong = [text for kind, text in lexer.get_tokens(fence.text) if kind is Error]
+                assert not wrong, f"{path}:{fence.line}: {wrong}"
+
+
+def test_reading_order() -> None:
+    first = [entry.docname for entry in contents.children(DOCUMENTS, "spec")]
+    assert first[:2] == ["spec/index", "spec/notation"]
+    assert first.index("spec/types/index") < first.index("spec/instructions/index") < first.index("spec/ambiguities")
+
+
+# Whole builds ----------------------------------------------------------------------------------------------------------
+
+
+def build(root: Path) -> str:
+    """Build a source tree; the warnings."""
+    warnings = io.StringIO()
+    settings = {
+        "extensions": ["myst_parser", "ptxspec.site"],
+        "html_theme": "basic",
+        "myst_enable_extensions": ["attrs_inline"],
+        "myst_heading_anchors": 3,
+        "exclude_patterns": ["build"],
+    }
+    out = root / "build"
+    with patch_docutils(), docutils_namespace():
+        app = Sphinx(
+            str(root), None, str(out / "site"), str(out / "trees"), "html", settings, status=None, warning=warnings
+        )
+        app.build()
+    return re.sub(r"\x1b\[[\d;]*m", "", warnings.getvalue())
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small site: a register with one entry, the profiles without their links, and the page of one instruction."""
+    for page in ("spec/instructions/integer/div.md", "spec/profiles/hopper.md", "spec/profiles/portable.md"):
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        text = (DOCUMENTS / page).read_text("utf-8")
+        (tmp_path / page).write_text(re.sub(r"\]\([^)]*\)", "]", text))
+    (tmp_path / "index.md").write_text("# Front\n\nA site.\n\n```{pages} spec\n```\n\n```{ledger}\n```\n")
+    (tmp_path / "spec/ambiguities.md").write_text("# Register\n\nEntries.\n\n## AMB-001 division-by-zero\n\nOpen.\n")
+    return tmp_path
+
+
+def test_a_small_tree_builds(tree: Path) -> None:
+    page = tree / "spec/instructions/integer/div.md"
+    page.write_text(page.read_text() + "\nSee [AMB-001](../../ambiguities.md).\n\n```{forms}\n```\n")
+    assert build(tree) == ""
+    html = (tree / "build/site/spec/instructions/integer/div.html").read_text()
+    line = page.read_text().splitlines().index("@instruction") + 1
+    assert f'<span class="linenos">{line}</span>' in html
+    assert 'ambiguities.html#amb-001-division-by-zero">AMB-001' in re.sub(r"</?span[^>]*>", "", html)
+    assert "not run in this build" in html
+    assert "<code>div.s64 d, a, b;</code></td><td>.s64, .s64, .s64</td><td>1.0</td><td>sm_10</td>" in html
+    assert "Forms with a gap" in (tree / "build/site/index.html").read_text()
+
+
+def test_an_unknown_freedom_fails_the_build(tree: Path) -> None:
+    (tree / "spec/ambiguities.md").write_text("# Register\n\nEntries.\n\n## AMB-001 something-else\n\nOpen.\n")
+    warnings = build(tree)
+    assert "div.md" in warnings and "'division-by-zero', which has no entry" in warnings
+
+
+def test_a_link_to_a_missing_entry_fails_the_build(tree: Path) -> None:
+    page = tree / "spec/profiles/portable.md"
+    page.write_text(page.read_text() + "\nSee [AMB-999](../ambiguities.md).\n")
+    assert "portable.md" in (warnings := build(tree)) and "no entry AMB-999" in warnings
+
+
+def test_a_wrong_row_is_reported_at_its_line(tree: Path) -> None:
+    page = tree / "spec/instructions/integer/div.md"
+    page.write_text(page.read_text().replace("```{corner-cases}\n", "```{corner-cases}\ndiv.u32: a=1 b=x\n"))
+    line = page.read_text().splitlines().index("div.u32: a=1 b=x") + 1
+    assert f"div.md:{line}: WARNING: {{corner-cases}}: 'x' is no number" in build(tree)

@@ -1,0 +1,116 @@
+"""Every page: its parts in order, its examples, its freedoms in the register, its forms unique."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptxspec
+from ptxspec.language.forms import page_name, registry
+from ptxspec.literate.finder import document_of, install, pages
+from ptxspec.query.evaluate import evaluate
+from ptxspec.query.fragments import read_fragment
+from ptxspec.terms.profiles import CHOICES, Profile
+from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
+
+install()
+INSTRUCTIONS = [p for n, p in pages("ptxspec.spec", "instructions") if p.stem != "index"]
+PARTS = [
+    "Syntax", "Operands", "Semantics", "Corner cases", "Freedoms", "Availability", "Examples", "Identities", "Evidence",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", INSTRUCTIONS, ids=page_name)
+def test_a_page_has_its_parts_in_their_order(path: Path) -> None:
+    text = re.sub(r"^(`{3,}).*?^\1", "", path.read_text(), flags=re.M | re.S)
+    found = re.findall(r"^## (.+)$", text, flags=re.M)
+    assert all(part in PARTS for part in found), found
+    assert found == sorted(found, key=PARTS.index)
+    assert "Semantics" in found and "Availability" in found and "Evidence" in found
+    assert re.match(r"# \S.*\n\n\S", text), "a title, then one line that says what the instruction does"
+
+
+def test_every_form_is_enumerated_once() -> None:
+    forms = ptxspec.forms()
+    assert len(forms) > 4500
+    for form in forms:
+        assert any(f.definition is form.definition for f in registry().opcodes[form.syntax.opcode].find(form.mnemonic))
+
+
+def test_every_form_has_a_meaning() -> None:
+    for form in ptxspec.forms():
+        for absent in form.absences:
+            meaning = form.meaning(absent)
+            assert meaning.results or meaning.effect, form
+
+
+def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
+    register = (Path(registry().pages["ptxspec.spec.ambiguities"].__file__)).read_text()
+    entries = re.findall(r"^## (AMB-\d{3}) (\S+)$", register, flags=re.M)
+    numbers, slugs = [n for n, _ in entries], {s for _, s in entries}
+    assert numbers == sorted(set(numbers))
+    hopper = Profile("hopper")
+    met = set()
+    for form in ptxspec.forms():
+        meaning = form.meaning()
+        for freedom in freedoms_in(*[v for r in meaning.results for v in r.values]):
+            met.add(freedom.attrs[0])
+            if freedom.attrs[0] in CHOICES["hopper"]:
+                assert 0 <= hopper.term(freedom).lo
+    assert met <= slugs, met - slugs
+    assert met == set(CHOICES["hopper"])
+    assert "portable" not in CHOICES
+
+
+def test_every_entry_of_the_register_has_its_three_parts() -> None:
+    text = Path(registry().pages["ptxspec.spec.ambiguities"].__file__).read_text()
+    for entry in re.split(r"^## ", text, flags=re.M)[1:]:
+        for part in ("**Question.**", "**Reading.**", "**Evidence.**"):
+            assert part in entry, entry.splitlines()[0]
+
+
+def test_the_trusted_list_is_short() -> None:
+    """What the native and symbolic interpretations supply instead of deriving."""
+    from ptxspec.terms import native, symbolic
+
+    assert set(SHORTCUTS) == {"sum", "product", "fused"}
+    assert set(native.SUPPLIED) <= set(SHORTCUTS) and set(symbolic.SUPPLIED) <= set(SHORTCUTS)
+
+
+# examples --------------------------------------------------------------------------------------------------------------
+
+EXAMPLES = [
+    (page_name(module.__file__), fence.line, fence.text)
+    for module in registry().pages.values()
+    for fence in document_of(module).of("ptx")
+]
+
+
+def expectation(text: str, value: Any, width: int) -> Any:
+    """What a comment such as `d = -1` wants, as the bits of a register of that width."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?\d+\.\d*(e-?\d+)?|-?inf", text):
+        return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[width], float(text)), "little")
+    return int(text, 0) & ((1 << width) - 1)
+
+
+@pytest.mark.parametrize(("page", "line", "text"), EXAMPLES, ids=[f"{p}:{n}" for p, n, _ in EXAMPLES])
+def test_an_example_leaves_behind_what_its_comments_say(page: str, line: int, text: str) -> None:
+    claims = re.findall(r"//[^\n]*?([\w%$.|]+) = (-?[\w.]+|-inf)", text)
+    results = evaluate(text)
+    assert results
+    for name, wanted in re.findall(r"([\w%$.]+) = (-?[\w.]+)", " ".join(re.findall(r"//([^\n]*)", text))):
+        type = results.types[name]
+        assert results[name] == expectation(wanted, results[name], type.width), f"{page}:{line}: {name}"
+    assert claims, f"{page}:{line}: an example that states nothing"
+
+
+def test_examples_that_read_nothing_they_did_not_write() -> None:
+    for page, line, text in EXAMPLES:
+        fragment = read_fragment(text)
+        assert [n for n in fragment.inputs if n in fragment.registers] == [], f"{page}:{line}"
