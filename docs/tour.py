@@ -45,7 +45,9 @@ def kernels() -> None:
             outcome = module.launch(reference["KERNEL"], case["grid"], case["block"], case["args"], engine=engine)
             seconds = time.perf_counter() - began
             outputs = [case["args"][i] for i in case["outputs"]]
-            same = all(np.array_equal(a.view(np.uint8), e.view(np.uint8)) for a, e in zip(outputs, expected, strict=True))
+            same = all(
+                np.array_equal(a.view(np.uint8), e.view(np.uint8)) for a, e in zip(outputs, expected, strict=True)
+            )
             verdict = "[green]every bit agrees[/]" if same else "[red]DIFFERS[/]"
             table.add_row(name, engine, f"{outcome.steps:,}", f"{seconds:.2f}", verdict)
             if not same:
@@ -124,7 +126,9 @@ def site() -> None:
 def main() -> None:
     began = time.perf_counter()
     count = len(ptxspec.forms())
-    console.print(f"[bold]ptxspec[/]: {count:,} forms, loaded from the documents in {time.perf_counter() - began:.2f} s\n")
+    console.print(
+        f"[bold]ptxspec[/]: {count:,} forms, loaded from the documents in {time.perf_counter() - began:.2f} s\n"
+    )
     kernels()
     instruction()
     questions()

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptxspec.literate.finder import install as _install_finder
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ _PLACES = {
 }
 
 __all__ = ["LaunchError", "Module", "PtxError", "evaluate", "forms", "load", "prove"]
+
+
+_install_finder()
 
 
 def load(text: str, path: str = "<ptx>") -> Module:

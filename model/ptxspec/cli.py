@@ -330,7 +330,9 @@ def _operand_types(form: Any) -> dict[str, str]:
 
 
 @main.command()
-@click.option("--update", "bring_up_to_date", is_flag=True, help="Compute what is missing or out of date first (minutes).")
+@click.option(
+    "--update", "bring_up_to_date", is_flag=True, help="Compute what is missing or out of date first (minutes)."
+)
 @_JSON
 def ledger(bring_up_to_date: bool, as_json: bool) -> None:
     """What evidence each form has, as last computed in build/ledger.json."""
@@ -346,7 +348,10 @@ def ledger(bring_up_to_date: bool, as_json: bool) -> None:
         click.echo(f"{name:<24} {count:>6}")
     for row in found:
         if row["ptxas"] is False or row["interpretations"] is False:
-            click.secho(f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}", fg="red")
+            click.secho(
+                f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",
+                fg="red",
+            )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ def main(size: str = "large", repeats: int = 3) -> int:
             compiling = time.perf_counter() - began
             steps = []
 
-            def native(case: Any = case, module: Any = module, name: str = reference["KERNEL"], steps: Any = steps) -> None:
+            def native(
+                case: Any = case, module: Any = module, name: str = reference["KERNEL"], steps: Any = steps
+            ) -> None:
                 steps.append(module.launch(name, case["grid"], case["block"], case["args"]).steps)
 
             fresh = copy.deepcopy(case)
@@ -76,9 +78,14 @@ def main(size: str = "large", repeats: int = 3) -> int:
                 reference["run_c"](library, fresh)
                 first = reference["case"](size)
                 module.launch(reference["KERNEL"], first["grid"], first["block"], first["args"])
-                same = "same" if all(
-                    np.array_equal(fresh["args"][i].view(np.uint8), first["args"][i].view(np.uint8)) for i in case["outputs"]
-                ) else "DIFFER"
+                same = (
+                    "same"
+                    if all(
+                        np.array_equal(fresh["args"][i].view(np.uint8), first["args"][i].view(np.uint8))
+                        for i in case["outputs"]
+                    )
+                    else "DIFFER"
+                )
                 in_c = best(lambda run=reference["run_c"], lib=library, c=fresh: run(lib, c), repeats)
             rate = steps[-1] / seconds
             if rate < GOAL or same == "DIFFER":
@@ -89,7 +96,9 @@ def main(size: str = "large", repeats: int = 3) -> int:
             )  # fmt: skip
     console = Console(width=110)
     console.print(table)
-    console.print(f"the goal is {GOAL / 1e6:.0f} M/s: " + ("reached by all" if not slow else f"MISSED by {', '.join(slow)}"))
+    console.print(
+        f"the goal is {GOAL / 1e6:.0f} M/s: " + ("reached by all" if not slow else f"MISSED by {', '.join(slow)}")
+    )
     return int(bool(slow))
 
 

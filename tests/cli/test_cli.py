@@ -49,7 +49,22 @@ def test_check_reads_standard_input() -> None:
 
 
 def test_run(tmp_path: Path) -> None:
-    words = ["run", str(SAXPY), "-g", "2", "-b", "32", "-a", "u32=50", "-a", "f32=2", "-a", "f32[50]=arange", "-a", "f32[50]=arange"]
+    words = [
+        "run",
+        str(SAXPY),
+        "-g",
+        "2",
+        "-b",
+        "32",
+        "-a",
+        "u32=50",
+        "-a",
+        "f32=2",
+        "-a",
+        "f32[50]=arange",
+        "-a",
+        "f32[50]=arange",
+    ]
     found = asked(*words, "--save", f"3={tmp_path / 'y.npy'}")
     assert found["changed"].keys() == {"3"} and found["thread_instructions"] > 64
     assert np.array_equal(np.load(tmp_path / "y.npy"), 3 * np.arange(50, dtype=np.float32))
@@ -104,8 +119,10 @@ def test_forms() -> None:
 
 
 def test_eval_answers_in_under_a_second_and_loads_no_solver() -> None:
-    code = "import sys; from ptxspec.cli import main; main(['eval', 'add.u32 d, a, b;', 'a=1', 'b=2'], standalone_mode=False); " \
-           "print([m for m in ('z3', 'llvmlite', 'numpy', 'rich') if m in sys.modules])"
+    code = (
+        "import sys; from ptxspec.cli import main; main(['eval', 'add.u32 d, a, b;', 'a=1', 'b=2'], standalone_mode=False); "
+        "print([m for m in ('z3', 'llvmlite', 'numpy', 'rich') if m in sys.modules])"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     began = time.perf_counter()
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -78,7 +78,9 @@ def test_what_the_solver_supplies_is_what_the_definition_says(name: str, type: s
         if evaluate(invalid, values):
             continue
         want = evaluate(body, dict(zip(names, row, strict=True)))
-        got = z3.simplify(Lowering(Solver(), {n: z3.BitVecVal(v, of.width) for n, v in values.items()}).low(call, of.width))
+        got = z3.simplify(
+            Lowering(Solver(), {n: z3.BitVecVal(v, of.width) for n, v in values.items()}).low(call, of.width)
+        )
         assert got.as_long() == want, [hex(v) for v in row]
         compared += 1
     assert compared > 20

@@ -38,5 +38,7 @@ def test_the_engines_count_the_same_steps() -> None:
         steps = set()
         for engine in ("exact", "native"):
             case = reference["case"]("small")
-            steps.add(module.launch(reference["KERNEL"], case["grid"], case["block"], case["args"], engine=engine).steps)
+            steps.add(
+                module.launch(reference["KERNEL"], case["grid"], case["block"], case["args"], engine=engine).steps
+            )
         assert len(steps) == 1, folder.name

@@ -137,7 +137,10 @@ def test_a_syntax_fence_without_semantics_is_an_error_at_its_line(plant: Plant) 
 
 
 def test_a_definition_without_syntax_is_an_error_at_its_line(plant: Plant) -> None:
-    text = PAGE.format(name="bare", body="a") + "\n```python\n@instruction\ndef more(a: of.type) -> of.type:\n    return a\n```\n"
+    text = (
+        PAGE.format(name="bare", body="a")
+        + "\n```python\n@instruction\ndef more(a: of.type) -> of.type:\n    return a\n```\n"
+    )
     with pytest.raises(DocumentError, match=rf"bare\.md:{text.count(chr(10)) - 3}: more has no syntax fence"):
         Registry(plant(bare=text))
 
@@ -231,8 +234,10 @@ def test_an_uncovered_branch_is_reported_at_the_documents_line(tmp_path: Path) -
 
 def test_loading_every_page_is_fast_and_cached() -> None:
     """All documents load in well under a second once their code is cached."""
-    code = "import time; t = time.perf_counter(); from ptxspec.language.forms import registry; registry(); " \
-           "print(time.perf_counter() - t)"
+    code = (
+        "import time; t = time.perf_counter(); from ptxspec.language.forms import registry; registry(); "
+        "print(time.perf_counter() - t)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     seconds = min(
         float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)

@@ -33,7 +33,9 @@ def test_two_sets_defined_together_and_members_without_dots() -> None:
 
 
 def test_sets_over_several_lines_and_comments() -> None:
-    found = lines("ld{.ss}.type d, [a];  // load\n.ss = { .global,   // a space\n        .shared };\n.type = { .u32 };\n")
+    found = lines(
+        "ld{.ss}.type d, [a];  // load\n.ss = { .global,   // a space\n        .shared };\n.type = { .u32 };\n"
+    )
     assert found[0].comment == "load"
     assert [s.options for s in found[0].slots] == [("global", "shared"), ("u32",)]
 

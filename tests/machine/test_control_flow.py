@@ -508,7 +508,9 @@ def test_the_order_of_blocks(edges: list[list[int]]) -> None:
     check_order([[b + 1 for b in row] for row in [[0], *edges]])
 
 
-@pytest.mark.xfail(strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first")
+@pytest.mark.xfail(
+    strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first"
+)
 @example([[2, 1], [], [0]])
 @settings(max_examples=100, deadline=None)
 @given(graphs)
@@ -516,7 +518,9 @@ def test_the_order_of_blocks_where_the_entry_may_be_in_a_loop(edges: list[list[i
     check_order(edges)
 
 
-@pytest.mark.xfail(strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first")
+@pytest.mark.xfail(
+    strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first"
+)
 def test_a_loop_that_begins_the_kernel_keeps_its_threads_together() -> None:
     """Nobody passes the loop's end while others are in it: all threads then stand there at once, in one turn."""
     source = text("""
@@ -551,9 +555,7 @@ def test_hundreds_of_blocks() -> None:
 
 def test_loops_nested_twenty_deep() -> None:
     body = "".join(f"L{i}: add.u32 %r5, %r5, 1;\n" for i in range(20))
-    body += "".join(
-        f"add.u32 %r6, %r6, 1; setp.lt.u32 %p0, %r6, %r1; @%p0 bra L{i};\n" for i in reversed(range(20))
-    )
+    body += "".join(f"add.u32 %r6, %r6, 1; setp.lt.u32 %p0, %r6, %r1; @%p0 bra L{i};\n" for i in reversed(range(20)))
     source = kernel(f"{body}st.global.u32 [%rd1], %r5;")
 
     def expected(t: int) -> int:

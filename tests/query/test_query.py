@@ -129,7 +129,10 @@ def test_open_results_are_compared_as_sets() -> None:
 def test_single_precision_is_never_a_nan_of_our_choosing() -> None:
     verdict = ptxspec.prove("add.f32 d, a, b;", "mov.b32 d, 0x7fffffff;", assume="nan(a)")
     assert verdict.status == "refuted"
-    assert ptxspec.prove("add.f32 d, a, b;", "mov.b32 d, 0x7fffffff;", assume="nan(a)", profile="hopper").status == "proved"
+    assert (
+        ptxspec.prove("add.f32 d, a, b;", "mov.b32 d, 0x7fffffff;", assume="nan(a)", profile="hopper").status
+        == "proved"
+    )
 
 
 def test_a_timeout_is_no_proof() -> None:
@@ -169,5 +172,16 @@ def test_bad_assumptions_are_refused(assume: str, what: str) -> None:
 
 def test_assumptions_read_as_python_does() -> None:
     inputs = "0 <= signed(a) < 8 and not (b & 1 == 1) and b <= 6 or a == b == 9"
-    verdict = ptxspec.prove("mov.u32 d, a; add.u32 e, a, b;", "mov.u32 d, a; add.u32 t, b, a; mov.u32 e, t;", assume=inputs)
+    verdict = ptxspec.prove(
+        "mov.u32 d, a; add.u32 e, a, b;", "mov.u32 d, a; add.u32 t, b, a; mov.u32 e, t;", assume=inputs
+    )
     assert verdict.status == "proved"
+
+
+def test_a_register_that_guards_leave_unwritten_need_not_be_given() -> None:
+    text = "setp.lt.s32 p, a, b; @p mov.b32 d, a; @!p mov.b32 d, b;"
+    assert ptxspec.evaluate(text, a=1, b=2)["d"] == 1
+    assert ptxspec.evaluate(text, a=3, b=2)["d"] == 2
+    assert "d" not in ptxspec.evaluate("setp.eq.u32 p, a, 0; @p mov.b32 d, a;", a=7)
+    with pytest.raises(TypeError, match="operand d"):
+        ptxspec.evaluate("setp.eq.u32 p, a, 0; @p mov.b32 d, a; add.u32 e, d, 1;", a=7)

@@ -107,7 +107,9 @@ def native(term: Int, values: dict[str, int], width: int) -> int:
     emitter = Emitter(lines, needs)
     arguments = ", ".join(f"i{w} %{n}" for n, w in NAMES.items())
     word = Lowering(emitter, {n: f"%{n}" for n in NAMES}).low(term, width)
-    text = "\n".join([f"define void @f(ptr %out, {arguments}) {{", *lines, f"  store i{width} {word}, ptr %out", "  ret void", "}"])
+    text = "\n".join(
+        [f"define void @f(ptr %out, {arguments}) {{", *lines, f"  store i{width} {word}, ptr %out", "  ret void", "}"]
+    )
     library = Library(text, needs, level=1)
     kinds = {8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32, 64: ctypes.c_uint64}
     out = np.zeros(4, np.uint64)

@@ -7,7 +7,7 @@ running programs under both engines.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,22 +49,24 @@ def ones(freedom: Any, *_: Any) -> Any:
     return constant((1 << freedom.attrs[1]) - 1)
 
 
-def _inputs(meaning: Meaning) -> list[tuple[str, Type]]:
+def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:
+    """(variable, type) of every value that goes in."""
     return [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
 
 
-def _results(meaning: Meaning) -> list[tuple[Type, Any]]:
+def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
+    """(type, term) of every value that comes out."""
     return [(r.type, v) for r in meaning.results for v in r.values]
 
 
 def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed: object = 0) -> list[Disagreement]:
     """Every disagreement over `count` operand rows a form, `symbolic` of which z3 computes too."""
     cases = [(form, form.meaning(absent)) for form in forms for absent in form.absences]
-    tables = [rows([t for _, t in _inputs(m)], count, f"{seed}:{f.mnemonic}") for f, m in cases]
+    tables = [rows([t for _, t in inputs_of(m)], count, f"{seed}:{f.mnemonic}") for f, m in cases]
     found: list[Disagreement] = []
-    native = _run_native([m for _, m in cases], tables)
+    native = run_native([m for _, m in cases], tables)
     for (form, meaning), table, computed in zip(cases, tables, native, strict=True):
-        names = [n for n, _ in _inputs(meaning)]
+        names = [n for n, _ in inputs_of(meaning)]
         step = max(1, len(table) // symbolic) if symbolic else len(table) + 1
         for i, row in enumerate(table):
             values = dict(zip(names, row, strict=True))
@@ -79,9 +81,9 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
 
 
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
-    typed = {n: bool(values[n]) if t.kind == "pred" else values[n] for n, t in _inputs(meaning)}
+    typed = {n: bool(values[n]) if t.kind == "pred" else values[n] for n, t in inputs_of(meaning)}
     memo: dict[int, Any] = {}
-    return tuple(int(exact.evaluate(v, typed, lambda f, _: ones(f).attrs[0], memo)) for _, v in _results(meaning))
+    return tuple(int(exact.evaluate(v, typed, lambda f, _: ones(f).attrs[0], memo)) for _, v in results_of(meaning))
 
 
 def _storage(type: Type) -> int:
@@ -89,18 +91,20 @@ def _storage(type: Type) -> int:
     return max(8, type.width)
 
 
-def _run_native(meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ...]]]) -> list[list[np.ndarray]]:
-    """The results of each meaning over its rows, computed by one library of compiled loops."""
+def run_native(
+    meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ...]]], choose: Callable[[Any], Any] = ones
+) -> list[list[np.ndarray]]:
+    """The results of each meaning over its rows, computed by one library of compiled loops; `choose` resolves freedoms."""
     needs: set[str] = set()
-    text = "\n".join(_function(f"form{i}", meaning, needs) for i, meaning in enumerate(meanings))
+    text = "\n".join(_function(f"form{i}", meaning, needs, choose) for i, meaning in enumerate(meanings))
     library = Library(text, needs, level=1)
     answers = []
     for i, (meaning, table) in enumerate(zip(meanings, tables, strict=True)):
         inputs = [
             np.array([row[k] for row in table], dtype=f"u{_storage(t) // 8}")
-            for k, (_, t) in enumerate(_inputs(meaning))
+            for k, (_, t) in enumerate(inputs_of(meaning))
         ]
-        outputs = [np.zeros(len(table), dtype=f"u{_storage(t) // 8}") for t, _ in _results(meaning)]
+        outputs = [np.zeros(len(table), dtype=f"u{_storage(t) // 8}") for t, _ in results_of(meaning)]
         pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))
         call(ctypes.cast(pointers, ctypes.c_void_p), len(table))
@@ -108,11 +112,11 @@ def _run_native(meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ..
     return answers
 
 
-def _function(name: str, meaning: Meaning, needs: set[str]) -> str:
+def _function(name: str, meaning: Meaning, needs: set[str], choose: Callable[[Any], Any]) -> str:
     """LLVM text of a loop over rows: void name(ptr arrays, i64 count)."""
     lines: list[str] = []
-    emitter = Emitter(lines, needs, ones)
-    inputs, results = _inputs(meaning), _results(meaning)
+    emitter = Emitter(lines, needs, choose)
+    inputs, results = inputs_of(meaning), results_of(meaning)
     head = []
     env: dict[str, str] = {}
     for k in range(len(inputs) + len(results)):
@@ -150,12 +154,12 @@ def _run_symbolic(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
 
     env = {
         n: z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width)
-        for n, t in _inputs(meaning)
+        for n, t in inputs_of(meaning)
     }
     solver = Solver(lambda freedom, lowering: lowering.low(ones(freedom), freedom.attrs[1]))
     lowering = Lowering(solver, env)
     answers = []
-    for type, value in _results(meaning):
+    for type, value in results_of(meaning):
         if type.kind == "pred":
             answers.append(int(z3.is_true(z3.simplify(lowering.truth(value)))))
         else:

@@ -79,7 +79,9 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
             text = "100"
         else:
             type = operand_type(parameter.annotation, form.modifiers)
-            text = _special(type, place.memory, place.offset, form) if isinstance(type, Special) else several(type, source)
+            text = (
+                _special(type, place.memory, place.offset, form) if isinstance(type, Special) else several(type, source)
+            )
         if place.group:
             if place.group in groups:
                 groups[place.group].append(text)

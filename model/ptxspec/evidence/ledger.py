@@ -133,7 +133,9 @@ def main() -> int:
 
     with Progress(transient=True) as bar:
         task = bar.add_task("ledger", total=None)
-        found = update(progress=lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}"))
+        found = update(
+            progress=lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}")
+        )
     for name, count in summary(found).items():
         print(f"{name:<24} {count:>6}")
     return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found))

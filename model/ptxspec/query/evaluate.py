@@ -52,7 +52,7 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
             values[name] = as_bits(name, given.pop(name), type)
         elif name in specials:
             values[name] = specials[name]
-        else:
+        elif name not in fragment.carried:
             raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value")
     if given:
         raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
@@ -68,7 +68,14 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
     results = Results()
     results.steps = []
     for step in fragment.steps:
-        writes = {n: evaluate_term(t, values, choose, memo) for n, t in step.writes.items()}
+        writes = {}
+        for name, term in step.writes.items():
+            try:
+                writes[name] = evaluate_term(term, values, choose, memo)
+            except KeyError as missing:
+                if missing.args[0] != name:
+                    raise TypeError(f"the operand {missing.args[0]} has no value when {step.text} reads it") from None
+                # else a guard left the register as it was: without a value
         results.steps.append((step.text, f"{step.page}:{step.line}", writes))
         results.update(writes)
     results.types, results.inputs, results.chosen = fragment.registers, values, chosen

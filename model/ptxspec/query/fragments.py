@@ -31,12 +31,14 @@ class Step(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written; `outputs`
-    maps each name that is written to the term of its final value; `steps` are the instructions."""
+    """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
+    those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
+    that is written to the term of its final value; `steps` are the instructions."""
 
     text: str
     registers: dict[str, Type]
     inputs: tuple[str, ...]
+    carried: frozenset[str]
     outputs: dict[str, Any]
     steps: tuple[Step, ...]
 
@@ -53,12 +55,14 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     specials = special_registers()
     rules = importlib.import_module("ptxspec.spec.operands.type_checking")
     values: dict[str, Any] = {}
-    inputs: dict[str, None] = {}
+    inputs: dict[str, bool] = {}
     steps = []
 
-    def read(name: str, type: Type) -> Any:
+    def read(name: str, type: Type, carried: bool = False) -> Any:
+        if name in inputs and not carried and values[name].op == "var":
+            inputs[name] = False
         if name not in values:
-            inputs[name] = None
+            inputs[name] = carried
             values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
         return values[name]
 
@@ -81,7 +85,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
                 value = low_bits(sign_extend(value, type.width), register.width)
             if guard is not None:
                 holds = ~guard if op.guard[1] else guard  # type: ignore[index]
-                value = select(holds, value, read(name, register))
+                value = select(holds, value, read(name, register, carried=True))
             written[name] = value
         values.update(written)
         definition = plan.form.definition
@@ -89,7 +93,8 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         shown = " ".join(source.text[item.position : end + 1].split())
         steps.append(Step(shown, page_name(definition.path), definition.line, written))
     outputs = {name: values[name] for step in steps for name in step.writes}
-    return Fragment(text, registers, tuple(inputs), outputs, tuple(steps))
+    carried = frozenset(name for name, only in inputs.items() if only)
+    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps))
 
 
 def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:

@@ -35,7 +35,7 @@ def names() -> list[str]:
     """The profiles there are pages for."""
     from ptxspec.literate.finder import pages
 
-    return sorted(name.rsplit(".", 1)[-1] for name, _ in pages("ptxspec.spec", "profiles"))
+    return sorted(n.rsplit(".", 1)[-1] for n, path in pages("ptxspec.spec", "profiles") if path.stem != "index")
 
 
 class Profile:

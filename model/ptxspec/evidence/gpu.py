@@ -1,0 +1,198 @@
+"""What a GPU computes for every form: `python -m ptxspec.evidence.gpu FOLDER` on a machine that has one.
+
+Each form runs alone in a kernel whose operands come from memory (kernels.py), assembled by ptxas at -O0 and at -O3. The answers
+are compared with the definitions under a profile and written to FOLDER/answers.npz, with a summary in FOLDER/answers.json. Only
+the CUDA driver and ptxas are needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptxspec.evidence import assembler
+from ptxspec.evidence.agreement import inputs_of, pure, results_of, run_native
+from ptxspec.evidence.kernels import Kernel, kernel, module
+from ptxspec.evidence.operands import rows
+from ptxspec.language.forms import forms
+from ptxspec.terms.profiles import Profile
+
+ROWS = 512
+SEED = "vectors"
+#: bytes from one thread's row of cells to the next
+STRIDE = 128
+_CHUNK = 96
+
+
+class GpuError(Exception):
+    """A call of the CUDA driver failed."""
+
+
+class Gpu:
+    """The first CUDA device, through the driver's C interface."""
+
+    def __init__(self) -> None:
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.call("cuInit", 0)
+        device = ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        name = ctypes.create_string_buffer(100)
+        self.call("cuDeviceGetName", name, 100, device)
+        version = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(version))
+        self.name, self.driver = name.value.decode(), f"{version.value // 1000}.{version.value % 1000 // 10}"
+        self._context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
+        self.call("cuCtxSetCurrent", self._context)
+
+    def call(self, function: str, *arguments: Any) -> None:
+        status = getattr(self.cuda, function)(*arguments)
+        if status:
+            text = ctypes.c_char_p()
+            self.cuda.cuGetErrorString(status, ctypes.byref(text))
+            raise GpuError(f"{function}: {(text.value or b'').decode()} ({status})")
+
+    def allocate(self, size: int) -> ctypes.c_uint64:
+        pointer = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
+        return pointer
+
+    def load(self, cubin: bytes) -> ctypes.c_void_p:
+        handle = ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(handle), cubin)
+        return handle
+
+    def run(
+        self, image: ctypes.c_void_p, name: str, data: np.ndarray, into: ctypes.c_uint64, out_of: ctypes.c_uint64
+    ) -> np.ndarray:
+        """Launch one CTA with a thread a row of `data`; the rows of output cells."""
+        function = ctypes.c_void_p()
+        self.call("cuModuleGetFunction", ctypes.byref(function), image, name.encode())
+        self.call("cuMemcpyHtoD_v2", into, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes))
+        answer = np.full_like(data, 0xA5A5A5A5A5A5A5A5)
+        self.call("cuMemcpyHtoD_v2", out_of, answer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(answer.nbytes))
+        spare = (ctypes.c_uint8 * 64)()
+        pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(p) for p in (into, out_of, spare)])
+        self.call("cuLaunchKernel", function, 1, 1, 1, len(data), 1, 1, 0, None, pointers, None)
+        self.call("cuCtxSynchronize")
+        self.call("cuMemcpyDtoH_v2", answer.ctypes.data_as(ctypes.c_void_p), out_of, ctypes.c_size_t(answer.nbytes))
+        return answer
+
+
+def assemble(text: str, level: str) -> bytes:
+    """A module's machine code for sm_90."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
+        source.write_text(text)
+        subprocess.run([assembler.ptxas(), "-arch=sm_90", level, str(source), "-o", str(target)], check=True)
+        return target.read_bytes()
+
+
+def cells(kernels: Sequence[Kernel], tables: Sequence[list[tuple[int, ...]]]) -> list[np.ndarray]:
+    """Each kernel's operand rows as its input buffer."""
+    found = []
+    for own, table in zip(kernels, tables, strict=True):
+        data = np.zeros((len(table), STRIDE // 8), np.uint64)
+        for i in range(len(own.inputs)):
+            data[:, i] = [row[i] for row in table]
+        found.append(data)
+    return found
+
+
+def main(folder: str, profile: str = "hopper") -> int:
+    gpu = Gpu()
+    choose = Profile(profile).term
+    cases = [(f, absent) for f in forms() if pure(f) for absent in f.absences]
+    into, out_of = gpu.allocate(ROWS * STRIDE), gpu.allocate(ROWS * STRIDE)
+    answers: dict[str, np.ndarray] = {}
+    summary: list[dict[str, Any]] = []
+    for begin in range(0, len(cases), _CHUNK):
+        chunk = cases[begin : begin + _CHUNK]
+        kernels = [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
+        meanings = [f.meaning(absent) for f, absent in chunk]
+        tables = [
+            rows([t for _, t in inputs_of(m)], ROWS, f"{SEED}:{f.mnemonic}")
+            for (f, _), m in zip(chunk, meanings, strict=True)
+        ]
+        ours = run_native(meanings, tables, choose)
+        text = module(kernels)
+        images = {level: gpu.load(assemble(text, level)) for level in ("-O0", "-O3")}
+        for own, meaning, table, data, want in zip(
+            kernels, meanings, tables, cells(kernels, tables), ours, strict=True
+        ):
+            types = [t for t, _ in results_of(meaning)]
+            got = {level: gpu.run(image, own.name, data, into, out_of) for level, image in images.items()}
+            narrow = {
+                level: [
+                    (g[:, i] & np.uint64((1 << max(t.width, 16 if t.kind == "pred" else 0)) - 1))
+                    for i, t in enumerate(types)
+                ]
+                for level, g in got.items()
+            }
+            differs = {
+                level: np.any([n != w.astype(np.uint64) for n, w in zip(columns, want, strict=True)], axis=0)
+                for level, columns in narrow.items()
+            }
+            levels = np.any([a != b for a, b in zip(narrow["-O0"], narrow["-O3"], strict=True)], axis=0)
+            form = str(own.form)
+            answers[form] = np.stack(narrow["-O3"], axis=1).astype(f"u{max(max(t.bytes, 1) for t in types)}")
+            row = {
+                "form": form,
+                "opcode": own.form.syntax.opcode,
+                "rows": len(table),
+                "O0": int(differs["-O0"].sum()),
+                "O3": int(differs["-O3"].sum()),
+                "levels": int(levels.sum()),
+                "examples": [
+                    {
+                        "operands": [hex(v) for v in table[i]],
+                        "ours": [hex(int(w[i])) for w in want],
+                        "O0": [hex(int(n[i])) for n in narrow["-O0"]],
+                        "O3": [hex(int(n[i])) for n in narrow["-O3"]],
+                    }
+                    for i in np.flatnonzero(differs["-O0"] | differs["-O3"] | levels)[:6]
+                ],
+            }
+            summary.append(row)
+        for image in images.values():
+            gpu.call("cuModuleUnload", image)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(target / "answers.npz", **answers)  # type: ignore[arg-type]
+    digest = hashlib.sha256((target / "answers.npz").read_bytes()).hexdigest()
+    facts = {
+        "device": gpu.name,
+        "driver": gpu.driver,
+        "ptxas": assembler.version(),
+        "date": datetime.date.today().isoformat(),
+        "rows": ROWS,
+        "seed": SEED,
+        "profile": profile,
+        "digest": digest,
+    }
+    (target / "answers.json").write_text(json.dumps({**facts, "forms": summary}, indent=1))
+    wrong = [r for r in summary if r["O0"] or r["O3"] or r["levels"]]
+    print(json.dumps(facts))
+    print(f"{len(summary)} forms, {len(wrong)} with differences")
+    by_opcode: dict[str, list[int]] = {}
+    for r in wrong:
+        counts = by_opcode.setdefault(r["opcode"], [0, 0, 0, 0])
+        for i, value in enumerate((1, r["O0"], r["O3"], r["levels"])):
+            counts[i] += value
+    for opcode, counts in sorted(by_opcode.items()):
+        print(f"{opcode:<8} forms {counts[0]:>4}  rows -O0 {counts[1]:>6}  -O3 {counts[2]:>6}  -O0/-O3 {counts[3]:>6}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
