@@ -85,12 +85,15 @@ def test_stores_take_the_low_bits(type: str, register: int) -> None:
 )  # fmt: skip
 def test_floating_point_bits(load: str, register: str, store: str) -> None:
     """Registers hold bits: NaN payloads come through unchanged, whichever way they are moved."""
-    source = text(f"""
+    source = text(
+        f"""
         ld.param.u64 %rd1, [in];
         ld.param.u64 %rd2, [out];
         ld.global.{load} {register}, [%rd1];
         st.global.{store} [%rd2], {register};
-    """, ".param .u64 in, .param .u64 out")
+    """,
+        ".param .u64 in, .param .u64 out",
+    )
     data = np.array([0x7FF4_0001_FFA1_2345], np.uint64)
     out = both(source, [data, np.zeros(1, np.uint64)])[1]
     assert int(out[0]) == int(data[0]) & ((1 << int(load[1:])) - 1)

@@ -21,14 +21,12 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence import assembler
-from ptxspec.evidence.agreement import inputs_of, pure, results_of, run_native
+from ptxspec.evidence.agreement import results_of, run_native
 from ptxspec.evidence.kernels import Kernel, kernel, module
-from ptxspec.evidence.operands import rows
+from ptxspec.evidence.vectors import ROWS, SEED, comparable, table_of
 from ptxspec.language.forms import forms
 from ptxspec.terms.profiles import Profile
 
-ROWS = 512
-SEED = "vectors"
 #: bytes from one thread's row of cells to the next
 STRIDE = 128
 _CHUNK = 96
@@ -112,7 +110,7 @@ def cells(kernels: Sequence[Kernel], tables: Sequence[list[tuple[int, ...]]]) ->
 def main(folder: str, profile: str = "hopper") -> int:
     gpu = Gpu()
     choose = Profile(profile).term
-    cases = [(f, absent) for f in forms() if pure(f) for absent in f.absences]
+    cases = [(f, absent) for f in forms() if comparable(f) for absent in f.absences]
     into, out_of = gpu.allocate(ROWS * STRIDE), gpu.allocate(ROWS * STRIDE)
     answers: dict[str, np.ndarray] = {}
     summary: list[dict[str, Any]] = []
@@ -120,10 +118,7 @@ def main(folder: str, profile: str = "hopper") -> int:
         chunk = cases[begin : begin + _CHUNK]
         kernels = [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
         meanings = [f.meaning(absent) for f, absent in chunk]
-        tables = [
-            rows([t for _, t in inputs_of(m)], ROWS, f"{SEED}:{f.mnemonic}")
-            for (f, _), m in zip(chunk, meanings, strict=True)
-        ]
+        tables = [table_of(f, m) for (f, _), m in zip(chunk, meanings, strict=True)]
         ours = run_native(meanings, tables, choose)
         text = module(kernels)
         images = {level: gpu.load(assemble(text, level)) for level in ("-O0", "-O3")}
@@ -180,12 +175,13 @@ def main(folder: str, profile: str = "hopper") -> int:
         "profile": profile,
         "digest": digest,
     }
-    (target / "answers.json").write_text(json.dumps({**facts, "forms": summary}, indent=1))
-    wrong = [r for r in summary if r["O0"] or r["O3"] or r["levels"]]
+    differing = [r for r in summary if r["O0"] or r["O3"] or r["levels"]]
+    compared = {r["form"]: r["rows"] for r in summary}
+    (target / "answers.json").write_text(json.dumps({**facts, "forms": compared, "differences": differing}, indent=1))
     print(json.dumps(facts))
-    print(f"{len(summary)} forms, {len(wrong)} with differences")
+    print(f"{len(summary)} forms, {len(differing)} with differences")
     by_opcode: dict[str, list[int]] = {}
-    for r in wrong:
+    for r in differing:
         counts = by_opcode.setdefault(r["opcode"], [0, 0, 0, 0])
         for i, value in enumerate((1, r["O0"], r["O3"], r["levels"])):
             counts[i] += value

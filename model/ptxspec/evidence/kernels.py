@@ -13,6 +13,9 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Immediate, Special, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 
+#: what stands where an operand must be a constant
+IMMEDIATE = 100
+
 
 class Kernel(NamedTuple):
     """A kernel's name, the form it executes, its text, and the types of its input and output cells."""
@@ -76,7 +79,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = ()) -> Kernel:
                 second = operand_type(results.pop(0), form.modifiers)
                 text += "|" + several(second, destination)  # type: ignore[arg-type]
         elif isinstance(parameter.annotation, Immediate):
-            text = "100"
+            text = str(IMMEDIATE)
         else:
             type = operand_type(parameter.annotation, form.modifiers)
             text = (

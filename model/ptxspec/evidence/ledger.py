@@ -48,7 +48,7 @@ def rows(store: Path = STORE) -> list[dict[str, Any]]:
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
-    from ptxspec.evidence import agreement, assembler
+    from ptxspec.evidence import agreement, assembler, vectors
     from ptxspec.evidence.kernels import kernels_for
     from ptxspec.language.forms import forms
     from ptxspec.query.identities import load_all
@@ -62,6 +62,8 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     pure = [f for f in own if agreement.pure(f)]
     wrong = {d.form: str(d) for d in agreement.compare(pure, count=ROWS, symbolic=SYMBOLIC)} if pure else {}
     compared = {str(f) for f in pure}
+    recorded = vectors.read()
+    differing = {d.form for d in vectors.compare(own, recorded)[1]} if recorded else set()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
         {
@@ -72,10 +74,22 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "ptxas": None if refused is None else str(form) not in refused,
             "interpretations": str(form) not in wrong if str(form) in compared else None,
             "identities": mentions,
-            "gpu": None,
+            "gpu": None if recorded is None else _answered(str(form), recorded, differing),
         }
         for form in own
     ]
+
+
+def _answered(form: str, recorded: Any, differing: set[str]) -> dict[str, Any] | None:
+    """What a GPU's vectors say of a form; None if it was not asked."""
+    if form not in recorded.values:
+        return None
+    return {
+        "agrees": form not in differing,
+        "vectors": len(recorded.values[form]),
+        "date": recorded.facts["date"],
+        "device": recorded.facts["device"],
+    }
 
 
 def update(store: Path = STORE, progress: Callable[[str, int, int], None] | None = None) -> list[dict[str, Any]]:
@@ -124,7 +138,9 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
         for name, value in (("yes", True), ("no", False), ("not run", None)):
             counts[f"{kind} {name}"] = sum(1 for row in found if row[kind] is value)
     counts["with identities"] = sum(1 for row in found if row["identities"])
-    counts["gpu"] = sum(1 for row in found if row["gpu"])
+    counts["gpu yes"] = sum(1 for row in found if row["gpu"] and row["gpu"]["agrees"])
+    counts["gpu no"] = sum(1 for row in found if row["gpu"] and not row["gpu"]["agrees"])
+    counts["gpu not run"] = sum(1 for row in found if row["gpu"] is None)
     return counts
 
 
@@ -136,9 +152,10 @@ def main() -> int:
         found = update(
             progress=lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}")
         )
-    for name, count in summary(found).items():
+    counts = summary(found)
+    for name, count in counts.items():
         print(f"{name:<24} {count:>6}")
-    return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found))
+    return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found) or counts["gpu no"] > 0)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def special(type: Type) -> list[int]:
             infinity,
             infinity + 1,  # signalling NaN
             infinity + (1 << (fraction - 1)) + 5,  # quiet NaN with a payload
+            infinity + (0x5B6DB6DB6DB6D >> (52 - fraction)),  # signalling NaN with a long one
         ]
         return positive + [p | top for p in positive]
     small = [

@@ -392,7 +392,7 @@ class Checker:
         if kind is tree.Address:
             if operand.base is None:  # type: ignore[union-attr]
                 return operand, ("memory", None)
-            base, of = self.resolve(operand.base, names, kernel)  # type: ignore[union-attr,arg-type]
+            base, of = self.resolve(operand.base, names, kernel)  # type: ignore[union-attr]
             if isinstance(of, str):
                 return operand, of if of.startswith("?") else f"?{operand.base.text} is no address"  # type: ignore[union-attr]
             return tree.Address(base, operand.offset), ("memory", of)  # type: ignore[union-attr,arg-type]
@@ -404,7 +404,7 @@ class Checker:
                 return tree.Sum(base, operand.offset), of  # type: ignore[union-attr,arg-type]
             return operand, "?only a variable's address takes an offset here"
         if kind is tree.Not:
-            name, of = self.resolve(operand.name, names, kernel)  # type: ignore[union-attr,arg-type]
+            name, of = self.resolve(operand.name, names, kernel)  # type: ignore[union-attr]
             if isinstance(of, str) and of.startswith("?"):
                 return operand, of
             return tree.Not(name), ("not", of)  # type: ignore[arg-type]

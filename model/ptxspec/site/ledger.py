@@ -1,19 +1,14 @@
-"""What a run of the checks left in `ledger.json`, and how a page's evidence is told from it.
-
-The file holds rows, one a form: a list, or an object whose "rows" is one. A row has `mnemonic` and `page`, and for each
-of `ptxas`, `interpretations` and `gpu` an outcome: true or false; null where the check was not run; or an object with
-`agrees` (as before) and, for gpu, `vectors` (how many), `date` and `device`.
-"""
+"""How a page's evidence is told from the rows of the ledger (ptxspec.evidence.ledger)."""
 
 from __future__ import annotations
 
 import html
-import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ptxspec.evidence import ledger as book
 from ptxspec.language.forms import Form
 from ptxspec.site.pages import code, forms, gap, table
 from ptxspec.terms.definitions import Special, VectorOf, operand_type, vector_length
@@ -27,13 +22,8 @@ NOT_RUN = gap("not run in this build")
 
 
 def read(path: Path) -> list[dict[str, Any]] | None:
-    """The ledger's rows; None if there is no ledger."""
-    if not path.is_file():
-        return None
-    data = json.loads(path.read_text("utf-8"))
-    if isinstance(data, dict):
-        data = data.get("rows") or [{"mnemonic": k, **v} for k, v in data.items() if isinstance(v, dict)]
-    return list(data)
+    """The ledger's rows; None if there is no ledger, or if the documents have changed since."""
+    return book.rows(path) or None
 
 
 def outcome(value: Any) -> bool | None:

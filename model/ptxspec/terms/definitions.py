@@ -201,6 +201,7 @@ class Definition:
         self.rules: list[Rule] = []
         self.wider = False
         self.special_registers = False
+        self.gives_addresses = False
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -381,6 +382,12 @@ def available(definition: Definition, *, since: str = "1.0", target: str = "sm_1
 def takes_wider_registers(definition: Definition) -> None:
     """Operands may be registers wider than the instruction's types, by the relaxed rules of type checking."""
     definition.wider = True
+
+
+def gives_addresses(*definitions: Definition) -> None:
+    """Results are addresses, which differ from machine to machine: other machines' answers are not compared."""
+    for definition in definitions:
+        definition.gives_addresses = True
 
 
 def reads_special_registers(definition: Definition) -> None:

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.types import TYPES
+from ptxspec.terms.vocabulary import meaning_of
 
 #: what this interpretation supplies: the operation and its number of operands
 SUPPLIED = {"sum": ("fadd", 2), "product": ("fmul", 2), "fused": ("fma", 3)}
@@ -80,13 +83,16 @@ class Emitter:
         return name in SUPPLIED and static[0].name in ("f32", "f64")
 
     def call(self, name: str, static: tuple, args: list[str]) -> str:
-        type, rounding = static
+        type, rounding, ftz = static
         width, real = type.width, _FLOATS[type.width]
+        if ftz:
+            self.needs.update(_flushing(name, rounding, width))
+            function = f"ptxspec_{name}_{rounding}_ftz_f{width}"
+            return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
         if rounding != "rn":
             function = f"ptxspec_{name}_{rounding}_f{width}"
             self.needs.add(_directed(name, rounding, width))
-            for declaration in _directed_needs(name, width):
-                self.needs.add(declaration)
+            self.needs.update(_directed_needs(name, width))
             return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
         op, _ = SUPPLIED[name]
         floats = [self.emit(f"bitcast i{width} {a} to {real}") for a in args]
@@ -101,6 +107,44 @@ class Emitter:
         if self.choose is None:
             raise NoChoice(term)
         return lowering.low(self.choose(term), term.attrs[1])
+
+
+@cache
+def _flushing(name: str, rounding: str, width: int) -> frozenset[str]:
+    """A function whose subnormal results are zeros. The processor's own result decides, except where it is the least normal
+    number: that may have been rounded up from below, which only the definition can tell."""
+    type = TYPES[f"f{width}"]
+    arity = SUPPLIED[name][1]
+    terms = [variable(f"a{i}", width) for i in range(arity)]
+    lines: list[str] = []
+    needs: set[str] = set()
+    plain = make("call", tuple(terms), (name, width, type, rounding, False))
+    flushed = make("call", tuple(terms), (name, width, type, rounding, True))
+    env = {f"a{i}": f"%a{i}" for i in range(arity)}
+    quick = Lowering(Emitter(lines, needs), env).low(plain, width)
+    body, names = meaning_of(flushed)
+    rare: list[str] = []
+    exact = Lowering(Emitter(rare, needs), {n: f"%a{i}" for i, n in enumerate(names)}).low(body, width)
+    least, sign = 1 << (22 + 1 if width == 32 else 51 + 1), 1 << (width - 1)
+    parameters = ", ".join(f"i{width} %a{i}" for i in range(arity))
+    word, stem = f"i{width}", f"ptxspec_{name}_{rounding}"
+    text = "\n".join(
+        [
+            f"define internal {word} @{stem}_exact_f{width}({parameters}) noinline cold {{",
+            *rare,
+            f"  ret {word} {exact}\n}}",
+            f"define internal {word} @{stem}_ftz_f{width}({parameters}) {{",
+            *lines,
+            f"  %size = and {word} {quick}, {sign - 1}",
+            f"  %is_least = icmp eq {word} %size, {least}",
+            "  br i1 %is_least, label %look, label %plain",
+            f"look:\n  %e = call {word} @{stem}_exact_f{width}({parameters})\n  ret {word} %e",
+            f"plain:\n  %sign = and {word} {quick}, {sign}",
+            f"  %below = icmp ult {word} %size, {least}",
+            f"  %r = select i1 %below, {word} %sign, {word} {quick}\n  ret {word} %r\n}}",
+        ]
+    )
+    return frozenset({text, *needs})
 
 
 @cache

@@ -87,9 +87,18 @@ class Solver:
         return name in SUPPLIED
 
     def call(self, name: str, static: tuple, args: list[Any]) -> Any:
-        type, rounding = static
-        sort = _SORTS[type.width]()
-        return z3.fpToIEEEBV(SUPPLIED[name](_ROUNDING[rounding](), *[z3.fpBVToFP(a, sort) for a in args]))
+        type, rounding, ftz = static
+        sort, mode = _SORTS[type.width](), _ROUNDING[rounding]()
+        numbers = [z3.fpBVToFP(a, sort) for a in args]
+        result = z3.fpToIEEEBV(SUPPLIED[name](mode, *numbers))
+        if not ftz:
+            return result
+        # the same operation with room below: what is then smaller than the least normal number is flushed
+        wide = z3.FPSort(sort.ebits() + 2, sort.sbits())
+        unbounded = SUPPLIED[name](mode, *[z3.fpFPToFP(z3.RNE(), n, wide) for n in numbers])
+        least = z3.fpFPToFP(z3.RNE(), z3.fpBVToFP(z3.BitVecVal(1 << (sort.sbits() - 1), type.width), sort), wide)
+        sign = z3.BitVecVal(1 << (type.width - 1), type.width)
+        return z3.If(z3.fpLT(z3.fpAbs(unbounded), least), result & sign, result)
 
     def freedom(self, term: Any, lowering: Lowering) -> Any:
         if self.free is None:
