@@ -104,6 +104,24 @@ def questions() -> None:
                     console.print(f"    {step.instruction:<24} {writes:<20} [dim]{step.page}[/]")
 
 
+def ledger() -> None:
+    """Hold every form against ptxas, the other interpretations and the recorded answers of a GPU."""
+    from ptxspec.evidence import ledger as book
+
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("every form, three interpretations", total=None)
+        rows = book.update(ROOT / book.STORE, lambda name, n, of: progress.update(task, completed=n, total=of))
+    counts = book.summary(rows)
+    console.print(f"\n[bold]The ledger.[/] {counts['forms']:,} forms")
+    for what, key in (
+        ("accepted by ptxas", "ptxas"),
+        ("exact, native and symbolic interpretation agree", "interpretations"),
+        ("as recorded on an H200, 512 operand rows each", "gpu"),
+    ):
+        rest = f", not run for {counts[key + ' not run']:,}" if counts[key + " not run"] else ""
+        console.print(f"  {what}: {counts[key + ' yes']:,}, not: {counts[key + ' no']:,}{rest}")
+
+
 def site() -> None:
     """Build the site."""
     console.print("\n[bold]The site[/] (corner cases, freedoms and verdicts are computed from the definitions) …")
@@ -132,6 +150,7 @@ def main() -> None:
     kernels()
     instruction()
     questions()
+    ledger()
     site()
     console.print(f"\nThe tour took {time.perf_counter() - began:.0f} s.")
 

@@ -112,6 +112,13 @@ def special_register(name: str) -> Type | None:
     return special_registers().get(name)
 
 
+def special_since(name: str) -> tuple[int, int]:
+    """The PTX ISA version that brought a special register."""
+    from ptxspec.terms.machine import SPECIAL_REGISTERS
+
+    return SPECIAL_REGISTERS[name.split(".")[0]].since
+
+
 _specials: dict[str, Type] = {}
 
 
@@ -238,6 +245,9 @@ class Checker:
                     for value in values:
                         put(value, dims[1:])
             elif isinstance(values, tree.Number | tree.Real):
+                if not constant_fits(values, type):
+                    self.complain(variable.position, f"this constant is no value of type {type}")
+                    return
                 data.extend(constant_bits(values, type).to_bytes(type.bytes, "little"))
             else:
                 self.complain(variable.position, "only numbers are supported in initializers yet")
@@ -354,13 +364,12 @@ class Checker:
         """The offset of an operand, found by reading the instruction once more."""
         from ptxspec.language.parser import Parser
 
-        text = self.source.text
-        part = Parser(Source(text[item.position : text.find(";", item.position) + 1]))
+        part = Parser(Source(self.source.text, self.source.path), item.position)
         part.i = 1
         for _ in range(index):
             part.operand()
             part.i += 1
-        return item.position + part.starts[part.i]
+        return part.starts[part.i]
 
     def resolve(self, operand: tree.Operand, names: _Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
         """The operand with its names made unique, and its kind; a kind that begins with "?" is a complaint."""
@@ -375,6 +384,9 @@ class Checker:
                 return operand, "_"
             special = self.specials.get(text)
             if special is not None:
+                since = special_since(text)
+                if self.version < since:
+                    return operand, f"?{text} needs PTX ISA {since[0]}.{since[1]}"
                 return operand, ("special", special)
             place = names.place(text)
             if place is not None:
@@ -522,9 +534,9 @@ def _value_problem(form: Form, wanted: Any, kind: Any, rules: Any, destination: 
             return None
         return f"{form.mnemonic} needs {wanted} here, this is of type {of}"
     if not destination:
-        if of == "integer" and not wanted.is_float:
+        if of == "integer" and constant_fits(tree.Number(0), wanted):
             return None
-        if of in ("float32", "float64") and (wanted.is_float or (wanted.kind == "b" and wanted.width == int(of[5:]))):
+        if of in ("float32", "float64") and constant_fits(tree.Real(0, int(of[5:])), wanted):
             return None
     return f"{form.mnemonic} needs {'a register' if destination else 'a value'} of type {wanted} here, not {_describe(kind)}"
 
@@ -611,6 +623,13 @@ def type_of(item: Any) -> type:
     return item.__class__
 
 
+def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
+    """Whether a constant may stand for a value of the type: see spec/operands/type-checking.md."""
+    if isinstance(value, tree.Number):
+        return not type.is_float
+    return type.is_float or (type.kind == "b" and type.width == value.width)
+
+
 def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     """A constant's bits as a value of a type: integers keep their low bits, floating-point numbers are rounded to nearest.
     A single written as 0f… keeps its exact bits where a single is wanted."""
@@ -620,13 +639,15 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
         return value.value & ((1 << type.width) - 1)
     if value.width == type.width:
         return value.bits
-    from ptxspec.terms.exact import evaluate
-
-    rounding = importlib.import_module("ptxspec.spec.arithmetic.rounding")
-    source = TYPES[f"f{value.width}"]
     from ptxspec.terms.core import constant
+    from ptxspec.terms.exact import evaluate
+    from ptxspec.terms.vocabulary import select
 
-    return evaluate(rounding.converted(type, "rn", constant(value.bits), source), {})
+    formats = importlib.import_module("ptxspec.spec.arithmetic.floating_point")
+    rounding = importlib.import_module("ptxspec.spec.arithmetic.rounding")
+    source, bits = TYPES[f"f{value.width}"], constant(value.bits)
+    number = rounding.converted(type, "rn", bits, source)
+    return evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {})
 
 
 def _target_number(target: str) -> int:
@@ -639,6 +660,5 @@ def check(text: str, path: str = "<ptx>") -> Checked:
     source = Source(text, path)
     module = parse_source(source)
     if _target_number(module.target[0]) == 0:
-        at = text.find(module.target[0])
-        raise source.error(at, f"{module.target[0]} is no target that is known")
+        raise source.error(module.target_position, f"{module.target[0]} is no target that is known")
     return Checker(source, module).module_checked()

@@ -37,18 +37,18 @@ _TOKEN = re.compile(
       [_$%][\w$]+(?:\.[A-Za-z]\w*)* |
       0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b |
       (?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)? | \d+[eE][-+]?\d+ |
-      0[xX][0-9a-fA-F]+U? | 0[bB][01]+U? | \d+U? |
+      0[xX][0-9a-fA-F]+(?:U(?!\w))? | 0[bB][01]+(?:U(?!\w))? | \d+(?:U(?!\w))? |
       \.[A-Za-z_]\w*(?:::\w+)* |                                            # directives
       "(?:[^"\\\n]|\\.)*" |
-      <<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!?:;,(){}\[\]<>=@_.#]
+      <<|>>|<=|>=|==|!=|&&|\|\||/(?![*/])|[-+*%&|^~!?:;,(){}\[\]<>=@_.#]
     )
     """,
-    re.X | re.S,
+    re.X | re.S | re.A,
 )
-_SKIPPED = re.compile(r"(?:[^\S\n]+|\n|//[^\n]*|/\*.*?\*/)+", re.S)
-_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+U?\Z|0[bB][01]+U?\Z|\d+U?\Z")
+_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+U?\Z|0[bB][01]+U?\Z|\d+U?\Z", re.A)
 _FLOAT = re.compile(
-    r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?\Z|\d+[eE][-+]?\d+\Z"
+    r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?\Z|\d+[eE][-+]?\d+\Z",
+    re.A,
 )
 _WORD = re.compile(r"[A-Za-z_$%]")
 _SPACES = {".reg", ".local", ".shared", ".global", ".const", ".param"}
@@ -60,17 +60,18 @@ _PERFORMANCE = {".maxntid": 3, ".reqntid": 3, ".minnctapersm": 1, ".maxnreg": 1,
 class Parser:
     """Reads one module. Every method leaves `self.i` after what it read."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Source, only_statement_at: int | None = None):
+        """`only_statement_at`: read no more than the statement that begins at this offset."""
         self.source = source
         self.tokens: list[str] = []
         self.starts: list[int] = []
         self._operands: dict[str, Operand] = {}
         self.i = 0
-        self._tokenize()
+        self._tokenize(only_statement_at)
 
-    def _tokenize(self) -> None:
-        text, tokens, starts, at = self.source.text, self.tokens, self.starts, 0
-        for match in _TOKEN.finditer(text):
+    def _tokenize(self, only: int | None) -> None:
+        text, tokens, starts, at = self.source.text, self.tokens, self.starts, only or 0
+        for match in _TOKEN.finditer(text, at):
             if match.start() != at:
                 break
             at = match.end()
@@ -78,7 +79,9 @@ class Parser:
             if token is not None:
                 tokens.append(token)
                 starts.append(match.start())
-        if at != len(text):
+                if only is not None and token == ";":
+                    break
+        if at != len(text) and only is None:
             what = "a comment that does not end" if text.startswith("/*", at) else f"cannot read {text[at]!r}"
             raise self.source.error(at, what, "spec/notation.md")
         tokens.append("")
@@ -120,6 +123,8 @@ class Parser:
 
     def _integer(self, token: str, at: int) -> int:
         digits = token.rstrip("U")
+        if len(digits) > 100:  # more than any base needs for 64 bits; longer ones Python would not even read
+            raise self.error(f"{token[:20]}… does not fit into 64 bits", at)
         if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
             digits = "0o" + digits[1:]
         try:
@@ -142,6 +147,7 @@ class Parser:
         self.i += 1
         if not self.accept(".target"):
             raise self.error(".target must follow .version")
+        target_position = self.starts[self.i]
         target = [self.word("a target")]
         while self.accept(","):
             target.append(self.word("a target"))
@@ -173,7 +179,12 @@ class Parser:
             else:
                 raise self.error(f"{self.shown()} is no directive that can stand here")
         return Module(
-            (int(version[1]), int(version[2])), tuple(target), address_size, tuple(variables), tuple(functions)
+            (int(version[1]), int(version[2])),
+            tuple(target),
+            address_size,
+            tuple(variables),
+            tuple(functions),
+            target_position,
         )
 
     def pragma(self) -> None:
@@ -359,7 +370,10 @@ class Parser:
                 return Real(int(token[2:], 16), 32)
             if token[:2] in ("0d", "0D"):
                 return Real(int(token[2:], 16), 64)
-            return Real(struct.unpack("<Q", struct.pack("<d", float(token)))[0], 64)
+            number = float(token)
+            if number == float("inf") or (number == 0 and re.search("[1-9]", re.split("[eE]", token)[0])):
+                raise self.error(f"{token[:40]} is beyond the range of a double")
+            return Real(struct.unpack("<Q", struct.pack("<d", number))[0], 64)
         if _INTEGER.match(token):
             return Number(self._integer(token, self.i))
         if token == "WARP_SZ":
@@ -432,6 +446,20 @@ class Parser:
             self.i += 1
             return Address(Name(token), self.offset() if self.tokens[self.i] in ("+", "-") else 0)
         return Address(None, self.number("an address"))
+
+
+def statement(text: str, position: int) -> str:
+    """The statement that begins at an offset, to its semicolon, with white space and comments as single blanks."""
+    parts = []
+    for match in _TOKEN.finditer(text, position):
+        token = match["token"]
+        if token is None:
+            parts.append(" ")
+            continue
+        parts.append(token)
+        if token == ";":
+            break
+    return " ".join("".join(parts).split())
 
 
 def parse(text: str, path: str = "<ptx>") -> Module:

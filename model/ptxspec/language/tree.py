@@ -122,3 +122,4 @@ class Module(NamedTuple):
     address_size: int
     variables: tuple[Variable, ...]
     functions: tuple[Function, ...]
+    target_position: int

@@ -116,9 +116,9 @@ class BarrierFault(Exception):
         self.lane, self.op = int(waiting.lane[which]), int(waiting.op[which])
 
 
-def released(waiting: Waiting, ended: np.ndarray, threads: int) -> tuple[Waiting, Waiting]:
-    """(those that may go on, those that wait on), when no thread can run. `ended[slot]` counts a CTA's threads that have ended,
-    of `threads`. Raises BarrierFault when a CTA's barriers can never complete."""
+def released(waiting: Waiting, ended: np.ndarray, threads: int, others_run: bool) -> tuple[Waiting, Waiting]:
+    """(those that may go on, those that wait on). `ended[slot]` counts a CTA's threads that have ended, of `threads`. Raises
+    BarrierFault for a barrier that cannot be, and if no others run, for one that can never complete."""
     page: Any = importlib.import_module("ptxspec.spec.machine.barriers")
     warp = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").WARP_SIZE
     for i in np.flatnonzero((waiting.barrier < 0) | (waiting.barrier >= page.BARRIERS))[:1]:
@@ -141,7 +141,7 @@ def released(waiting: Waiting, ended: np.ndarray, threads: int) -> tuple[Waiting
         dtype=bool,
     )
     goes = complete[group]
-    if goes.any():
+    if others_run or goes.any():
         return waiting.where(goes), waiting.where(~goes)
     mates = group == group[0]
     elsewhere = (slot == slot[0]) & ~mates

@@ -9,6 +9,7 @@ import numpy as np
 
 from ptxspec.language import tree
 from ptxspec.language.check import Kernel, Op, constant_bits
+from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.flow import Flow
 from ptxspec.machine.memory import Memory
@@ -26,7 +27,8 @@ class Fault(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Why a batch stopped running: a fault, the step budget, or nothing left that can run."""
+    """Why a batch stopped running: a fault, the step budget, or nothing left that can run; and the threads that have come
+    to a barrier since."""
 
     fault: Fault | None
     out_of_steps: bool
@@ -78,9 +80,11 @@ def program(kernel: Kernel, profile: Profile) -> Program:
 
 
 class Engine(Protocol):
-    """Executes programs. `lanes` is how many threads it likes to have resident."""
+    """Executes programs. `lanes` is how many threads it likes to have resident, `turn` how many thread-instructions it runs
+    between two looks at the barriers."""
 
     lanes: int
+    turn: int
 
     def start(self, program: Program, memory: Memory, batch: Batch) -> Running: ...
 
@@ -100,5 +104,4 @@ def constant_of(program: Program, type: Type | None, operand: Any) -> int | None
 
 def describe(op: Op, text: str) -> str:
     """The instruction as it was written."""
-    end = text.find(";", op.position)
-    return " ".join(text[op.position : end + 1].split())
+    return statement(text, op.position)

@@ -19,6 +19,8 @@ from ptxspec.terms.exact import NoChoice, evaluate
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
+    turn = 20_000
+
     def __init__(self, lanes: int = 1024):
         self.lanes = lanes
 
@@ -58,9 +60,7 @@ class ExactRun:
         while self.steps < limit:
             block = self.next_block()
             if block is None:
-                columns = np.array(self.waiting, np.int64).reshape(-1, 5).T
-                self.waiting = []
-                return Stopped(None, False, Waiting(*columns))
+                return Stopped(None, False, self.arrived())
             lanes, self.standing[block] = self.standing[block], []
             self.last = block
             self.turns += 1
@@ -69,7 +69,13 @@ class ExactRun:
                 if fault is not None:
                     return Stopped(fault, False, nobody())
             self.steps += len(lanes) * (self.blocks[block].end - self.blocks[block].start)
-        return Stopped(None, True, nobody())
+        return Stopped(None, True, self.arrived())
+
+    def arrived(self) -> Waiting:
+        """The threads that have come to a barrier since this was last asked."""
+        columns = np.array(self.waiting, np.int64).reshape(-1, 5).T
+        self.waiting = []
+        return Waiting(*columns)
 
     def next_block(self) -> int | None:
         """The block whose turn it is."""

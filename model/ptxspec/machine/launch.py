@@ -24,8 +24,6 @@ MOST_THREADS = 1024
 MOST_GRID = (2**31 - 1, 65535, 65535)
 MOST_BLOCK = (1024, 1024, 64)
 MOST_SHARED = 227 * 1024
-#: thread-instructions between two looks at what else there is to do
-_SLICE = 50_000_000
 
 
 class Outcome(NamedTuple):
@@ -84,6 +82,8 @@ class Module:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.kernels) or 'none'}")
         extents = Extents(_extents("grid", grid, MOST_GRID), _extents("block", block, MOST_BLOCK))
         self._check_shape(kernel, extents, dynamic_shared)
+        if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
+            raise TypeError(f"step_limit is an integer, not {step_limit!r}")
         if engine not in ("native", "exact"):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if profile not in self._profiles:
@@ -109,7 +109,7 @@ class Module:
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, step_limit)
+                    self._finish(kernel, batch, running, step_limit, runner.turn)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -117,29 +117,29 @@ class Module:
             self._space.past.extend(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
-                at = memory.offset(allocation.base)
+                at = memory.place(allocation)
                 data = memory.arena[at : at + allocation.size]
                 array[...] = data.view(array.dtype).reshape(array.shape)
         self._data["global"][:] = memory.arena[: memory.module_size]
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int) -> None:
+    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int, turn: int) -> None:
         """Let a batch run until all its threads have ended."""
         waiting = nobody()
         while True:
-            left = limit - running.steps
-            if left <= 0:
-                raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            stopped = running.run(min(left, _SLICE))
+            left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
+            stopped = running.run(min(left, turn))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
-            if stopped.out_of_steps:
-                continue
+            if running.steps > limit:
+                raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
             waiting = waiting.joined(stopped.waiting)
             if not len(waiting):
+                if stopped.out_of_steps:
+                    continue
                 return
             try:
-                go, waiting = released(waiting, running.ended(), batch.extents.threads)
+                go, waiting = released(waiting, running.ended(), batch.extents.threads, stopped.out_of_steps)
             except BarrierFault as fault:
                 where = self._where(kernel, batch, fault.lane, fault.op)
                 raise LaunchError(fault.rule, fault.note, where) from None
@@ -199,7 +199,7 @@ class Module:
                 known = next((a for (_, array), (a, _) in zip(arrays, buffers, strict=True) if array is value), None)
                 if known is None:
                     for name, other in arrays:
-                        if np.may_share_memory(other, value):
+                        if _overlap(other, value):
                             raise ValueError(f"{what} shares memory with {name} but is another array")
                     if value.dtype.hasobject:
                         raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
@@ -219,6 +219,14 @@ class Module:
         return self._data[place.space][place.offset : place.offset + place.size].copy()
 
 
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays share a byte; True too where that would take long to find out."""
+    try:
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
 def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:
     """The bytes of an argument passed by value."""
     if isinstance(value, bytes | bytearray):
@@ -230,7 +238,8 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
     if isinstance(value, np.generic):
         if value.nbytes != size:
             raise TypeError(f"{what}: {value.dtype} has {value.nbytes} bytes, the parameter {type} has {size}")
-        if type.is_float != (value.dtype.kind == "f") and type.kind != "b":
+        allowed = "f" if type.is_float else "iu" if type.is_integer else "iuf"
+        if value.dtype.kind not in allowed:
             raise TypeError(f"{what}: {value.dtype} for a parameter of type {type}")
         return value.tobytes()
     if isinstance(value, bool):
@@ -240,7 +249,10 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
             raise TypeError(f"{what}: {value} does not fit into {type}")
         return (value & (1 << type.width) - 1).to_bytes(size, "little")
     if isinstance(value, int | float) and type.is_float:
-        return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+        try:
+            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+        except (OverflowError, struct.error):
+            raise TypeError(f"{what}: {value} is beyond the range of {type}") from None
     raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}")
 
 

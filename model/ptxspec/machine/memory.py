@@ -68,13 +68,15 @@ class Memory:
         self.buffer_base = buffers[0][0].base if buffers else space._next
         last = buffers[-1][0] if buffers else None
         self.buffer_size = last.base + last.size - self.buffer_base if last else 0
-        self.total = self.module_size + self.buffer_size
+        # a gap that nothing holds parts the module's variables from the buffers, here as among the addresses
+        self.buffer_start = self.module_size + PADDING
+        self.total = self.buffer_start + self.buffer_size
         self.arena = np.zeros(self.total + PADDING, np.uint8)
         self.shadow = np.zeros(self.total + PADDING, np.uint8)
         self.arena[: self.module_size] = module_global
         self.shadow[: self.module_size] = READABLE | WRITABLE
         for allocation, data in buffers:
-            at = self.offset(allocation.base)
+            at = self.place(allocation)
             self.arena[at : at + allocation.size] = data
             self.shadow[at : at + allocation.size] = READABLE | (WRITABLE if allocation.writable else 0)
         self.const = _padded(module["const"])
@@ -89,11 +91,17 @@ class Memory:
         self.shared = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
         self.local = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
 
-    def offset(self, address: int) -> int:
-        """Where a global address lies in the arena (not checked)."""
+    def offset(self, address: int) -> int | None:
+        """Where a global address lies in the arena; None if it lies in neither part of it."""
         if 0 <= address - self.buffer_base < self.buffer_size:
-            return address - self.buffer_base + self.module_size
-        return address - self.space.module_base
+            return address - self.buffer_base + self.buffer_start
+        if 0 <= address - self.space.module_base < self.module_size:
+            return address - self.space.module_base
+        return None
+
+    def place(self, allocation: Allocation) -> int:
+        """Where a buffer of this launch begins in the arena."""
+        return allocation.base - self.buffer_base + self.buffer_start
 
     def locate(self, space: str, address: int) -> tuple[str, int]:
         """(state space, address in it) of an address; "generic" is resolved by the windows."""
@@ -113,11 +121,7 @@ class Memory:
         if space == "global":
             index = self.offset(at)
             bits = READABLE | (WRITABLE if write else 0)
-            if (
-                0 <= index
-                and index + size <= self.total
-                and bool(np.all(self.shadow[index : index + size] & bits == bits))
-            ):
+            if index is not None and bool(np.all(self.shadow[index : index + size] & bits == bits)):
                 return self.arena, index
             raise self._global_violation(at, size, write)
         if write and space in ("const", "param"):

@@ -29,7 +29,7 @@ from ptxspec.terms.types import Type
 #: fields of the context, eight bytes each: pointers and numbers that the code reads, then those that it writes
 _CONTEXT = (
     "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size", "module_base",
-    "module_size", "total", "const", "const_size", "param", "param_size", "shared", "shared_size", "shared_stride", "local",
+    "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size", "shared_stride", "local",
     "local_size", "local_stride", "threads", "barrier", "named", "barrier_op", "resume",
     "fault_lane", "fault_op", "fault_address", "steps", "turns", "last",
 )  # fmt: skip
@@ -39,6 +39,8 @@ _RAN_OUT, _FAULT = 2, 1
 
 class NativeEngine:
     """Compiles kernels once and keeps the code. `lanes` threads are resident at once."""
+
+    turn = 100_000
 
     def __init__(self, lanes: int = 2048):
         self.lanes = lanes
@@ -185,7 +187,7 @@ def _field(name: str, type: str = "ptr") -> str:
 
 _POINTERS = ("registers", "special", "lists", "counts", "arena", "shadow", "const", "param", "shared", "local",
              "barrier", "named", "barrier_op", "resume")  # fmt: skip
-_NUMBERS = ("buffer_base", "buffer_size", "module_base", "module_size", "total", "const_size", "param_size", "shared_size",
+_NUMBERS = ("buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
             "shared_stride", "local_size", "local_stride", "threads")  # fmt: skip
 
 
@@ -293,8 +295,10 @@ class BlockText:
         effect = op.plan.meaning.effect
         if effect is None:
             values = self.results(op, lowering)
+            if op.guard is not None:  # all of them before any is set: the guard may be among them
+                values = [(name, self.merged(op, name, value)) for name, value in values]
             for name, value in values:
-                self.set(name, value if op.guard is None else self.merged(op, name, value))
+                self.set(name, value)
             return
         skip = inside = None
         before = dict(self.current)
@@ -382,33 +386,34 @@ class BlockText:
         space = fields["space"].split("::")[0]
         if space == "generic":
             return self.generic(address, size, write, index)
-        return self.in_space(space, address, size, write, index)
+        return self.in_space(space, address, address, size, write, index)
 
-    def in_space(self, space: str, address: str, size: int, write: bool, index: int) -> str:
+    def in_space(self, space: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
+        """The pointer for an address of a space; `shown` is the address as the instruction has it, for a fault."""
         e = self.emitter
         if write and space in ("const", "param"):
-            self.check("false", address, index)
+            self.check("false", shown, index)
             return "%const"
         aligned = e.compare("eq", e.binary("and", address, str(size - 1), 64), "0", 64)
         if space == "global":
             in_buffers = e.binary("sub", address, "%buffer_base", 64)
             is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
-            shifted = e.binary("add", in_buffers, "%module_size", 64)
+            shifted = e.binary("add", in_buffers, "%buffer_start", 64)
             in_module = e.binary("sub", address, "%module_base", 64)
             offset = e.select(is_buffer, shifted, in_module, 64)
-            inside = e.compare("ult", offset, "%total", 64)
-            self.check(e.logic("and", aligned, inside), address, index)
+            inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+            self.check(e.logic("and", aligned, inside), shown, index)
             shadow = e.emit(f"getelementptr i8, ptr %shadow, i64 {offset}")
             ones = int.from_bytes(bytes([READABLE | (WRITABLE if write else 0)] * size), "little")
             bits = size * 8
             word = e.emit(f"load i{bits}, ptr {shadow}, align 1")
             allowed = e.compare("eq", e.binary("and", word, str(ones), bits), str(ones), bits)
-            self.check(allowed, address, index)
+            self.check(allowed, shown, index)
             return e.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
         room = e.binary("sub", f"%{space}_size", str(size), 64)  # a space smaller than the access holds no address
         large = e.emit(f"icmp sge i64 {room}, 0")
         within = e.emit(f"icmp ule i64 {address}, {room}")
-        self.check(e.logic("and", aligned, e.logic("and", large, within)), address, index)
+        self.check(e.logic("and", aligned, e.logic("and", large, within)), shown, index)
         offset = address
         if space in ("shared", "local"):
             which = "%slot" if space == "shared" else "%lane"
@@ -429,7 +434,7 @@ class BlockText:
             self.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
             self.begin(hit)
             outer = dict(e._seen)
-            pointer = self.in_space(space, offset, size, write, index)
+            pointer = self.in_space(space, offset, address, size, write, index)
             leave = self.label("leave")
             self.lines.append(f"  br label %{leave}")
             self.begin(leave)
@@ -438,7 +443,7 @@ class BlockText:
             e._seen.clear()
             e._seen.update(outer)
             self.begin(miss)
-        pointer = self.in_space("global", address, size, write, index)
+        pointer = self.in_space("global", address, address, size, write, index)
         leave = self.label("leave")
         self.lines.append(f"  br label %{leave}")
         self.begin(leave)
@@ -579,7 +584,7 @@ class NativeRun:
             self.context[_FIELD[name]] = array.ctypes.data
         numbers = {
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
-            "module_base": memory.space.module_base, "module_size": memory.module_size, "total": memory.total,
+            "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
             "threads": batch.extents.threads, "shared_stride": memory.strides["shared"],
             "local_stride": memory.strides["local"],
             **{f"{s}_size": memory.sizes[s] for s in ("const", "param", "shared", "local")},
@@ -617,12 +622,10 @@ class NativeRun:
             lane, op = int(self.context[_FIELD["fault_lane"]]), int(self.context[_FIELD["fault_op"]])
             address = int(self.context[_FIELD["fault_address"]].astype(np.uint64))
             return Stopped(Fault(lane, op, address, self._violation(lane, op, address)), False, nobody())
-        if outcome == _RAN_OUT:
-            return Stopped(None, True, nobody())
         lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
         self.counts[self.count + 1] = 0
         columns = (column[lanes] for column in (self.barrier, self.named, self.barrier_op, self.resume_at))
-        return Stopped(None, False, Waiting(lanes, *columns))
+        return Stopped(None, outcome == _RAN_OUT, Waiting(lanes, *columns))
 
     def _violation(self, lane: int, op: int, address: int) -> Violation:
         """What the access broke, by the rules of the memory."""

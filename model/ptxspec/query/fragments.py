@@ -9,7 +9,7 @@ from ptxspec.language import tree
 from ptxspec.language.check import Op, Plan, constant_bits, select_form, special_registers
 from ptxspec.language.errors import Source
 from ptxspec.language.forms import Form, page_name, registry
-from ptxspec.language.parser import parse_fragment
+from ptxspec.language.parser import parse_fragment, statement
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.definitions import Special, VectorOf, operand_type
@@ -89,9 +89,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
             written[name] = value
         values.update(written)
         definition = plan.form.definition
-        end = source.text.find(";", item.position)
-        shown = " ".join(source.text[item.position : end + 1].split())
-        steps.append(Step(shown, page_name(definition.path), definition.line, written))
+        steps.append(Step(statement(source.text, item.position), page_name(definition.path), definition.line, written))
     outputs = {name: values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in inputs.items() if only)
     return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps))
