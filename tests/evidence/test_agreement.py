@@ -59,16 +59,16 @@ def test_a_wrong_definition_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHORTCUTS))
-@pytest.mark.parametrize("type", ["f16", "f32", "f64"])
+@pytest.mark.parametrize(("type", "ftz"), [("f16", False), ("f32", False), ("f64", False), ("f32", True)])
 @pytest.mark.parametrize("rounding", ["rn", "rz", "rm", "rp"])
-def test_what_the_solver_supplies_is_what_the_definition_says(name: str, type: str, rounding: str) -> None:
+def test_what_the_solver_supplies_is_what_the_definition_says(name: str, type: str, ftz: bool, rounding: str) -> None:
     """The definition's derived meaning, evaluated exactly, against z3's own operation, wherever no NaN is involved."""
     import ptxspec.spec.arithmetic.rounding as page  # type: ignore[import-not-found]
 
     of = TYPES[type]
     arity = 3 if name == "fused" else 2
     operands = [variable(f"x{i}", of.width) for i in range(arity)]
-    call = getattr(page, name)(of, rounding, *operands)
+    call = getattr(page, name)(of, rounding, ftz, *operands)
     invalid = getattr(page, f"{name}_is_invalid")(of, *operands)
     body, names = meaning_of(call)
     table = rows([of] * arity, 60, f"{name}{type}{rounding}")

@@ -56,7 +56,6 @@ def test_values_of_a_wrong_kind(type: str, value: object) -> None:
         launch(text("ret;", f".param .{type} x"), value)
 
 
-@pytest.mark.xfail(strict=True, reason="any NumPy scalar of the right size passes for an integer or for bits")
 @pytest.mark.parametrize(
     ("type", "value"),
     [
@@ -96,7 +95,6 @@ def test_python_floats_are_rounded(type: str, dtype: type, value: float) -> None
     assert int(out[0]) == int.from_bytes(dtype(value).tobytes(), "little")
 
 
-@pytest.mark.xfail(strict=True, reason="struct's OverflowError and struct.error escape")
 @pytest.mark.parametrize(
     ("type", "value"), [("f32", 1e300), ("f32", -(10**40)), ("f16", 1e5), ("f64", 10**400), ("f32", 10**400)]
 )
@@ -176,9 +174,6 @@ def test_arrays_side_by_side(views) -> None:  # type: ignore[no-untyped-def]
         assert (not first.size or first[0] == 70) and (not second.size or second[1] == 80)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="overlap is judged by bounds alone: interleaved views are refused, though disjoint"
-)
 def test_arrays_that_are_interleaved() -> None:
     for engine in ENGINES:
         base = np.arange(12, dtype=np.uint32)
@@ -228,9 +223,6 @@ def test_step_limits_are_integers(limit: Any, engine: str) -> None:
         ptxspec.load(NOTHING).launch("k", engine=engine, step_limit=limit)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="step_limit=1e6: ctypes.ArgumentError under the native engine, accepted by the exact"
-)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_step_limits_are_no_floats(engine: str) -> None:
     with pytest.raises(TypeError):

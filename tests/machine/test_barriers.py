@@ -303,9 +303,6 @@ SPIN:
 """)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a barrier that is complete is only noticed when no thread can run: one that spins holds it up"
-)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("source", "grid", "block"), [(SPIN_IN_CTA, 1, 65), (SPIN_IN_GRID, 2, 1)], ids=["CTA", "grid"])
 def test_a_complete_barrier_lets_go_while_another_thread_spins(source: str, grid: int, block: int, engine: str) -> None:

@@ -343,7 +343,6 @@ def test_a_branch_to_the_next_instruction() -> None:
     assert words(source, 3) == [0, 1, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="native: the second result is merged under the guard's new value")
 def test_a_guard_that_its_own_instruction_overwrites() -> None:
     source = kernel("""
         setp.lt.u32 %p0, %r1, 3;
@@ -508,9 +507,6 @@ def test_the_order_of_blocks(edges: list[list[int]]) -> None:
     check_order([[b + 1 for b in row] for row in [[0], *edges]])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first"
-)
 @example([[2, 1], [], [0]])
 @settings(max_examples=100, deadline=None)
 @given(graphs)
@@ -518,9 +514,6 @@ def test_the_order_of_blocks_where_the_entry_may_be_in_a_loop(edges: list[list[i
     check_order(edges)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="order(): where the entry is itself in a loop, what comes after it may run first"
-)
 def test_a_loop_that_begins_the_kernel_keeps_its_threads_together() -> None:
     """Nobody passes the loop's end while others are in it: all threads then stand there at once, in one turn."""
     source = text("""

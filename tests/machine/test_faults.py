@@ -238,9 +238,6 @@ def test_one_cta_cannot_reach_anothers_shared_memory() -> None:
     fault(source, [np.zeros(12, np.uint32)], grid=3, block=4)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="global addresses behind the module's variables are taken for offsets into the first buffer"
-)
 @pytest.mark.parametrize("module", ["", ".global .u32 g[2] = {7, 8};"])
 @pytest.mark.parametrize("past", [0, 4, 40])
 def test_past_the_variables_of_the_module(module: str, past: int) -> None:
@@ -251,9 +248,6 @@ def test_past_the_variables_of_the_module(module: str, past: int) -> None:
     assert error.address == at
 
 
-@pytest.mark.xfail(
-    strict=True, reason="global addresses behind the module's variables are taken for offsets into the first buffer"
-)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_store_past_the_module_does_not_reach_a_buffer(engine: str) -> None:
     module = ptxspec.load(text("st.global.u32 [g+4], 5;", module=".global .u32 g;"))
@@ -266,7 +260,6 @@ def test_a_store_past_the_module_does_not_reach_a_buffer(engine: str) -> None:
 # generic addresses ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="native: the fault of a generic access is looked up by its offset in the window")
 @pytest.mark.parametrize(
     ("instruction", "before", "rule", "address"),
     [
@@ -514,9 +507,6 @@ def test_coordinates_in_three_dimensions() -> None:
     assert error.where.instruction.startswith("st.global.u32 [%rd1],")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="describe() ends the instruction at the first ';', though it stands in a comment"
-)
 def test_the_instruction_is_shown_whole() -> None:
     source = text("mov.u64 %rd1, 4;\nst.global.u32 [%rd1], /* ; */ 5;")
     error = fault(source, [np.zeros(1)])

@@ -113,7 +113,6 @@ def test_one_step_short(grid: int) -> None:
         assert caught.value.rule == "step limit"
 
 
-@pytest.mark.xfail(strict=True, reason="a launch that takes exactly as many steps as the limit allows is refused")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("grid", [1, 5, 700])
 def test_just_enough_steps(engine: str, grid: int) -> None:

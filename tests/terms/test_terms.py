@@ -123,7 +123,7 @@ def symbolic(term: Int, values: dict[str, int], width: int) -> int:
     return z3.simplify(Lowering(Solver(), env).low(term, width)).as_long()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(TERMS, VALUES, st.sampled_from([1, 8, 32, 33, 64, 128]))
 def test_native_and_symbolic_give_the_exact_low_bits(term: Int, values: dict[str, int], width: int) -> None:
     want = evaluate(term, values) & ((1 << width) - 1)

@@ -6,6 +6,7 @@ processor supplies correctly rounded addition, multiplication and fused multiply
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -60,6 +61,8 @@ class Emitter:
         return self.emit(f"{'sext' if signed else 'zext'} i{n} {v} to i{to}")
 
     def binary(self, op: str, x: str, y: str, n: int) -> str:
+        if n > 64 and op.endswith(("div", "rem")) and not _wide_division():
+            raise NotImplementedError(f"this machine's compiler library has no division of {n} bits")
         return self.emit(f"{op} i{n} {x}, {y}")
 
     def select(self, c: str, x: str, y: str, n: int) -> str:
@@ -212,6 +215,25 @@ def _target_machine(level: int):
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
     )
+
+
+@cache
+def _wide_division() -> bool:
+    """Make known to LLVM the compiler's functions that divide 128 bits, which its code calls. False if there are none."""
+    import llvmlite.binding as llvm
+
+    _initialize()
+    for library in (None, "libgcc_s.so.1"):
+        try:
+            found = ctypes.CDLL(library)
+            names = ("__udivti3", "__divti3", "__umodti3", "__modti3")
+            addresses = [ctypes.cast(getattr(found, name), ctypes.c_void_p).value for name in names]
+        except (OSError, AttributeError):
+            continue
+        for name, address in zip(names, addresses, strict=True):
+            llvm.add_symbol(name, address)
+        return True
+    return False
 
 
 @cache
