@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help install tour test test-long lint ledger site bench wheel clean
+.PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
 help:
 	@echo "make tour      install, run the five kernels, prove and refute an identity, build the site"
@@ -35,7 +35,10 @@ lint: install
 ledger: install
 	$(BIN)/python -m ptxspec.evidence.ledger
 
-site: ledger
+proofs: install
+	$(BIN)/python -m ptxspec.query.identities
+
+site: ledger proofs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html . build/site
 	@echo "the site is in build/site/index.html"
 

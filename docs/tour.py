@@ -18,7 +18,7 @@ from ptxspec.query.evaluate import readings
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "docs" / "examples"
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 110)
 
 
 def kernels() -> None:
@@ -104,6 +104,21 @@ def questions() -> None:
                     console.print(f"    {step.instruction:<24} {writes:<20} [dim]{step.page}[/]")
 
 
+def proofs() -> None:
+    """Check every identity of the pages under proofs/."""
+    from ptxspec.query.identities import update
+
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("identities", total=None)
+        found = update(ROOT / "build/verdicts.json", lambda n, of: progress.update(task, completed=n, total=of))
+    wrong = [claim.title for claim, verdict in found if verdict["status"] != claim.expected]
+    proved = sum(1 for _, verdict in found if verdict["status"] == "proved")
+    refuted = sum(1 for _, verdict in found if verdict["status"] == "refuted")
+    console.print(f"\n[bold]The proofs.[/] {proved} identities proved, {refuted} tempting ones refuted")
+    if wrong:
+        raise SystemExit("not as stated: " + "; ".join(wrong))
+
+
 def ledger() -> None:
     """Hold every form against ptxas, the other interpretations and the recorded answers of a GPU."""
     from ptxspec.evidence import ledger as book
@@ -150,6 +165,7 @@ def main() -> None:
     kernels()
     instruction()
     questions()
+    proofs()
     ledger()
     site()
     console.print(f"\nThe tour took {time.perf_counter() - began:.0f} s.")

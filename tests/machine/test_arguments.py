@@ -331,3 +331,18 @@ def test_a_module_goes_on_after_a_refusal(how: dict[str, Any]) -> None:
     assert out.tolist() == [0, 0]
     module.launch("k", block=2, args=[out])
     assert out.tolist() == [5, 5]
+
+
+@pytest.mark.xfail(strict=True, reason="NumPy's MemoryError: nothing limits a thread's local memory (512 KiB on the chip)")
+@pytest.mark.parametrize("size", [2**40, 2**50])
+def test_limits_of_local_memory(size: int) -> None:
+    for engine in ENGINES:
+        with pytest.raises((ValueError, ptxspec.PtxError)):
+            launch(text(f".local .b8 l[{size}]; st.local.u8 [l], 1;", parameters=""), engine=engine)
+
+
+@pytest.mark.xfail(strict=True, reason="MemoryError: nothing limits the size of parameters (32,764 bytes on the chip)")
+def test_limits_of_parameters() -> None:
+    for engine in ENGINES:
+        with pytest.raises((TypeError, ValueError, ptxspec.PtxError)):
+            launch(text("ret;", f".param .b8 p[{2**40}]"), b"", engine=engine)

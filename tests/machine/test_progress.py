@@ -139,3 +139,55 @@ def test_a_launch_after_one_that_met_the_limit() -> None:
         out = np.zeros(1, np.uint32)
         assert module.launch("k", 1, 1, [out], engine=engine, step_limit=1000).steps < 20
         assert out.tolist() == [5]
+
+
+# one order of turns --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(strict=True, reason="the engines keep 1024 and 2048 threads resident: their CTAs take turns differently")
+def test_the_engines_blame_the_same_cta() -> None:
+    """One CTA faults early on its way, one with a smaller number later: who comes first is the machine's to say, not the engine's."""
+    source = kernel("""
+        mov.u64 %rd9, 0;
+        setp.eq.u32 %p0, %r2, 20;
+        @%p0 ld.global.u32 %r9, [%rd9];
+        bra NEXT;
+    NEXT:
+        setp.eq.u32 %p0, %r2, 0;
+        @%p0 ld.global.u32 %r9, [%rd9+4];
+    """)
+    fault(source, [np.zeros(32 * 64, np.uint32)], grid=32, block=64)
+
+
+@pytest.mark.xfail(strict=True, reason="the engines keep 1024 and 2048 threads resident: their CTAs take turns differently")
+def test_races_between_ctas_come_out_the_same() -> None:
+    source = kernel("""
+        ld.global.u32 %r4, [%rd0];
+        add.u32 %r4, %r4, 1;
+        st.global.u32 [%rd0], %r4;
+        bra NEXT;
+    NEXT:
+        ld.global.u32 %r4, [%rd0];
+        mad.wide.u32 %rd1, %r0, 4, %rd0;
+        st.global.u32 [%rd1+4], %r4;
+    """)
+    both(source, [np.zeros(32 * 64 + 1, np.uint32)], grid=32, block=64)
+
+
+@pytest.mark.xfail(strict=True, reason="how long threads run before barriers are looked at is each engine's own")
+def test_spinning_beside_a_barrier_takes_as_long_under_both_engines() -> None:
+    source = kernel("""
+        .shared .u32 flag;
+        setp.ge.u32 %p0, %r1, 32;
+        @%p0 bra SPIN;
+        bar.sync 1, 32;
+        st.volatile.shared.u32 [flag], 1;
+        ret;
+    SPIN:
+        add.u32 %r5, %r5, 1;
+        ld.volatile.shared.u32 %r4, [flag];
+        setp.eq.u32 %p1, %r4, 0;
+        @%p1 bra SPIN;
+        st.global.u32 [%rd0], %r5;
+    """)
+    assert both(source, [np.zeros(1, np.uint32)], block=33)[0][0] > 0

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.parallel import on_all_cores
 
 STORE = Path("build/ledger.json")
 #: operand rows a form, and how many of them the solver computes too
@@ -108,7 +107,7 @@ def update(store: Path = STORE, progress: Callable[[str, int, int], None] | None
     # the opcodes with the most forms first, so that the processes end together
     missing.sort(key=lambda o: -len(registry().opcodes[o].forms))
     done = len(opcodes) - len(missing)
-    for opcode, own in _computed(missing):
+    for opcode, own in on_all_cores(_one, missing):
         known[opcode] = own
         done += 1
         if progress is not None:
@@ -120,15 +119,6 @@ def update(store: Path = STORE, progress: Callable[[str, int, int], None] | None
 
 def _one(opcode: str) -> tuple[str, list[dict[str, Any]]]:
     return opcode, opcode_rows(opcode)
-
-
-def _computed(opcodes: list[str]) -> Iterable[tuple[str, list[dict[str, Any]]]]:
-    processes = min(len(opcodes), os.cpu_count() or 1)
-    if processes <= 1:
-        yield from map(_one, opcodes)
-        return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(_one, opcodes)
 
 
 def summary(found: list[dict[str, Any]]) -> dict[str, int]:

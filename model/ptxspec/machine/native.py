@@ -28,9 +28,9 @@ from ptxspec.terms.types import Type
 
 #: fields of the context, eight bytes each: pointers and numbers that the code reads, then those that it writes
 _CONTEXT = (
-    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size", "module_base",
-    "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size", "shared_stride", "local",
-    "local_size", "local_stride", "threads", "barrier", "named", "barrier_op", "resume",
+    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size",
+    "module_base", "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size",
+    "shared_stride", "local", "local_size", "local_stride", "threads", "barrier", "named", "barrier_op", "resume",
     "fault_lane", "fault_op", "fault_address", "steps", "turns", "last",
 )  # fmt: skip
 _FIELD = {name: i for i, name in enumerate(_CONTEXT)}

@@ -10,11 +10,13 @@ import importlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
+from ptxspec.parallel import on_all_cores
 from ptxspec.query.prove import Verdict, prove
 
 
@@ -90,24 +92,59 @@ def load_all() -> tuple[Identity, ...]:
 
 
 def verdict(claim: Identity, store: str | Path = "build/verdicts.json") -> dict[str, Any]:
-    """The verdict on a claim as a dictionary, from `store` if it was reached before on the very same formula and
-    definitions, else from the solver. Only proofs and refutations are stored."""
+    """The verdict on a claim as a dictionary, from `store` if it was reached before on the very same claim and definitions,
+    else from the solver. Only proofs and refutations are stored."""
     path = Path(store)
-    known: dict[str, Any] = {}
-    if path.exists():
-        try:
-            known = json.loads(path.read_text())
-        except ValueError:
-            known = {}
-    key = hashlib.sha256(repr((claim[:6], _definitions())).encode()).hexdigest()
+    known = _stored(path)
+    key = _key(claim)
     if key not in known:
         found = claim.check().as_dict()
         if found["status"] not in ("proved", "refuted"):
             return found
         known[key] = found
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(known))
+        _write(path, known)
     return known[key]
+
+
+def update(
+    store: str | Path = "build/verdicts.json", progress: Callable[[int, int], None] | None = None
+) -> list[tuple[Identity, dict[str, Any]]]:
+    """The verdicts on all claims, those that are not stored reached now, on every core there is."""
+    path = Path(store)
+    claims = load_all()
+    keys = [_key(c) for c in claims]
+    known = {k: v for k, v in _stored(path).items() if k in keys}
+    missing = [i for i, key in enumerate(keys) if key not in known]
+    reached: dict[int, dict[str, Any]] = {}
+    for number, (i, found) in enumerate(on_all_cores(_one, missing), 1):
+        reached[i] = found
+        if found["status"] in ("proved", "refuted"):
+            known[keys[i]] = found
+        if progress is not None:
+            progress(number, len(missing))
+    _write(path, known)
+    return [(claim, reached[i] if i in reached else known[keys[i]]) for i, claim in enumerate(claims)]
+
+
+def _one(i: int) -> tuple[int, dict[str, Any]]:
+    return i, load_all()[i].check().as_dict()
+
+
+def _key(claim: Identity) -> str:
+    return hashlib.sha256(repr((claim[:6], _definitions())).encode()).hexdigest()
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(path: Path, known: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known))
 
 
 @cache
@@ -121,3 +158,24 @@ def _definitions() -> str:
         for path in sorted(place.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def main() -> int:
+    """Bring the verdicts up to date: `python -m ptxspec.query.identities`."""
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task("proofs", total=None)
+        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of))
+    wrong = [(claim, v) for claim, v in found if v["status"] != claim.expected]
+    for claim, v in wrong:
+        print(f"{claim.page}: {claim.title}: stated {claim.expected}, found {v['status']} ({v['reason']})")
+    counts = {status: sum(1 for _, v in found if v["status"] == status) for status in ("proved", "refuted")}
+    print(
+        f"{len(found)} identities: {counts['proved']} proved, {counts['refuted']} refuted, {len(wrong)} not as stated"
+    )
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":  # the pages state their identities to the module as it is imported, not to this one
+    sys.exit(importlib.import_module("ptxspec.query.identities").main())
