@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from verdicts import HEADER, REGISTERS, body, complaints, refused
 
@@ -360,3 +363,11 @@ def test_a_number_of_thousands_of_digits() -> None:
 def test_special_registers_have_versions(version: str, name: str) -> None:
     found = refused(f".version {version}\n.target sm_10\n.entry k() {{ .reg .u32 %r; mov.u32 %r, ¦{name}; }}")
     assert "needs PTX ISA" in found.message
+
+
+@pytest.mark.xfail(strict=True, reason="Exception.args holds the message, which is taken for the list of diagnostics")
+def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
+    with pytest.raises(ptxspec.PtxError) as caught:
+        ptxspec.load(body("mov.u32 %r1, %x;\nfrob;"))
+    for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
+        assert again.diagnostics == caught.value.diagnostics and str(again) == str(caught.value)

@@ -333,7 +333,6 @@ def test_a_module_goes_on_after_a_refusal(how: dict[str, Any]) -> None:
     assert out.tolist() == [5, 5]
 
 
-@pytest.mark.xfail(strict=True, reason="NumPy's MemoryError: nothing limits a thread's local memory (512 KiB on the chip)")
 @pytest.mark.parametrize("size", [2**40, 2**50])
 def test_limits_of_local_memory(size: int) -> None:
     for engine in ENGINES:
@@ -341,8 +340,43 @@ def test_limits_of_local_memory(size: int) -> None:
             launch(text(f".local .b8 l[{size}]; st.local.u8 [l], 1;", parameters=""), engine=engine)
 
 
-@pytest.mark.xfail(strict=True, reason="MemoryError: nothing limits the size of parameters (32,764 bytes on the chip)")
 def test_limits_of_parameters() -> None:
     for engine in ENGINES:
         with pytest.raises((TypeError, ValueError, ptxspec.PtxError)):
             launch(text("ret;", f".param .b8 p[{2**40}]"), b"", engine=engine)
+
+
+# small integers of NumPy, arrays upon themselves, errors across processes ----------------------------------------------
+
+
+@pytest.mark.xfail(strict=True, reason="dynamic_shared stays a NumPy integer: sums with it wrap around in its own width")
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("size", [np.uint8(200), np.int8(100)])
+def test_sizes_of_shared_memory_may_be_numpy_integers(size: Any) -> None:
+    source = kernel(
+        ".shared .b8 own[100]; st.shared.u8 [own], 1; st.shared.u8 [more+99], 9; ld.shared.u8 %r4, [more+99];"
+        "st.global.u32 [%rd1], %r4;",
+        module=".extern .shared .b8 more[];",
+    )
+    assert both(source, [np.zeros(1, np.uint32)], dynamic_shared=size)[0].tolist() == [9]
+
+
+@pytest.mark.xfail(strict=True, reason="four elements at one address are copied to four, of which the last is written back")
+def test_arrays_whose_elements_share_memory() -> None:
+    """They cannot be a buffer: what is written to one element would have to be seen in the others."""
+    for engine in ENGINES:
+        strided = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint32), (4,), (0,), writeable=True)
+        with pytest.raises(ValueError, match="argument 0"):
+            launch(kernel("st.global.u32 [%rd1], %r1;"), strided, block=4, engine=engine)
+
+
+def test_arrays_broadcast_for_reading() -> None:
+    """A read-only view with equal elements is what it looks like."""
+    source = kernel(
+        "ld.param.u64 %rd2, [in]; mad.wide.u32 %rd2, %r1, 4, %rd2; ld.global.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;",
+        ".param .u64 in, .param .u64 out",
+    )
+    for engine in ENGINES:
+        out = np.zeros(6, np.uint32)
+        launch(source, np.broadcast_to(np.arange(3, dtype=np.uint32), (2, 3)), out, block=6, engine=engine)
+        assert out.tolist() == [0, 1, 2, 0, 1, 2]

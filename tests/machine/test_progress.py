@@ -144,7 +144,6 @@ def test_a_launch_after_one_that_met_the_limit() -> None:
 # one order of turns --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the engines keep 1024 and 2048 threads resident: their CTAs take turns differently")
 def test_the_engines_blame_the_same_cta() -> None:
     """One CTA faults early on its way, one with a smaller number later: who comes first is the machine's to say, not the engine's."""
     source = kernel("""
@@ -159,7 +158,6 @@ def test_the_engines_blame_the_same_cta() -> None:
     fault(source, [np.zeros(32 * 64, np.uint32)], grid=32, block=64)
 
 
-@pytest.mark.xfail(strict=True, reason="the engines keep 1024 and 2048 threads resident: their CTAs take turns differently")
 def test_races_between_ctas_come_out_the_same() -> None:
     source = kernel("""
         ld.global.u32 %r4, [%rd0];
@@ -174,7 +172,6 @@ def test_races_between_ctas_come_out_the_same() -> None:
     both(source, [np.zeros(32 * 64 + 1, np.uint32)], grid=32, block=64)
 
 
-@pytest.mark.xfail(strict=True, reason="how long threads run before barriers are looked at is each engine's own")
 def test_spinning_beside_a_barrier_takes_as_long_under_both_engines() -> None:
     source = kernel("""
         .shared .u32 flag;

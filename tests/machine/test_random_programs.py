@@ -235,6 +235,8 @@ class Program:
 
     def memory(self) -> Step:
         """A word of the thread's own in local memory, at an index that a register says."""
+        if not self.plain and self.rng.random() < 0.7:
+            return self.typed_memory()
         a, b, d = self.rng.choice(R), self.rng.choice(R), self.rng.choice(R)
         generic = self.rng.random() < 0.5
         base, space = ("%rd17", "") if generic else ("%rd16", ".local")
@@ -251,6 +253,30 @@ class Program:
                 state[d] = state["own"][state[a] & 7]
 
         return run
+
+    def typed_memory(self) -> Step:
+        """An access of any type and length, guarded or not, to the thread's own eight words in local memory, or to its one
+        in shared memory."""
+        rng = self.rng
+        kind, width, count = rng.choice("bus"), rng.choice([8, 16, 32, 64]), rng.choice([1, 1, 2, 4])
+        size = width // 8 * count
+        if size > 16:
+            return nothing
+        base, space, room = rng.choice([("%rd16", ".local", 32), ("%rd17", "", 32), ("%rd20", "", 4), ("%r8", ".shared", 4)])
+        if size > room:
+            return nothing
+        if room == 32:
+            self.emit(f"and.b32 %r10, {rng.choice(R)}, {room - size};\nmad.wide.u32 %rd18, %r10, 1, {base};")
+            base = "%rd18"
+        registers = [rng.choice(rng.choice([WIDTHS[w] for w in WIDTHS if w >= width])) for _ in range(count)]
+        guard = f"@{rng.choice(['', '!'])}{rng.choice(P)} " if rng.random() < 0.4 else ""
+        vector = f".v{count}" if count > 1 else ""
+        shown = "{" + ", ".join(registers) + "}" if count > 1 else registers[0]
+        if rng.random() < 0.5:
+            self.emit(f"{guard}ld{space}{vector}.{kind}{width} {shown}, [{base}];")
+        else:
+            self.emit(f"{guard}st{space}{vector}.{kind}{width} [{base}], {shown};")
+        return nothing
 
     def leave(self, where: str, how: type[Exception]) -> Step:
         p, negated = self.rng.choice(P), self.rng.random() < 0.5
@@ -312,7 +338,7 @@ class Program:
         return text(
             f"""
             .shared .b32 cells[64];
-            .local .b32 own[8];
+            .local .align 16 .b32 own[8];
             mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
             mad.lo.u32 %r0, %r2, %r3, %r1;
             ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in];
@@ -323,6 +349,7 @@ class Program:
             mad.lo.u32 %r9, %r9, 4, %r8;
             mad.lo.u32 %r8, %r1, 4, %r8;
             mov.u64 %rd16, own; cvta.local.u64 %rd17, own;
+            cvt.u64.u32 %rd20, %r8; cvta.shared.u64 %rd20, %rd20;
             """
             + "\n".join([*loads, *self.lines, "FINISH:", *stores, "ret;"]),
             ".param .u64 in, .param .u64 out",
@@ -402,7 +429,7 @@ def test_the_generator_uses_everything() -> None:
         "mad24",
     } <= opcodes
     source = "".join(Program(seed, plain=False).source() for seed in range(60))
-    for needed in ("bar.sync", "bra FINISH", "@!%p", "st.local", "|_", "_|", "ld.b32"):
+    for needed in ("bar.sync", "bra FINISH", "@!%p", "st.local", "|_", "_|", "ld.b32", "ld.local.v", "st.v", "st.shared."):
         assert needed in source, needed
     for opcode in opcodes:
         assert f"{opcode}." in source, opcode

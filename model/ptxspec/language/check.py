@@ -17,6 +17,7 @@ from ptxspec.literate.notation import Operand
 from ptxspec.terms.definitions import Immediate, Meaning, Special, VectorOf, operand_type
 from ptxspec.terms.types import TYPES, Type
 
+_MEMORY = "spec/machine/memory.md"
 _RULES = "ptxspec.spec.operands.type_checking"
 #: spaces whose variables have addresses
 ADDRESSABLE = ("const", "global", "local", "param", "shared")
@@ -86,6 +87,7 @@ class _Names:
         self.registers: dict[str, Type] = {}
         self.ranges: dict[str, tuple[int, Type]] = {}
         self.places: dict[str, Place] = {}
+        self.labels: set[str] = set()
 
     def register(self, name: str) -> tuple[str, Type] | None:
         """(its unique name, its type)"""
@@ -95,16 +97,42 @@ class _Names:
             for split in range(len(name) - digits, len(name)):  # the prefix may itself end in digits
                 entry = self.ranges.get(name[:split])
                 number = name[split:]
-                if entry and (number[0] != "0" or number == "0") and int(number) < entry[0]:
+                short = len(number) < 12 and (number[0] != "0" or number == "0")
+                if entry and short and int(number) < entry[0]:
                     found = self.registers[name] = entry[1]
                     break
         if found is not None:
             return name + self.suffix, found
         return self.outer.register(name) if self.outer else None
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> tuple[str, Place] | None:
+        """(its unique name, the variable)"""
         found = self.places.get(name)
-        return found if found is not None or self.outer is None else self.outer.place(name)
+        if found is not None:
+            return name + self.suffix, found
+        return self.outer.place(name) if self.outer else None
+
+    def label(self, name: str) -> str | None:
+        """Its unique name."""
+        if name in self.labels:
+            return name + self.suffix
+        return self.outer.label(name) if self.outer else None
+
+
+def _labels_of_scopes(function: tree.Function) -> list[set[str]]:
+    """The labels of each scope, by the scope's number: branches may come before their labels."""
+    found: list[set[str]] = [set()]
+    stack = [0]
+    for item in function.body:
+        if isinstance(item, tree.Scope):
+            if item.opens:
+                stack.append(len(found))
+                found.append(set())
+            else:
+                stack.pop()
+        elif isinstance(item, tree.Label):
+            found[stack[-1]].add(item.name)
+    return found
 
 
 def special_register(name: str) -> Type | None:
@@ -142,6 +170,7 @@ class Checker:
         self.table = registry().opcodes
         self.rules = importlib.import_module(_RULES)
         self.specials = special_registers()
+        self.limits: dict[str, int] = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
         self._plans: dict[tuple, Plan | str] = {}
         self.version = module.version
         self.target = _target_number(module.target[0])
@@ -203,6 +232,10 @@ class Checker:
         for d in dimensions:
             count *= d or 0
         size = type.bytes * variable.vector * count
+        if size * (variable.repeat or 1) > self.limits[variable.space]:
+            most = self.limits[variable.space]
+            self.complain(variable.position, f"{size} bytes in .{variable.space}, which holds at most {most}", _MEMORY)
+            return []
         align = variable.align or type.bytes * variable.vector
         if align & (align - 1) or align <= 0:
             self.complain(variable.position, f"an alignment is a power of two, not {align}")
@@ -223,6 +256,9 @@ class Checker:
             found.append(Place(name, variable.space, -1 if dynamic else offset, size, align, initial))
             if not dynamic:
                 sizes[variable.space] = offset + size
+        if sizes[variable.space] > self.limits[variable.space]:
+            most = self.limits[variable.space]
+            self.complain(variable.position, f"the variables in .{variable.space} take more than {most} bytes", _MEMORY)
         return found
 
     def image(self, variable: tree.Variable, type: Type, dimensions: list[int]) -> bytes:
@@ -265,6 +301,9 @@ class Checker:
         names = _Names(outer, "")
         for parameter in function.parameters:
             type = self.type(parameter.type, parameter.position)
+            if type.kind == "pred":
+                self.complain(parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
+                continue
             size = type.bytes * (1 if parameter.size is None else parameter.size)
             align = parameter.align or type.bytes
             offset = -(-kernel.sizes["param"] // align) * align
@@ -272,24 +311,31 @@ class Checker:
                 self.complain(parameter.position, f"{parameter.name} is declared twice")
             place = Place(parameter.name, "param", offset, size, align)
             kernel.sizes["param"] = offset + size
+            if kernel.sizes["param"] > self.limits["param"]:
+                self.complain(parameter.position, f"parameters take at most {self.limits['param']} bytes", _MEMORY)
+                break
             kernel.parameters.append(place)
             kernel.parameter_types.append((type, parameter.size is not None))
             names.places[parameter.name] = place
-        kernel.places = names.places
+        labels = _labels_of_scopes(function)
+        names.labels = labels[0]
         scopes = 0
-        uses: list[tuple[tree.Instruction, _Names]] = []
         for item in function.body:
             kind = type_of(item)
             if kind is tree.Instruction:
-                uses.append((item, names))  # type: ignore[arg-type]
+                op = self.instruction(item, names, kernel)  # type: ignore[arg-type]
+                if op is not None:
+                    kernel.code.append(op)
             elif kind is tree.Label:
-                if item.name in kernel.labels:  # type: ignore[union-attr]
+                unique = item.name + names.suffix  # type: ignore[union-attr]
+                if unique in kernel.labels:
                     self.complain(item.position, f"the label {item.name} is defined twice")  # type: ignore[union-attr]
-                kernel.labels[item.name] = len(uses)  # type: ignore[union-attr]
+                kernel.labels[unique] = len(kernel.code)
             elif kind is tree.Scope:
                 if item.opens:  # type: ignore[union-attr]
                     scopes += 1
                     names = _Names(names, f"@{scopes}")
+                    names.labels = labels[scopes]
                 else:
                     names = names.outer  # type: ignore[assignment]
             elif item.space == "reg":  # type: ignore[union-attr]
@@ -304,10 +350,6 @@ class Checker:
                 for place in self.declare(item, names, spaces):  # type: ignore[arg-type]
                     names.places[place.name] = place
                 kernel.sizes = {k: spaces[k] for k in kernel.sizes}
-        for instruction, scope in uses:
-            op = self.instruction(instruction, scope, kernel)
-            if op is not None:
-                kernel.code.append(op)
         return kernel
 
     def declare_register(self, variable: tree.Variable, names: _Names) -> None:
@@ -388,12 +430,14 @@ class Checker:
                 if self.version < since:
                     return operand, f"?{text} needs PTX ISA {since[0]}.{since[1]}"
                 return operand, ("special", special)
-            place = names.place(text)
-            if place is not None:
-                kernel.places[text] = place
-                return operand, ("place", place.space)
-            if text in kernel.labels:
-                return operand, "label"
+            variable = names.place(text)
+            if variable is not None:
+                unique, place = variable
+                kernel.places[unique] = place
+                return (operand if unique == text else tree.Name(unique)), ("place", place.space)
+            label = names.label(text)
+            if label is not None:
+                return (operand if label == text else tree.Name(label)), "label"
             if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.specials}:
                 return operand, f"?{text} is a special register's name, without or with a wrong component"
             return operand, f"?{text} is not declared"

@@ -31,7 +31,7 @@ from ptxspec.language.tree import (
 
 _TOKEN = re.compile(
     r"""
-    [^\S\n]+ | \n | //[^\n]* | /\*.*?\*/ |                                  # skipped
+    [ \t\r\f]+ | \n | //[^\n]* | /\*.*?\*/ |                                  # skipped
     (?P<token>
       [A-Za-z][\w$]*(?:::\w+)?(?:\.[A-Za-z]\w*(?:::\w+)*)* |                # names and mnemonics
       [_$%][\w$]+(?:\.[A-Za-z]\w*)* |
@@ -50,8 +50,10 @@ _FLOAT = re.compile(
     r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z|(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?\Z|\d+[eE][-+]?\d+\Z",
     re.A,
 )
-_WORD = re.compile(r"[A-Za-z_$%]")
+_WORD = re.compile(r"[A-Za-z]|[_$%][\w$]", re.A)
 _SPACES = {".reg", ".local", ".shared", ".global", ".const", ".param"}
+#: how deep braces may be nested
+MOST_NESTED = 64
 _LINKAGE = {".visible", ".extern", ".weak"}
 #: directives that bear on speed or on debugging, not on results, with how many numbers they take
 _PERFORMANCE = {".maxntid": 3, ".reqntid": 3, ".minnctapersm": 1, ".maxnreg": 1, ".maxnctapersm": 1}
@@ -113,6 +115,13 @@ class Parser:
         self.i += 1
         return token
 
+    def string(self, what: str) -> str:
+        token = self.tokens[self.i]
+        if not token.startswith('"'):
+            raise self.error(f"expected {what} in quotes, not {self.shown()}")
+        self.i += 1
+        return token[1:-1]
+
     def number(self, what: str) -> int:
         sign = -1 if self.accept("-") else 1
         token = self.tokens[self.i]
@@ -169,7 +178,7 @@ class Parser:
             elif token == ".file":
                 self.i += 1
                 self.number("a file's number")
-                self.i += 1
+                self.string("a file's name")
                 while self.accept(","):
                     self.number("a number")
             elif token == ".pragma":
@@ -189,12 +198,9 @@ class Parser:
 
     def pragma(self) -> None:
         self.take(".pragma")
-        while True:
-            if not self.tokens[self.i].startswith('"'):
-                raise self.error(f"expected a string, not {self.shown()}")
-            self.i += 1
-            if not self.accept(","):
-                break
+        self.string("a pragma")
+        while self.accept(","):
+            self.string("a pragma")
         self.take(";")
 
     def entry(self, linkage: str | None) -> Function:
@@ -281,11 +287,13 @@ class Parser:
                 self.take(";")
                 return found
 
-    def initializer(self) -> object:
+    def initializer(self, depth: int = 0) -> object:
         if self.accept("{"):
+            if depth == MOST_NESTED:
+                raise self.error(f"braces nested more than {MOST_NESTED} deep", self.i - 1)
             values = []
             while not self.accept("}"):
-                values.append(self.initializer())
+                values.append(self.initializer(depth + 1))
                 if self.tokens[self.i] != "}":
                     self.take(",")
             return values
@@ -307,6 +315,8 @@ class Parser:
                 found.append(Scope(False, starts[self.i - 1]))
             elif token == "{":
                 depth += 1
+                if depth > MOST_NESTED:
+                    raise self.error(f"blocks nested more than {MOST_NESTED} deep")
                 self.i += 1
                 found.append(Scope(True, starts[self.i - 1]))
             elif first == "@" or (first.isalpha() and tokens[self.i + 1] != ":"):
@@ -418,7 +428,7 @@ class Parser:
         if token == "!":
             self.i += 1
             return Not(Name(self.word("a predicate")))
-        if token in ("-", "+") or not _WORD.match(token or "0"):
+        if token in ("-", "+") or not (token == "_" or _WORD.match(token)):
             return self.constant()
         name = Name(token)
         self.i += 1

@@ -16,6 +16,11 @@ from ptxspec.machine.memory import Memory
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
+#: threads that are resident at once, and thread-instructions between two looks at the barriers: the same for both engines, so
+#: that even threads that race for memory take the same turns under both
+RESIDENT = 2048
+TURN = 100_000
+
 
 class Fault(NamedTuple):
     """An access that failed: the lane, the instruction's index and the address; or a freedom that nothing chose."""
@@ -80,11 +85,7 @@ def program(kernel: Kernel, profile: Profile) -> Program:
 
 
 class Engine(Protocol):
-    """Executes programs. `lanes` is how many threads it likes to have resident, `turn` how many thread-instructions it runs
-    between two looks at the barriers."""
-
-    lanes: int
-    turn: int
+    """Executes programs, RESIDENT threads at once."""
 
     def start(self, program: Program, memory: Memory, batch: Batch) -> Running: ...
 

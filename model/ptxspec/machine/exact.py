@@ -19,11 +19,6 @@ from ptxspec.terms.exact import NoChoice, evaluate
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
-    turn = 20_000
-
-    def __init__(self, lanes: int = 1024):
-        self.lanes = lanes
-
     def start(self, program: Program, memory: Memory, batch: Batch) -> ExactRun:
         return ExactRun(program, memory, batch)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxspec.language.check import Checked, Kernel
 from ptxspec.machine.batch import BarrierFault, Batch, Extents, nobody, released
-from ptxspec.machine.engine import Engine, Fault, Running, describe, program
+from ptxspec.machine.engine import RESIDENT, TURN, Engine, Fault, Running, describe, program
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
@@ -93,7 +93,7 @@ class Module:
         runner = self._engines[engine]
         buffers, parameters, arrays = self._arguments(kernel, args)
         ready = program(kernel, self._profiles[profile])
-        slots = max(1, min(extents.ctas, runner.lanes // extents.threads))
+        slots = max(1, min(extents.ctas, RESIDENT // extents.threads))
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
         memory = Memory(
             self._space, self._data, buffers, parameters, shared, kernel.sizes["local"], slots, slots * extents.threads
@@ -109,7 +109,7 @@ class Module:
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, step_limit, runner.turn)
+                    self._finish(kernel, batch, running, step_limit)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -123,12 +123,12 @@ class Module:
         self._data["global"][:] = memory.arena[: memory.module_size]
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int, turn: int) -> None:
+    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
         waiting = nobody()
         while True:
             left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
-            stopped = running.run(min(left, turn))
+            stopped = running.run(min(left, TURN))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
             if running.steps > limit:

@@ -18,7 +18,7 @@ import numpy as np
 from ptxspec.language import tree
 from ptxspec.language.check import Op
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
-from ptxspec.machine.engine import Fault, Program, Stopped, constant_of
+from ptxspec.machine.engine import RESIDENT, Fault, Program, Stopped, constant_of
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, destinations, ending, registers_read, sources, values_of
 from ptxspec.machine.memory import READABLE, WRITABLE, Memory
@@ -38,12 +38,9 @@ _RAN_OUT, _FAULT = 2, 1
 
 
 class NativeEngine:
-    """Compiles kernels once and keeps the code. `lanes` threads are resident at once."""
+    """Compiles kernels once and keeps the code."""
 
-    turn = 100_000
-
-    def __init__(self, lanes: int = 2048):
-        self.lanes = lanes
+    def __init__(self) -> None:
         self._compiled: dict[tuple[int, str], Compiled] = {}
 
     def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
@@ -53,7 +50,7 @@ class NativeEngine:
         key = (id(program.kernel), program.profile.name)
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = Compiled(program, self.lanes)
+            found = self._compiled[key] = Compiled(program, RESIDENT)
         return found
 
 

@@ -1,0 +1,196 @@
+"""The claims under proofs/: each is decided as its page states, means something, and notices a change."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptxspec.query.assumptions import assumption
+from ptxspec.query.identities import Identity, load_all
+from ptxspec.terms.core import truth_variable, variable
+
+# the package's attribute of this name is the function
+prove = importlib.import_module("ptxspec.query.prove")
+
+CLAIMS = load_all()
+BY_TITLE = {claim.title: claim for claim in CLAIMS}
+PAGES = sorted((Path(__file__).parents[2] / "proofs").glob("*.md"))
+TIMEOUT = 120.0  # of wall-clock time, which other processes may share; a few seconds are enough for each
+
+
+def name(claim: Identity) -> str:
+    return f"{Path(claim.path).stem}: {claim.title}"
+
+
+def each(claims: list[Identity]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("claim", claims, ids=name)
+
+
+def ask(claim: Identity) -> Any:
+    return claim.check(timeout=TIMEOUT)
+
+
+@each(list(CLAIMS))
+def test_verdict_is_as_stated(claim: Identity) -> None:
+    verdict = ask(claim)
+    assert verdict.status == claim.expected, f"{claim.page}: {verdict}"
+
+
+# what a claim is worth ------------------------------------------------------------------------------------------------
+
+
+@each([claim for claim in CLAIMS if claim.assume])
+def test_condition_can_be_met_and_not_met(claim: Identity) -> None:
+    """A condition that no input meets would make the claim true; one that all meet should not be there."""
+    sides, types, _ = prove.question(claim.left, claim.right)
+    inputs = {
+        n: truth_variable(n) if types[n].kind == "pred" else variable(n, types[n].width)
+        for n in dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
+    }
+    given = assumption(claim.assume, inputs, types)
+    for condition in (given, ~given):
+        assert prove.solve(condition, inputs, types, TIMEOUT)[0] == "sat", claim.page
+
+
+@each([claim for claim in CLAIMS if claim.expected == "proved" and claim.assume])
+def test_the_opposite_is_refuted(claim: Identity) -> None:
+    """With every result of the right side inverted, a proof would be one of nothing."""
+    _, types, outputs = prove.question(claim.left, claim.right)
+    inverted = "".join(
+        f"not.{'pred' if types[n].kind == 'pred' else types[n].bits} {n}, {n};".replace("..", ".") for n in outputs
+    )
+    verdict = ask(claim._replace(right=claim.right + inverted))
+    assert verdict.status == "refuted", f"{claim.page}: {verdict}"
+
+
+def test_titles_are_unique() -> None:
+    assert [title for title, n in Counter(claim.title for claim in CLAIMS).items() if n > 1] == []
+
+
+@each(list(CLAIMS))
+def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
+    """A name that one side writes for itself must not be the other's input, nor be compared by accident."""
+    (left, right), _, outputs = prove.question(claim.left, claim.right)
+    for one, other in ((left, right), (right, left)):
+        assert not (set(one.outputs) - set(outputs)) & set(other.inputs), claim.page
+    assert len(outputs) <= 2, f"{claim.page} compares {outputs}"
+
+
+def test_few_claims_are_trivial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where both sides are the very same term, the solver was not needed."""
+    monkeypatch.setattr(prove, "solve", lambda *_: ("not asked", {}, {}))
+    assert sum(ask(claim).status == "proved" for claim in CLAIMS) <= 6
+
+
+def test_there_are_enough() -> None:
+    counts = Counter(claim.expected for claim in CLAIMS)
+    assert counts["proved"] >= 70 and counts["refuted"] >= 12
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_shows_its_claims(page: Path) -> None:
+    """The index states nothing; every other page states something, and ends with the table of verdicts."""
+    text = page.read_text("utf-8")
+    stated = sum(Path(claim.path) == page for claim in CLAIMS)
+    assert stated == len(re.findall(r"^(?:identity|refuted)\(", text, re.MULTILINE))
+    if page.stem == "index":
+        assert stated == 0
+    else:
+        assert stated > 0 and text.endswith("```{verdicts}\n```\n")
+
+
+# what a proof notices -------------------------------------------------------------------------------------------------
+
+#: title, what is replaced (once, on whichever side has it first), by what
+MUTANTS = [
+    ("negation is complement plus one", "add.s32 d, x, 1", "add.s32 d, x, 2"),
+    ("a signed mean without overflow", "shr.s32 z, y, 1", "shr.u32 z, y, 1"),
+    ("a 64-bit sum from 32-bit halves", "setp.lt.u32 carry, low, al", "setp.le.u32 carry, low, al"),
+    ("a 64-bit difference from 32-bit halves", "@borrow sub", "@!borrow sub"),
+    ("signed sad from the extremes", "min.s32", "min.u32"),
+    ("a saturated sum from the signs", "0x7fffffff", "0x80000000"),
+    ("mul24 of small numbers", "mul24.lo.u32", "mul24.lo.s32"),
+    ("a sixteen-bit number divided by ten", "0xcccd", "0xcccc"),
+    ("three digits divided by a hundred", "41;", "40;"),
+    ("divisible by three", "0x55555555", "0x55555554"),
+    ("signed division by a power of two", "shr.u32 y, x, 30", "shr.u32 y, x, 31"),
+    ("the carry of a full adder: the majority", "0xe8", "0xe9"),
+    ("counting ones in parallel", "0x0f0f0f0f", "0x1f0f0f0f"),
+    ("trailing zeros, by reversing or by counting", "sub.u32 z, a, 1", "sub.u32 z, a, 2"),
+    ("two rotations are one", "add.u32 s, b, 11", "add.u32 s, b, 12"),
+    ("a 64-bit signed right shift by halves", "shr.s32 far", "shr.u32 far"),
+    ("inserting what was extracted", "bfi.b32 d, x, a, s, l", "bfi.b32 d, x, a, l, s"),
+    ("between two bounds in one comparison", "setp.lt.u32 q", "setp.le.u32 q"),
+    ("a 64-bit comparison by halves", "setp.lt.u32 x, al, bl", "setp.lt.s32 x, al, bl"),
+    ("the complement of less is greater or equal or unordered", "setp.geu.f32", "setp.ge.f32"),
+    ("keys for sorting", "and.b32 n, m, 0x7fffffff", "and.b32 n, m, 0x3fffffff"),
+    ("slct by a floating-point number", "setp.ge.f32", "setp.geu.f32"),
+    ("limited to a byte", "255", "254"),
+    ("rounding toward zero in two steps", "cvt.rz.f32.f64", "cvt.rn.f32.f64"),
+    ("rounding to odd, then to nearest", "or.b32 z, x, lost", "xor.b32 z, x, lost"),
+    ("an integer by halves", "fma.rn.f32", "fma.rz.f32"),
+    ("leading zeros from an exponent", "158", "157"),
+    ("half to single precision by a multiplication", "0f77800000", "0f77000000"),
+    ("a byte as a fraction and back", "255.0", "254.0"),
+    ("plus +0, rounded down", "add.rm.f32", "add.rz.f32"),
+    ("three times by sums", "mul.rn.f32", "mul.rz.f32"),
+    ("a difference by fma", "-1.0", "1.0"),
+    ("toward zero is down or up, as the sign has it", "slct.f32.s32 d, x, y", "slct.f32.s32 d, y, x"),
+    ("nearest is down or up", "add.rm.f32", "add.rz.f32"),
+    ("down is not above nearest", "add.rm.f32", "add.rp.f32"),
+    ("Sterbenz's lemma", "sub.rm.f32", "add.rm.f32"),
+    ("the error of a sum is a number", "sub.rn.f32 x, s, a", "sub.rz.f32 x, s, b"),
+    ("the sign of a difference tells the order", "sub.rn.f32", "sub.rn.ftz.f32"),
+    ("a saturated product", "cvt.sat.f32.f32", "cvt.f32.f32"),
+    ("a sum is flushed before and after", "add.ftz.f32", "add.f32"),
+]
+
+
+@pytest.mark.parametrize(("title", "old", "new"), MUTANTS, ids=[f"{t}: {new}" for t, _, new in MUTANTS])
+def test_changed_claim_is_refuted(title: str, old: str, new: str) -> None:
+    claim = BY_TITLE[title]
+    assert claim.expected == "proved"
+    side = "left" if old in claim.left else "right"
+    changed = getattr(claim, side).replace(old, new, 1)
+    assert changed != getattr(claim, side), f"{claim.page} does not say {old!r}"
+    verdict = ask(claim._replace(**{side: changed}))
+    assert verdict.status == "refuted", f"{claim.page}: {verdict}"
+
+
+#: title, a weaker condition (None for none) under which the claim is false
+WEAKENED = [
+    ("limits in order commute", None),
+    ("sad by abs, of numbers that are not negative", "signed(a) >= 0"),
+    ("odd squares", None),
+    ("mul24 of small numbers", "a < 0x1000000 and b <= 0x1000000"),
+    ("division rounded up", "a <= 0xfffffff9"),
+    ("three digits divided by a hundred", "a < 2000"),
+    ("a remainder by one subtraction", "b <= a and a - b <= b"),
+    ("clearing the lowest 1 leaves one bit less", None),
+    ("two left shifts are one", None),
+    ("clamped or wrapped, below 32", "c <= 32"),
+    ("a funnel shift to the left is one to the right", "c <= 33"),
+    ("extracting what was inserted", "s <= 32 and l <= 32 and s + l <= 33"),
+    ("an index within an array", None),
+    ("one number that is not negative is enough", "not nan(a) and not nan(b) and not negative(a)"),
+    ("24 bits through single precision", "a <= 0x1000001"),
+    ("large numbers are integers", "0x4affffff <= a and a <= 0x7f800000"),
+    ("plus −0", None),
+    ("plus +0, for all but −0", "not nan(a)"),
+    ("half by the exponent", "(a & 0x7f800000) >= 0x00800000 and (a & 0x7f800000) < 0x7f800000"),
+    ("a product that needs no saturation", "a <= 0x3f800000 and b <= 0x3f800001"),
+    ("a subnormal factor counts as zero", "subnormal(a) and not nan(b)"),
+]
+
+
+@pytest.mark.parametrize(("title", "assume"), WEAKENED, ids=[f"{t}: {a}" for t, a in WEAKENED])
+def test_conditions_are_needed(title: str, assume: str | None) -> None:
+    claim = BY_TITLE[title]
+    assert claim.expected == "proved" and claim.assume != assume
+    verdict = ask(claim._replace(assume=assume))
+    assert verdict.status == "refuted", f"{claim.page}: {verdict}"
