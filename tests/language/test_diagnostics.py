@@ -144,7 +144,7 @@ def test_state_spaces_of_operands() -> None:
         ("L: ¦L: ret;", "the label L is defined twice"),
         ("¦.frob;", ".frob is no directive that can stand in a function"),
         ("¦.entry f() { }", ".entry is no directive that can stand in a function"),
-        (".pragma ¦nounroll;", "expected a string, not 'nounroll'"),
+        (".pragma ¦nounroll;", "expected a pragma in quotes, not 'nounroll'"),
         (".loc 1 ¦;", "expected a line, not ';'"),
         ("add.u32 %r1, -¦%r2, 1;", "a name cannot be negated"),
     ],
@@ -244,7 +244,7 @@ def test_declarations_in_functions(text: str, message: str) -> None:
         (HEADER + ".global .u32 x¦", "expected ';', not the end of the text"),
         (HEADER + ".global .texref ¦t;", ".texref is no type that a variable can have"),
         (HEADER + ".visible .reg .u32 ¦x;", "registers are declared inside functions"),
-        (HEADER + ".pragma ¦;", "expected a string, not ';'"),
+        (HEADER + ".pragma ¦;", "expected a pragma in quotes, not ';'"),
         (HEADER + '¦# 1 "x.cu"', "'#' is no directive that can stand here"),
     ],
 )

@@ -38,7 +38,9 @@ GOOD = {
     "an empty kernel": HEADER + ".entry k() {}",
     "no parentheses": HEADER + ".entry k { ret; }",
     "no return": body("mov.u32 %r1, 1;").replace("ret;\n", ""),
-    "all types of registers": body("", registers=".reg .b8 a; .reg .u16 b; .reg .s32 c; .reg .f16 d; .reg .f64 e; .reg .pred f;"),
+    "all types of registers": body(
+        "", registers=".reg .b8 a; .reg .u16 b; .reg .s32 c; .reg .f16 d; .reg .f64 e; .reg .pred f;"
+    ),
     "a range": body("mov.u32 x4, 1;", registers=".reg .u32 x<5>;"),
     "a hundred thousand": body("mov.u32 x99999, 1;", registers=".reg .u32 x<100000>;"),
     "signs do not matter": body("add.s32 %u1, %r1, %s1; add.u32 %s1, %u1, %r1;"),
@@ -46,33 +48,47 @@ GOOD = {
     "wider registers": body("ld.global.u8 %rd1, [%rd2]; st.global.u8 [%rd2], %rd1; ld.global.b32 %fd1, [%rd2];"),
     "vectors": body("ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd1]; st.global.v2.u64 [%rd1], {%rd2, 7};"),
     "one destination twice": body("ld.global.v2.u32 {%r1, %r1}, [%rd1];"),
-    "offsets": body(f"{SHARED} ld.shared.u32 %r1, [a+4]; ld.global.u32 %r1, [%rd1+-4]; ld.global.u32 %r1, [%rd1+0x10];"),
+    "offsets": body(
+        f"{SHARED} ld.shared.u32 %r1, [a+4]; ld.global.u32 %r1, [%rd1+-4]; ld.global.u32 %r1, [%rd1+0x10];"
+    ),
     "a 32-bit register for shared memory": body("ld.shared.u32 %r1, [%r2];"),
-    "addresses": body(f"{SHARED} mov.u32 %r1, a; mov.u64 %rd1, a+8; cvta.shared.u64 %rd1, a; cvta.to.shared.u64 %rd1, %rd1;"),
+    "addresses": body(
+        f"{SHARED} mov.u32 %r1, a; mov.u64 %rd1, a+8; cvta.shared.u64 %rd1, a; cvta.to.shared.u64 %rd1, %rd1;"
+    ),
     "an address of sixteen bits": body(f"{SHARED} mov.u16 %h1, a;"),
-    "parameters": body("ld.param.u64 %rd1, [p]; ld.param.v2.u32 {%r1, %r2}, [q+8]; mov.u64 %rd2, q;", P + ", .param .align 8 .b8 q[16]"),
+    "parameters": body(
+        "ld.param.u64 %rd1, [p]; ld.param.v2.u32 {%r1, %r2}, [q+8]; mov.u64 %rd2, q;", P + ", .param .align 8 .b8 q[16]"
+    ),
     "pointers": body("", ".param .u64 .ptr .global .align 16 p, .param .u64 .ptr q"),
     "the sink": body("setp.eq.u32 _|%p1, %r1, 0; setp.lt.and.s32 %p1|_, %r1, -1, !%p2;"),
     "guards": body("@%p1 mov.u32 %r1, 1; @ ! %p1 bra L; L:"),
     "labels": body("L: M: bra L; add: bra add; $x: bra.uni $x; %y: bra %y; _z: bra _z; k: bra k;"),
     "a label at the end": HEADER + ".entry k() { bra L; L: }",
-    "constants": body("mov.u32 %r1, 017; mov.u32 %r1, 0b11U; mov.u32 %r1, 0XfF; mov.u32 %r1, - -5; mov.u64 %rd1, -18446744073709551615;"),
+    "constants": body(
+        "mov.u32 %r1, 017; mov.u32 %r1, 0b11U; mov.u32 %r1, 0XfF; mov.u32 %r1, - -5; mov.u64 %rd1, -18446744073709551615;"
+    ),
     "constants too wide": body("mov.u16 %h1, 70000; mov.u32 %r1, 4294967296; st.global.s8 [%rd1], 300;"),
     "the warp's size": body("mov.u32 %r1, WARP_SZ; mov.s32 %r1, -WARP_SZ;"),
-    "fractions": body("mov.f32 %f1, 1.; mov.f32 %f1, .5; mov.f64 %fd1, 1e5; mov.f32 %f1, 0d3ff0000000000000; mov.f64 %fd1, 0f3F800000;"),
+    "fractions": body(
+        "mov.f32 %f1, 1.; mov.f32 %f1, .5; mov.f64 %fd1, 1e5; mov.f32 %f1, 0d3ff0000000000000; mov.f64 %fd1, 0f3F800000;"
+    ),
     "fractions as bits": body("mov.b32 %r1, 0f3F800000; mov.b64 %rd1, 1.5;"),
     "predicates": body("mov.pred %p1, 2; and.pred %p1, %p1, 1; @%p1 setp.ne.b16 %p1, %h1, 0;"),
     "special registers": body("mov.s32 %r1, %tid.x; mov.b32 %r1, %laneid;"),
     "barriers": body("bar.sync 15; bar.sync %r1, %r2; bar.sync 0, 64;"),
-    "initializers": HEADER + ".global .u32 a[2][3] = {{1, 2}, {3}}; .const .f32 b[] = {1.5, 0f3F800000}; .global .v2 .u8 c = {1, 2};",
-    "dynamic shared memory": body("ld.shared.u32 %r1, [a]; ld.shared.u8 %r1, [b];", module=".extern .shared .u32 a[]; .extern .shared .b8 b[];"),
+    "initializers": HEADER
+    + ".global .u32 a[2][3] = {{1, 2}, {3}}; .const .f32 b[] = {1.5, 0f3F800000}; .global .v2 .u8 c = {1, 2};",
+    "dynamic shared memory": body(
+        "ld.shared.u32 %r1, [a]; ld.shared.u8 %r1, [b];", module=".extern .shared .u32 a[]; .extern .shared .b8 b[];"
+    ),
     "scopes": body("{ .reg .u64 %r1; mov.u64 %r1, 1; { .reg .f32 %r1; } } mov.u32 %r1, 1;"),
     "a scope hides a parameter": body("{ .reg .u64 p; mov.u64 p, 1; }", P),
     "comments": body("add.u32 /* a; */ %r1, // b;\n %r2 /* ; */, 1; /* /* */"),
     "carriage returns": body("mov.u32 %r1, 1;").replace("\n", "\r\n"),
     "only carriage returns": body("mov.u32 %r1, 1;").replace("\n", "\r"),
     "form feeds": body("mov.u32\f%r1, 1;"),
-    "directives": HEADER + '.file 1 "a.cu"\n.pragma "nounroll";\n.weak .entry k() .maxntid 8, 8 .minnctapersm 2 { .loc 1 2 3\n.pragma "x"; }',
+    "directives": HEADER
+    + '.file 1 "a.cu"\n.pragma "nounroll";\n.weak .entry k() .maxntid 8, 8 .minnctapersm 2 { .loc 1 2 3\n.pragma "x"; }',
     "line numbers of no file": body(".loc 7 2 3"),
     "an access that will fail": body(f"{SHARED} ld.shared.u32 %r1, [a+64]; ld.shared.u32 %r1, [a+1];"),
     "cache operators": body("ld.global.ca.u32 %r1, [%rd1]; st.wb.u32 [%rd1], 1; ld.volatile.u32 %r1, [%rd1];"),
@@ -215,7 +231,9 @@ def test_what_both_refuse(name: str) -> None:
     assert not lines or mine[0] in lines, theirs
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=DIFFERENT[n][1])) for n in DIFFERENT])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=DIFFERENT[n][1])) for n in DIFFERENT]
+)
 def test_what_we_see_differently(name: str) -> None:
     text = DIFFERENT[name][0]
     assert bool(ours(text)) == bool(assemble(text))

@@ -349,7 +349,9 @@ def test_limits_of_parameters() -> None:
 # small integers of NumPy, arrays upon themselves, errors across processes ----------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="dynamic_shared stays a NumPy integer: sums with it wrap around in its own width")
+@pytest.mark.xfail(
+    strict=True, reason="dynamic_shared stays a NumPy integer: sums with it wrap around in its own width"
+)
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("size", [np.uint8(200), np.int8(100)])
 def test_sizes_of_shared_memory_may_be_numpy_integers(size: Any) -> None:
@@ -361,7 +363,9 @@ def test_sizes_of_shared_memory_may_be_numpy_integers(size: Any) -> None:
     assert both(source, [np.zeros(1, np.uint32)], dynamic_shared=size)[0].tolist() == [9]
 
 
-@pytest.mark.xfail(strict=True, reason="four elements at one address are copied to four, of which the last is written back")
+@pytest.mark.xfail(
+    strict=True, reason="four elements at one address are copied to four, of which the last is written back"
+)
 def test_arrays_whose_elements_share_memory() -> None:
     """They cannot be a buffer: what is written to one element would have to be seen in the others."""
     for engine in ENGINES:

@@ -570,7 +570,9 @@ def test_a_launch_after_a_fault() -> None:
         assert out.tolist() == [5, 7]
 
 
-@pytest.mark.xfail(strict=True, reason="Exception.args holds the message alone, from which LaunchError cannot be made again")
+@pytest.mark.xfail(
+    strict=True, reason="Exception.args holds the message alone, from which LaunchError cannot be made again"
+)
 def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
     error = fault(text("mov.u64 %rd1, 4; st.global.u32 [%rd1], 5;"), [np.zeros(1)])
     for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):

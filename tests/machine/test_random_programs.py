@@ -262,7 +262,9 @@ class Program:
         size = width // 8 * count
         if size > 16:
             return nothing
-        base, space, room = rng.choice([("%rd16", ".local", 32), ("%rd17", "", 32), ("%rd20", "", 4), ("%r8", ".shared", 4)])
+        base, space, room = rng.choice(
+            [("%rd16", ".local", 32), ("%rd17", "", 32), ("%rd20", "", 4), ("%r8", ".shared", 4)]
+        )
         if size > room:
             return nothing
         if room == 32:
@@ -429,7 +431,18 @@ def test_the_generator_uses_everything() -> None:
         "mad24",
     } <= opcodes
     source = "".join(Program(seed, plain=False).source() for seed in range(60))
-    for needed in ("bar.sync", "bra FINISH", "@!%p", "st.local", "|_", "_|", "ld.b32", "ld.local.v", "st.v", "st.shared."):
+    for needed in (
+        "bar.sync",
+        "bra FINISH",
+        "@!%p",
+        "st.local",
+        "|_",
+        "_|",
+        "ld.b32",
+        "ld.local.v",
+        "st.v",
+        "st.shared.",
+    ):
         assert needed in source, needed
     for opcode in opcodes:
         assert f"{opcode}." in source, opcode

@@ -19,6 +19,8 @@ from ptxspec.terms.types import TYPES, Type
 
 _MEMORY = "spec/machine/memory.md"
 _RULES = "ptxspec.spec.operands.type_checking"
+#: variables in memory that `name<N>` may declare
+MOST_REPEATED = 65_536
 #: spaces whose variables have addresses
 ADDRESSABLE = ("const", "global", "local", "param", "shared")
 
@@ -232,13 +234,13 @@ class Checker:
         for d in dimensions:
             count *= d or 0
         size = type.bytes * variable.vector * count
-        if size * (variable.repeat or 1) > self.limits[variable.space]:
-            most = self.limits[variable.space]
-            self.complain(variable.position, f"{size} bytes in .{variable.space}, which holds at most {most}", _MEMORY)
-            return []
         align = variable.align or type.bytes * variable.vector
         if align & (align - 1) or align <= 0:
             self.complain(variable.position, f"an alignment is a power of two, not {align}")
+            return []
+        if max(align, size * (variable.repeat or 1)) > self.limits[variable.space]:
+            most = self.limits[variable.space]
+            self.complain(variable.position, f"{size} bytes in .{variable.space}, which holds at most {most}", _MEMORY)
             return []
         initial = None
         if variable.space in ("global", "const"):
@@ -249,6 +251,9 @@ class Checker:
             self.complain(variable.position, f"a variable in .{variable.space} cannot be initialized")
         found = []
         repeat = 1 if variable.repeat is None else variable.repeat
+        if repeat > MOST_REPEATED:
+            self.complain(variable.position, f"one declaration makes at most {MOST_REPEATED} variables")
+            return []
         for i in range(repeat):
             offset = -(-sizes[variable.space] // align) * align
             name = variable.name if variable.repeat is None else f"{variable.name}{i}"
@@ -258,7 +263,11 @@ class Checker:
                 sizes[variable.space] = offset + size
         if sizes[variable.space] > self.limits[variable.space]:
             most = self.limits[variable.space]
-            self.complain(variable.position, f"the variables in .{variable.space} take more than {most} bytes", _MEMORY)
+            self.complain(
+                variable.position,
+                f"these are too many variables: .{variable.space} holds at most {most} bytes",
+                _MEMORY,
+            )
         return found
 
     def image(self, variable: tree.Variable, type: Type, dimensions: list[int]) -> bytes:
@@ -312,7 +321,7 @@ class Checker:
             place = Place(parameter.name, "param", offset, size, align)
             kernel.sizes["param"] = offset + size
             if kernel.sizes["param"] > self.limits["param"]:
-                self.complain(parameter.position, f"parameters take at most {self.limits['param']} bytes", _MEMORY)
+                self.complain(parameter.position, f".param holds at most {self.limits['param']} bytes", _MEMORY)
                 break
             kernel.parameters.append(place)
             kernel.parameter_types.append((type, parameter.size is not None))
