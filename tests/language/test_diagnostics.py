@@ -281,7 +281,8 @@ def test_versions_and_targets(version: str, target: str, text: str, needs: str) 
 @pytest.mark.parametrize(
     ("version", "target", "text"),
     [
-        ("2.0", "sm_20", "popc.b32 %r1, %r1;"), ("1.0", "sm_10", "add.u32 %r1, %r1, 1;"), ("3.1", "sm_20", "cvta.const.u64 %rd1, %rd1;"),
+        ("2.0", "sm_20", "popc.b32 %r1, %r1;"), ("1.0", "sm_10", "add.u32 %r1, %r1, 1;"), ("3.1", "sm_20",
+        "cvta.const.u64 %rd1, %rd1;"),
         ("4.3", "sm_50", "lop3.b32 %r1, %r1, %r1, %r1, 3;"), ("9.0", "sm_90a", "popc.b32 %r1, %r1;"),
         ("9.0", "sm_100", "popc.b32 %r1, %r1;"), ("9.0", "compute_90", "popc.b32 %r1, %r1;"),
     ],
@@ -291,7 +292,7 @@ def test_versions_and_targets_that_suffice(version: str, target: str, text: str)
     assert module.kernels == ["k"]
 
 
-# several complaints, and how they are shown -----------------------------------------------------------------------------
+# several complaints, and how they are shown --------------------------------------------------------------------------
 
 
 def test_every_wrong_instruction_is_named() -> None:

@@ -48,8 +48,10 @@ $L1: ld.volatile.shared.u32 %r5, [s+-4];
 """
 TOKENS = re.compile(r"\s+|[\w.%$]+|.")
 STRANGE = ["-", "<", "9999999999", "{", "}", "[", "]", "_", "@", "/*", "//", '"', "\x00", "é", "٣", "0x", "1e999", "0f", "=", "+",
-           "*", ".func", ".reg", ".param", ".pred", "::", "<<", "1.", "U", "08", "-1", ".align", "0", "|", "!", ";", ":", ".x",
-           "%tid", "(", ")", "#", "\\", "'", "\r", "\x0b", "\u2028", ".entry", "%", "$", ",", "0d", "0b", "WARP_SZ"]  # fmt: skip
+           "*", ".func", ".reg", ".param", ".pred", "::", "<<", "1.", "U", "08", "-1", ".align", "0", "|", "!", ";",
+           ":", ".x",
+           "%tid", "(", ")", "#", "\\", "'", "\r", "\x0b", "\u2028", ".entry", "%", "$", ",", "0d", "0b",
+           "WARP_SZ"]  # fmt: skip
 
 
 def mutant(text: str, rng: random.Random) -> str:
@@ -89,7 +91,7 @@ def mutant(text: str, rng: random.Random) -> str:
 
 def check(text: str) -> str:
     """What becomes of the text: "loaded" or "refused". Anything else fails."""
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         ptxspec.load(text)
         verdict = "loaded"
@@ -104,7 +106,7 @@ def check(text: str) -> str:
         verdict = "refused"
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
-    assert time.perf_counter() - began < 5, f"this takes too long:\n{text}"
+    assert time.process_time() - began < 5, f"this takes too long:\n{text}"
     return verdict
 
 
@@ -163,6 +165,6 @@ def test_long_runs(unit: str) -> None:
     strict=True, reason="tokens are searched for, not matched where the last one ended: quadratic at an open string"
 )
 def test_an_open_string_of_escapes() -> None:
-    began = time.perf_counter()
-    check('"\\' * 12_000)
-    assert time.perf_counter() - began < 1
+    began = time.process_time()
+    check('"\\' * 8_000)
+    assert time.process_time() - began < 0.3

@@ -170,7 +170,10 @@ DIFFERENT = {
     # what we do not support yet, and say so
     "functions": (HEADER + ".func f() { ret; }", "functions are not supported yet"),
     "constant expressions": (body("mov.u32 %r1, 1+2;"), "constant expressions are not supported yet"),
-    "expressions as offsets": (body(f"{SHARED} ld.shared.u32 %r1, [a+4*2];"), "constant expressions are not supported yet"),
+    "expressions as offsets": (
+        body(f"{SHARED} ld.shared.u32 %r1, [a+4*2];"),
+        "constant expressions are not supported yet",
+    ),
     "array elements": (body(f"{SHARED} mov.u32 %r1, a[1];"), "array elements are not supported yet"),
     "vectors of registers": (body(".reg .v2 .f32 v;"), "vector registers are not supported yet"),
     "128 bits": (body(".reg .b128 q;"), "128-bit registers are not supported yet"),
@@ -178,43 +181,104 @@ DIFFERENT = {
     "textures": (HEADER + ".global .texref t;", "textures are not supported yet"),
     "debugging sections": (HEADER + ".section .debug { .b8 1 }", "sections are not supported yet"),
     "lines of a preprocessor": (HEADER + '# 1 "a"\n', "lines with # are not supported yet"),
-    "the sink in a vector": (body("ld.global.v2.u32 {%r1, _}, [%rd1];"), "the sink is taken for a second predicate only"),
+    "the sink in a vector": (
+        body("ld.global.v2.u32 {%r1, _}, [%rd1];"),
+        "the sink is taken for a second predicate only",
+    ),
     "the sink in unpacking": (body("mov.b64 {%r1, _}, %rd1;"), "the sink is taken for a second predicate only"),
-    "a generic access by name": (body(f"{SHARED} ld.u32 %r1, [a];"), "we want the state space said; ptxas makes the address generic"),
-    "a negated operand": (body("selp.b32 %r1, 1, 0, !%p1; and.pred %p1, %p1, !%p2;"), "only where the manual writes {!} a predicate may be negated"),
+    "a generic access by name": (
+        body(f"{SHARED} ld.u32 %r1, [a];"),
+        "we want the state space said; ptxas makes the address generic",
+    ),
+    "a negated operand": (
+        body("selp.b32 %r1, 1, 0, !%p1; and.pred %p1, %p1, !%p2;"),
+        "only where the manual writes {!} a predicate may be negated",
+    ),
     "one register in braces": (body("ld.global.u32 {%r1}, [%rd1];"), "ptxas is lenient"),
     "modifiers in another order": (body("add.s32.sat %r1, %r1, 1;"), "ptxas takes modifiers in any order"),
     "space within a mnemonic": (body("mov .u32 %r1, 1;"), "a mnemonic is one token here"),
-    "an address of sixteen bits": (body("ld.shared.u32 %r1, [%h1];"), "the manual wants 32 or 64 bits; ptxas is lenient"),
+    "an address of sixteen bits": (
+        body("ld.shared.u32 %r1, [%h1];"),
+        "the manual wants 32 or 64 bits; ptxas is lenient",
+    ),
     "a special register, narrow": (body("mov.u16 %h1, %tid.x;"), "the 16-bit reading of PTX 1.x is not modelled yet"),
     "a special register in cvt": (body("cvt.u64.u32 %rd1, %tid.x;"), "only mov reads special registers here"),
-    "a fourth component": (body("mov.u32 %r1, %tid.w;"), "%tid has three components here; ptxas knows a .w, which is zero"),
+    "a fourth component": (
+        body("mov.u32 %r1, %tid.w;"),
+        "%tid has three components here; ptxas knows a .w, which is zero",
+    ),
     "names with leading zeros": (body("mov.u32 x01, 1;", registers=".reg .u32 x<5>;"), "ptxas takes x01 for x1"),
-    "2 to the 64": (body("mov.u64 %rd1, 18446744073709551616;"), "refused here as no number of 64 bits; ptxas drops the high bits"),
+    "2 to the 64": (
+        body("mov.u64 %rd1, 18446744073709551616;"),
+        "refused here as no number of 64 bits; ptxas drops the high bits",
+    ),
     "barrier.sync": (body("barrier.sync 0;"), "an instruction without page yet"),
     "ld.nc": (body("ld.global.nc.u32 %r1, [%rd1];"), "on no page yet"),
+    "a fraction for 32 bits": (
+        HEADER + ".global .b32 x = 1.5;",
+        "ptxas makes a single of it; an operand of mov.b32 it refuses",
+    ),
+    "a single for 64 bits": (
+        HEADER + ".global .b64 x = 0f3FC00000;",
+        "ptxas takes the bits; an operand of mov.b64 it refuses",
+    ),
+    "a fraction for 16 bits": (HEADER + ".global .b16 x = 1.5;", "ptxas makes zero of it"),
     # what ptxas refuses, and we do not
-    "a range whose prefix ends in a digit": (body("mov.u32 x13, 1;", registers=".reg .u32 x1<5>;"), "ptxas finds no x13 in x1<5>; the manual does not forbid it"),
+    "a half that begins as": (HEADER + ".global .f16 x = 1.5;", "halves may have an initial value here"),
+    "a range whose prefix ends in a digit": (
+        body("mov.u32 x13, 1;", registers=".reg .u32 x1<5>;"),
+        "ptxas finds no x13 in x1<5>; the manual does not forbid it",
+    ),
     "a sixteenth barrier": (body("bar.sync 16;"), "a rule of the run here, not of the text"),
     "a barrier for 33": (body("bar.sync 0, 33;"), "a rule of the run here, not of the text"),
     "two sinks": (body("setp.eq.u32 _|_, %r1, 0;"), "the sink may stand twice here"),
     "an offset subtracted": (body("ld.global.u32 %r1, [%rd1-4];"), "ptxas wants [%rd1+-4]"),
     "an immediate address": (body("ld.global.u32 %r1, [16];"), "ptxas allows them for .local alone"),
-    "a 32-bit address of global memory": (body("ld.global.u32 %r1, [%r2];"), "address registers of 32 bits are allowed everywhere here"),
-    "a vector of mixed widths": (body("ld.global.v2.u32 {%r1, %rd2}, [%rd1];"), "each register of a vector is looked at alone"),
+    "a 32-bit address of global memory": (
+        body("ld.global.u32 %r1, [%r2];"),
+        "address registers of 32 bits are allowed everywhere here",
+    ),
+    "a vector of mixed widths": (
+        body("ld.global.v2.u32 {%r1, %rd2}, [%rd1];"),
+        "each register of a vector is looked at alone",
+    ),
     "an address less something": (body(f"{SHARED} mov.u32 %r1, a-4;"), "ptxas wants a+-4"),
-    "a field beyond 255": (body("bfe.u32 %r1, %r2, 300, 4;"), "constants keep their low bits here; ptxas wants what the page says counts"),
+    "a field beyond 255": (
+        body("bfe.u32 %r1, %r2, 300, 4;"),
+        "constants keep their low bits here; ptxas wants what the page says counts",
+    ),
     "a negative pattern": (body("mov.f32 %f1, -0f3F800000;"), "a sign before 0f is allowed here"),
     "letters beyond ASCII in a comment": (HEADER + "// é", "comments may hold anything here"),
-    "a target of the future": (".version 9.0\n.target sm_123\n.address_size 64\n", "the list of targets is not checked"),
-    "a version of the future": (".version 99.0\n.target sm_90\n.address_size 64\n", "the list of versions is not checked"),
+    "a target of the future": (
+        ".version 9.0\n.target sm_123\n.address_size 64\n",
+        "the list of targets is not checked",
+    ),
+    "a version of the future": (
+        ".version 99.0\n.target sm_90\n.address_size 64\n",
+        "the list of versions is not checked",
+    ),
     "a target newer than the version": (".version 1.0\n.target sm_90\n.entry k() {}", "targets have no versions here"),
-    "a directive newer than the version": (".version 1.4\n.target sm_13\n.address_size 64\n", "directives have no versions here"),
-    "an unknown option of .target": (".version 9.0\n.target sm_90, frob\n.address_size 64\n", "the options of .target are not checked"),
-    "addresses of 32 bits": (".version 9.0\n.target sm_90\n.address_size 32\n.entry k() {}", "no longer assembled for sm_90"),
-    "a label named like a register": (body(".reg .u32 x; x: add.u32 x, x, 1;"), "labels have a name space of their own here"),
-    "a kernel named like a variable": (HEADER + ".global .u32 k; .entry k() {}", "kernels have a name space of their own here"),
-}  # fmt: skip
+    "a directive newer than the version": (
+        ".version 1.4\n.target sm_13\n.address_size 64\n",
+        "directives have no versions here",
+    ),
+    "an unknown option of .target": (
+        ".version 9.0\n.target sm_90, frob\n.address_size 64\n",
+        "the options of .target are not checked",
+    ),
+    "addresses of 32 bits": (
+        ".version 9.0\n.target sm_90\n.address_size 32\n.entry k() {}",
+        "no longer assembled for sm_90",
+    ),
+    "a label named like a register": (
+        body(".reg .u32 x; x: add.u32 x, x, 1;"),
+        "labels have a name space of their own here",
+    ),
+    "a kernel named like a variable": (
+        HEADER + ".global .u32 k; .entry k() {}",
+        "kernels have a name space of their own here",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", GOOD)

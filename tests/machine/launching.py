@@ -1,4 +1,4 @@
-"""Kernels written short, and launches of them under both engines, which must agree on every byte and every diagnostic."""
+"""Kernels written short, and launches under both engines, which must agree on every byte and every diagnostic."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def each(source: str) -> list[tuple[str, ptxspec.Module]]:
 
 
 def both(source: str, args: Sequence[Any], name: str = "k", **how: Any) -> list[Any]:
-    """Launch under each engine; the arguments afterwards, which are the same bytes under both, as is the count of steps."""
+    """Launch under each engine; the arguments afterwards, the same bytes under both, as is the count of steps."""
     outcomes = []
     for engine, module in each(source):
         mine = arguments(args)

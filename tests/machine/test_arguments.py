@@ -32,8 +32,10 @@ def test_the_number_of_arguments(count: int) -> None:
 @pytest.mark.parametrize(
     ("type", "value"),
     [
-        ("u32", np.uint64(1)), ("u32", np.uint16(1)), ("u64", np.int32(1)), ("f32", np.float64(1)), ("f64", np.float32(1)),
-        ("f32", np.float16(1)), ("u8", np.uint32(1)), ("b32", np.float64(1)), ("f16", np.float32(1)), ("u16", np.uint8(0)),
+        ("u32", np.uint64(1)), ("u32", np.uint16(1)), ("u64", np.int32(1)), ("f32", np.float64(1)),
+        ("f64", np.float32(1)),
+        ("f32", np.float16(1)), ("u8", np.uint32(1)), ("b32", np.float64(1)), ("f16", np.float32(1)),
+        ("u16", np.uint8(0)),
         ("u64", np.longdouble(1)), ("u32", np.complex64(1)),
     ],
 )  # fmt: skip
@@ -45,7 +47,8 @@ def test_scalars_of_a_wrong_size(type: str, value: np.generic, engine: str) -> N
 @pytest.mark.parametrize(
     ("type", "value"),
     [
-        ("u32", np.float32(1)), ("s64", np.float64(1)), ("f32", np.uint32(1)), ("f64", np.int64(1)), ("f16", np.int16(1)),
+        ("u32", np.float32(1)), ("s64", np.float64(1)), ("f32", np.uint32(1)), ("f64", np.int64(1)),
+        ("f16", np.int16(1)),
         ("u32", 1.0), ("b32", 1.0), ("f32", "1"), ("u32", None), ("u64", [1]), ("u64", (1, 2)), ("u64", {}),
         ("u32", True), ("f32", False), ("u64", object()), ("u64", 1j), ("u64", "12345678"), ("f32", 1j),
         ("u64", memoryview(b"12345678")), ("u64", slice(3)),
@@ -59,7 +62,8 @@ def test_values_of_a_wrong_kind(type: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("type", "value"),
     [
-        ("u64", np.complex64(1)), ("u32", np.str_("a")), ("s64", np.datetime64(1, "s")), ("u64", np.timedelta64(1, "s")),
+        ("u64", np.complex64(1)), ("u32", np.str_("a")), ("s64", np.datetime64(1, "s")),
+        ("u64", np.timedelta64(1, "s")),
         ("b64", np.complex64(1)), ("u64", np.str_("ab")),
     ],
 )  # fmt: skip
@@ -226,7 +230,7 @@ def test_step_limits_are_integers(limit: Any, engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_step_limits_are_no_floats(engine: str) -> None:
     with pytest.raises(TypeError):
-        ptxspec.load(NOTHING).launch("k", engine=engine, step_limit=1e6)  # type: ignore[arg-type]
+        ptxspec.load(NOTHING).launch("k", engine=engine, step_limit=1e6)
 
 
 # shapes --------------------------------------------------------------------------------------------------------------
@@ -245,7 +249,8 @@ def test_extents_are_one_to_three_integers(what: str, value: Any) -> None:
     ("what", "value"),
     [
         ("grid", 0), ("grid", -1), ("grid", (1, 0)), ("grid", (1, 1, 0)), ("grid", 2**31), ("grid", (1, 65536)),
-        ("grid", (1, 1, 65536)), ("grid", 10**30), ("block", 0), ("block", (2, -2)), ("block", 1025), ("block", (1, 1025)),
+        ("grid", (1, 1, 65536)), ("grid", 10**30), ("block", 0), ("block", (2, -2)), ("block", 1025),
+        ("block", (1, 1025)),
         ("block", (1, 1, 65)), ("block", (1024, 2)), ("block", (32, 33)), ("block", (17, 1, 61)), ("block", (8, 8, 17)),
     ],
 )  # fmt: skip
@@ -272,10 +277,12 @@ def test_the_largest_ctas(block: Any) -> None:
 @pytest.mark.parametrize(
     ("directives", "block", "works"),
     [
-        (".maxntid 64", 64, True), (".maxntid 64", 65, False), (".maxntid 8, 8", (64, 1), True), (".maxntid 8, 8", (8, 9), False),
+        (".maxntid 64", 64, True), (".maxntid 64", 65, False), (".maxntid 8, 8", (64, 1), True),
+        (".maxntid 8, 8", (8, 9), False),
         (".maxntid 2, 3, 4", (4, 3, 2), True), (".maxntid 2, 3, 4", 25, False), (".reqntid 64", 64, True),
         (".reqntid 64", 32, False), (".reqntid 64", (32, 2), False), (".reqntid 8, 4, 2", (8, 4, 2), True),
-        (".reqntid 8, 4, 2", (2, 4, 8), False), (".reqntid 8, 4", (8, 4), True), (".maxntid 64 .minnctapersm 2", 64, True),
+        (".reqntid 8, 4, 2", (2, 4, 8), False), (".reqntid 8, 4", (8, 4), True),
+        (".maxntid 64 .minnctapersm 2", 64, True),
         (".maxntid 64\n.maxnreg 32", 65, False), (".reqntid 1", 1, True), (".reqntid 1", 2, False),
     ],
 )  # fmt: skip
@@ -346,7 +353,7 @@ def test_limits_of_parameters() -> None:
             launch(text("ret;", f".param .b8 p[{2**40}]"), b"", engine=engine)
 
 
-# small integers of NumPy, arrays upon themselves, errors across processes ----------------------------------------------
+# small integers of NumPy, arrays upon themselves, errors across processes --------------------------------------------
 
 
 @pytest.mark.xfail(

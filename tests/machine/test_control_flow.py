@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,9 @@ from launching import both, kernel, text
 DIVERGENCE = importlib.import_module("ptxspec.spec.machine.divergence")
 
 
-def words(source: str, threads: int, **how: object) -> list[int]:
+def words(source: str, threads: int, **how: Any) -> list[int]:
     """What each thread of one CTA, or of `grid` CTAs, left in its word of `out`; 0xdead where it wrote nothing."""
     grid = how.get("grid", 1)
-    assert isinstance(grid, int)
     out = np.full(threads * grid, 0xDEAD, np.uint32)
     return both(source, [out], block=threads, **how)[0].tolist()
 

@@ -1,9 +1,10 @@
-"""Accesses that break a rule: which rule, which thread, which line and address; and the caller's arrays as they were."""
+"""Accesses that break a rule: which rule, which thread, line and address; and the caller's arrays as they were."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def line_of(source: str, instruction: str) -> int:
     return source[: source.index(instruction)].count("\n") + 1
 
 
-def check(source: str, instruction: str, rule: str, args: list[object] | None = None) -> ptxspec.LaunchError:
+def check(source: str, instruction: str, rule: str, args: Sequence[object] | None = None) -> ptxspec.LaunchError:
     """Both engines blame the culprit's instruction."""
     error = fault(source, args or [np.arange(CTAS * THREADS, dtype=np.uint32)], grid=CTAS, block=THREADS)
     assert error.rule == rule
@@ -472,7 +473,7 @@ def test_the_chips_choice() -> None:
         assert row == [ones, ones, *((least, 0) if signed else (0, least))]
 
 
-# order, and what is left behind ----------------------------------------------------------------------------------------
+# order, and what is left behind --------------------------------------------------------------------------------------
 
 
 def test_the_first_thread_in_order_is_blamed() -> None:

@@ -30,7 +30,7 @@ def example(name: str) -> tuple[str, str, dict[str, Any]]:
 
 
 def mutant(text: str, rng: random.Random) -> str:
-    """The text with up to three words of its body deleted, exchanged, or replaced by others, mostly of their own kind."""
+    """The text with up to three words of its body deleted, exchanged, or replaced, mostly by others of their kind."""
     head, brace, body = text.partition("{")
     words = WORDS.findall(body)
     for _ in range(rng.choice([1, 1, 2, 3])):

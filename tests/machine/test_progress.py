@@ -8,7 +8,7 @@ from launching import ENGINES, arguments, both, each, fault, kernel, text
 
 import ptxspec
 
-#: the loop stands before what comes after it, so that the spinning threads are preferred over the one that sets the flag
+#: the loop stands before what comes after it, so that spinning threads are preferred over the one that sets the flag
 SPIN = """
     .shared .u32 flag;
     setp.eq.u32 %p0, %r1, {setter};
@@ -145,7 +145,7 @@ def test_a_launch_after_one_that_met_the_limit() -> None:
 
 
 def test_the_engines_blame_the_same_cta() -> None:
-    """One CTA faults early on its way, one with a smaller number later: who comes first is the machine's to say, not the engine's."""
+    """One CTA faults early on its way, one with a smaller number later: the machine says which comes first."""
     source = kernel("""
         mov.u64 %rd9, 0;
         setp.eq.u32 %p0, %r2, 20;

@@ -1,5 +1,5 @@
-"""Random structured kernels: both engines against each other over every integer instruction that the pages define, and against
-a few lines of Python for a handful of instructions whose meaning needs no page."""
+"""Random structured kernels: both engines against each other over every integer instruction that the pages define, and
+against a few lines of Python for a handful of instructions whose meaning needs no page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROW = 8 * (len(R) + len(RD) + len(H) + len(P))  # every register in a cell of ei
 
 @cache
 def integer_forms() -> list[list[Form]]:
-    """Every form of the chapters on integers, logic and comparison whose operands are integers or predicates, by opcode."""
+    """The forms of the chapters on integers, logic and comparison, of integers and predicates alone, by opcode."""
     found = []
     for opcode in registry().opcodes.values():
         chapters = ("/integer/", "/logic/", "/comparison/")
@@ -255,8 +255,8 @@ class Program:
         return run
 
     def typed_memory(self) -> Step:
-        """An access of any type and length, guarded or not, to the thread's own eight words in local memory, or to its one
-        in shared memory."""
+        """An access of any type and length, guarded or not, to the thread's eight words in local memory, or to its one in
+        shared memory."""
         rng = self.rng
         kind, width, count = rng.choice("bus"), rng.choice([8, 16, 32, 64]), rng.choice([1, 1, 2, 4])
         size = width // 8 * count
@@ -296,7 +296,7 @@ class Program:
         first = self.block(depth + 1, loop)
         if self.rng.random() < 0.3:
             self.emit(f"{other}:")
-            second = nothing
+            second: Step = nothing
         else:
             self.emit(f"bra {join};\n{other}:")
             second = self.block(depth + 1, loop)

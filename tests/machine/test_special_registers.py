@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from launching import both, text
@@ -35,7 +37,7 @@ READER = text(
         ((3, 4, 2), (7, 3, 2)), (np.int64(3), np.array([2, 2])), (1, 1024), ((1, 3), (32, 24)), ([2], [3]),
     ],
 )  # fmt: skip
-def test_every_special_register(grid: object, block: object) -> None:
+def test_every_special_register(grid: Any, block: Any) -> None:
     """x counts fastest, then y, then z; a warp is 32 threads in that order."""
     gx, gy, gz = (*np.atleast_1d(grid).tolist(), 1, 1)[:3]
     bx, by, bz = (*np.atleast_1d(block).tolist(), 1, 1)[:3]

@@ -79,8 +79,10 @@ def test_stores_take_the_low_bits(type: str, register: int) -> None:
 @pytest.mark.parametrize(
     ("load", "register", "store"),
     [
-        ("f32", "%f1", "f32"), ("b32", "%f1", "b32"), ("f32", "%r9", "b32"), ("f64", "%fd1", "f64"), ("b64", "%fd1", "f64"),
-        ("b32", "%fd1", "b64"), ("b16", "%f1", "b32"), ("b8", "%fd1", "b64"), ("f32", "%rd9", "b64"), ("f64", "%rd9", "f64"),
+        ("f32", "%f1", "f32"), ("b32", "%f1", "b32"), ("f32", "%r9", "b32"), ("f64", "%fd1", "f64"), ("b64", "%fd1",
+        "f64"),
+        ("b32", "%fd1", "b64"), ("b16", "%f1", "b32"), ("b8", "%fd1", "b64"), ("f32", "%rd9", "b64"), ("f64", "%rd9",
+        "f64"),
     ],
 )  # fmt: skip
 def test_floating_point_bits(load: str, register: str, store: str) -> None:
@@ -316,7 +318,8 @@ def test_constants() -> None:
 def test_parameters_of_every_type() -> None:
     """Each at the next multiple of its size; narrow ones by loads that extend them."""
     values = {
-        "u8": np.uint8(200), "s8": np.int8(-3), "b16": np.uint16(0xBEEF), "u16": np.uint16(65535), "s16": np.int16(-300),
+        "u8": np.uint8(200), "s8": np.int8(-3), "b16": np.uint16(0xBEEF), "u16": np.uint16(65535),
+        "s16": np.int16(-300),
         "u32": np.uint32(4000000000), "s32": np.int32(-5), "b32": np.uint32(0xCAFEBABE), "f32": np.float32(1.5),
         "b8": np.uint8(255), "u64": np.uint64(2**64 - 2), "s64": np.int64(-(2**63)), "b64": np.uint64(12345),
         "f64": np.float64(0.1),

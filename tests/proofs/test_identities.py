@@ -93,14 +93,14 @@ def test_there_are_enough() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_shows_its_claims(page: Path) -> None:
-    """The index states nothing; every other page states something, and ends with the table of verdicts."""
+    """The index states nothing; every other page states something, and ends with their table."""
     text = page.read_text("utf-8")
     stated = sum(Path(claim.path) == page for claim in CLAIMS)
     assert stated == len(re.findall(r"^(?:identity|refuted)\(", text, re.MULTILINE))
     if page.stem == "index":
         assert stated == 0
     else:
-        assert stated > 0 and text.endswith("```{verdicts}\n```\n")
+        assert stated > 0 and text.endswith("```{identities}\n```\n")
 
 
 # what a proof notices -------------------------------------------------------------------------------------------------

@@ -242,7 +242,8 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_small_tree_builds(tree: Path) -> None:
     page = tree / "spec/instructions/integer/div.md"
-    page.write_text(page.read_text() + "\nSee [AMB-001](../../ambiguities.md).\n\n```{forms}\n```\n")
+    text = page.read_text().replace("```{identities}\n```\n", "")  # the small tree has no proofs to link to
+    page.write_text(text + "\nSee [AMB-001](../../ambiguities.md).\n\n```{forms}\n```\n")
     assert build(tree) == ""
     html = (tree / "build/site/spec/instructions/integer/div.html").read_text()
     line = page.read_text().splitlines().index("@instruction") + 1
