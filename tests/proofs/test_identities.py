@@ -20,7 +20,7 @@ prove = importlib.import_module("ptxspec.query.prove")
 CLAIMS = load_all()
 BY_TITLE = {claim.title: claim for claim in CLAIMS}
 PAGES = sorted((Path(__file__).parents[2] / "proofs").glob("*.md"))
-TIMEOUT = 120.0  # of wall-clock time, which other processes may share; a few seconds are enough for each
+TIMEOUT = 300.0  # of wall-clock time, which other processes may share; a few seconds are enough for each
 
 
 def name(claim: Identity) -> str:

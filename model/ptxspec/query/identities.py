@@ -41,7 +41,7 @@ class Identity(NamedTuple):
     def page(self) -> str:
         return f"{page_name(self.path)}:{self.line}"
 
-    def check(self, timeout: float = 120.0) -> Verdict:
+    def check(self, timeout: float = 300.0) -> Verdict:
         """Ask the solver."""
         return prove(self.left, self.right, assume=self.assume, profile=self.profile, timeout=timeout)
 

@@ -154,6 +154,30 @@ def split(x: Any, kinds: dict[Any, int]) -> tuple[Any, Any]:
     return constant(0), x
 
 
+#: seconds that a solver is given before another, seeded differently, begins afresh; each is patient for twice as long
+PATIENCE = 15.0
+
+
+def ask(formula: list[Any], timeout: float) -> tuple[Any, Any]:
+    """(the answer, the solver that gave it). Each solver has a context of its own, so that what was asked before has no bearing
+    on how long it takes; and search that has gone astray is given up for one that begins elsewhere."""
+    import z3
+
+    begun, patience, seed = time.monotonic(), PATIENCE, 0
+    is_float = "fp." in formula[0].sexpr()[:2_000_000]
+    while True:
+        left = timeout - (time.monotonic() - begun)
+        context = z3.Context()
+        solver = z3.Solver(ctx=context) if is_float else z3.SolverFor("QF_BV", ctx=context)
+        solver.set("timeout", max(1, int(min(left, patience) * 1000)))
+        solver.set("random_seed", seed)
+        solver.add(*[f.translate(context) for f in formula])
+        answer = solver.check()
+        if answer != z3.unknown or left <= patience:
+            return answer, solver
+        patience, seed = patience * 2, seed + 1
+
+
 def solve(
     claim: Bool, inputs: dict[str, Any], types: dict[str, Type], timeout: float
 ) -> tuple[str, dict[str, Any], dict[Any, int]]:
@@ -162,19 +186,17 @@ def solve(
 
     words = {n: z3.Bool(n) if types[n].kind == "pred" else z3.BitVec(n, types[n].width) for n in inputs}
     formula, free = to_solver(claim, words)
-    solver = z3.SolverFor("QF_BV") if "fp." not in formula[0].sexpr()[:2_000_000] else z3.Solver()
-    solver.set("timeout", int(timeout * 1000))
-    solver.add(*formula)
-    answer = solver.check()
+    answer, solver = ask(formula, timeout)
     if answer == z3.unsat:
         return "unsat", {}, {}
     if answer == z3.unknown:
         reason = solver.reason_unknown()
         return ("timeout" if reason in ("timeout", "canceled") or "resource" in reason else reason), {}, {}
-    model = smaller(solver, words, solver.model(), deadline=time.monotonic() + min(timeout, 3.0))
+    there = {n: word.translate(solver.ctx) for n, word in words.items()}
+    model = smaller(solver, there, solver.model(), deadline=time.monotonic() + min(timeout, 3.0))
 
     def number(word: Any) -> Any:
-        value = model.eval(word, model_completion=True)
+        value = model.eval(word.translate(solver.ctx), model_completion=True)
         return z3.is_true(value) if z3.is_bool(word) else value.as_long()
 
     return "sat", {n: number(w) for n, w in words.items()}, {key: number(word) for key, word in free.items()}
@@ -214,7 +236,7 @@ def smaller(solver: Any, words: dict[str, Any], model: Any, deadline: float) -> 
         while low < high and time.monotonic() < deadline:
             middle = (low + high) // 2
             solver.push()
-            solver.add(z3.ULT(word, z3.BitVecVal(1 << middle, word.size())) if middle < word.size() else True)
+            solver.add(z3.ULT(word, 1 << middle) if middle < word.size() else True)
             solver.set("timeout", 500)
             if solver.check() == z3.sat:
                 model = solver.model()
