@@ -3,6 +3,7 @@
 module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
 module.launch("kernel", grid, block, args)
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
+ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.25}, a=4.0)
 ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
 ptxspec.forms("cvt")
 """
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ptxspec.language.forms import forms
     from ptxspec.machine.errors import LaunchError
     from ptxspec.machine.launch import Module
+    from ptxspec.query.allowed import allowed
     from ptxspec.query.evaluate import evaluate
     from ptxspec.query.prove import prove
 
@@ -28,11 +30,12 @@ _PLACES = {
     "LaunchError": "ptxspec.machine.errors",
     "Module": "ptxspec.machine.launch",
     "forms": "ptxspec.language.forms",
+    "allowed": "ptxspec.query.allowed",
     "evaluate": "ptxspec.query.evaluate",
     "prove": "ptxspec.query.prove",
 }
 
-__all__ = ["LaunchError", "Module", "PtxError", "evaluate", "forms", "load", "prove"]
+__all__ = ["LaunchError", "Module", "PtxError", "allowed", "evaluate", "forms", "load", "prove"]
 
 
 _install_finder()

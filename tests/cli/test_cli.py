@@ -115,6 +115,8 @@ def test_forms() -> None:
     assert "bfe.s64 d, a, b, c;" in output and "PTX 2.0 sm_20" in output and output.endswith("4 forms\n")
     assert asked("forms", "setp.eq.u32")[0]["operands"] == {"q": ".pred", "p": ".pred", "a": ".u32", "b": ".u32"}
     assert asked("forms")["bfe"] == 4
+    assert "until PTX 6.4, sm_70" in call("forms", "shfl.up") and "until" not in call("forms", "shfl.sync")
+    assert asked("forms", "vote.all")[0]["removed"] == "PTX 6.4, sm_70" and asked("forms", "bfe")[0]["removed"] is None
     assert "no page defines 'frob'" in call("forms", "frob", status=1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ptxspec
@@ -25,20 +26,55 @@ def test_the_recorded_answers_are_the_definitions(opcode: str) -> None:
 
 def test_every_comparable_form_was_answered() -> None:
     assert ANSWERS is not None
-    wanted = {str(f) for f in ptxspec.forms() if vectors.comparable(f)}
+    wanted = {str(v) for f in ptxspec.forms() if vectors.comparable(f) for v in f.variants}
     assert wanted == set(ANSWERS.values)
-    assert all(len(v) == vectors.ROWS for v in ANSWERS.values.values())
+    plain = {str(f) for f in ptxspec.forms()}
+    rows = {n: vectors.ROWS if n in plain else vectors.VARIANT_ROWS for n in ANSWERS.values}
+    assert all(len(v) == rows[n] for n, v in ANSWERS.values.items())
     assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == "hopper"
 
 
 def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
-    """The only differences between -O0 and -O3 are NaNs of conversions that change nothing (AMB-011)."""
+    """The only differences between -O0 and -O3 are NaNs of conversions that change nothing (AMB-011), and of sums of double
+    precision in shared memory (AMB-088)."""
     assert ANSWERS is not None
-    levels = {d["form"] for d in ANSWERS.facts["differences"] if d["levels"]}
-    assert levels == {"cvt.f32.f32 d, a;", "cvt.f64.f64 d, a;"}
+    found = {d["form"] for d in ANSWERS.facts["differences"]}
+    conversions = {"cvt.f32.f32 d, a;", "cvt.f64.f64 d, a;"}
+    spaces = ("shared", "shared::cta")
+    assert found == conversions | {
+        f"{opcode}.{ss}.add.f64 {operands};"
+        for ss in spaces
+        for opcode, operands in (("atom", "d, [a], b"), ("red", "[a], b"))
+    }
+    assert all(d["levels"] and not d["O3"] for d in ANSWERS.facts["differences"])
     text = Path(registry().pages["ptxspec.spec.ambiguities"].__file__).read_text()
-    entry = text[text.index("## AMB-011") : text.index("## AMB-012")]
-    assert "-O0" in entry and "cvt.f32.f32" in entry and "cvt.f64.f64" in entry
+    for number, names in (("011", ("cvt.f32.f32", "cvt.f64.f64")), ("088", ("red.shared.add.f64",))):
+        entry = text[text.index(f"## AMB-{number}") :].split("\n## ")[0]
+        assert "-O0" in entry and all(name in entry for name in names)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Columns that are alike are stored once, each as narrow as its values allow."""
+    source = np.random.default_rng(5)
+    wide = source.integers(0, 1 << 64, (64, 2), dtype=np.uint64)
+    values = {
+        "x.b64 d|e, a;": wide,
+        "x.b32 d, a;": wide[:, 1:] >> np.uint64(32),
+        "x.b8 d, a;": wide[:, :1] & np.uint64(255),
+        "x.pred p, a;": np.zeros((512, 1), np.uint8),
+        "y.b64 d, a;": wide[:, :1],
+    }
+    differences = [{"form": "x.b8 d, a;", "rows": 64, "O0": 1, "O3": 0, "levels": 1}]
+    vectors.write(tmp_path, {"device": "none"}, values, differences)
+    again = vectors.read(tmp_path)
+    assert again is not None and list(again.values) == list(values)
+    for name, expected in values.items():
+        assert np.array_equal(again.values[name], expected)
+    assert again.facts["differences"] == differences and again.facts["device"] == "none"
+    assert again.facts["forms"]["y.b64 d, a;"] == again.facts["forms"]["x.b64 d|e, a;"][:1]
+    with np.load(tmp_path / "answers.npz") as stored:
+        sizes = {name: (stored[name].itemsize, len(stored[name])) for name in stored.files}
+    assert sizes == {"columns": (4, 5), "u8": (8, 128), "u4": (4, 64), "u1": (1, 576)}
 
 
 def test_a_wrong_answer_is_found() -> None:

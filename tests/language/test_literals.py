@@ -260,18 +260,12 @@ def test_bytes_that_begin_as_fractions(type: str) -> None:
         initial(type, "1.5")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ptxas takes the bits of 0f as they are for a double too: 000000003f800000; here its value"
-)
 def test_a_single_where_a_double_is_wanted() -> None:
     """Seen in the data of a cubin, and in the machine code of `st.global.f64 [p], 0f3F800000`."""
     assert int.from_bytes(initial("f64", "0f3F800000"), "little") == 0x3F800000
     assert bits_of("mov.f64 %fd1, 0f3F800000;", "%fd1") == 0x3F800000
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ptxas packs the inner lists one after another: 1 2 3 0 0 0; here as C does: 1 2 0 3 0 0"
-)
 def test_inner_lists_that_are_too_short() -> None:
     """Which of the two the manual means is open; ptxas's data is 01020300 0000."""
     assert initial("u8", "{{1, 2}, {3}}", "[2][3]") == bytes([1, 2, 3, 0, 0, 0])

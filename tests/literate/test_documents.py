@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -254,3 +256,11 @@ def test_pages_import_neither_solver_nor_compiler() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse("no title", "some.md")
+    for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
+        assert str(again) == str(caught.value)
+        assert (again.path, again.line, again.message) == ("some.md", 1, "the page has no title")

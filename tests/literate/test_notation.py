@@ -55,6 +55,21 @@ def test_operands() -> None:
     ]
 
 
+def test_selectors_and_signs() -> None:
+    (line,) = lines("v.u32 d{.mask}, {-}a{.asel}, -b, {, c};\n.mask = { .b0, .h[0-1] };\n.asel = { .h[0-3][2-3] };")
+    d, a, _, c = line.operands
+    assert d.selector is not None and d.selector == ("mask", ("b0", "h0", "h1"), ".b0, .h[0-1]")
+    assert a.selector is not None and a.selector.spelled == ".h[0-3][2-3]"
+    assert a.selector.options == ("h02", "h03", "h12", "h13", "h22", "h23", "h32", "h33")
+    assert [o.sign for o in line.operands] == ["", "{-}", "-", ""] and c.optional and c.selector is None
+    assert a.negation == "a_negated" and line.signs == {"b_negated": True}
+    assert [m for m, _ in line.mnemonics()] == ["v.u32"], "selectors and signs are no part of the mnemonic"
+
+
+def test_ranges_in_the_set_of_a_modifier() -> None:
+    assert mnemonics("p.k d;\n.k = { .f[2-4], .x };") == ["p.f2", "p.f3", "p.f4", "p.x"]
+
+
 def test_no_operands() -> None:
     (line,) = lines("ret{.uni};")
     assert line.operands == () and mnemonics("ret{.uni};") == ["ret", "ret.uni"]
@@ -80,6 +95,12 @@ def test_matching_is_the_inverse_of_enumeration() -> None:
         ("add.u32 d, [a;", 10, "cannot read the operand"),
         ("add.u32 d, a b;", 10, "cannot read the operand"),
         ("add.x d;\n.x = { .u32 .s32 };", 11, "names separated by commas"),
+        ("add.u32 d, a{.asel};", 10, "a selector .asel, which is no set of this fence"),
+        ("add.u32 d, a{.asel}{.bsel};\n.asel = .bsel = { .b0 };", 10, "cannot read the operand"),
+        ("add.u32 d, a;\n.asel = { .b0 };", 10, "no syntax line of this fence uses the set .asel"),
+        ("add.u32 d, a{.asel};\n.asel = { .b[0-3 };", 11, "names separated by commas"),
+        ("add.u32 d, a{.asel};\n.asel = { .b[0-3], .b2 };", 11, "lists a member twice"),
+        ("add.u32 d, a{.asel};\n.asel = { .b[3-0] };", 11, "an empty range"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_at_its_line(text: str, line: int, what: str) -> None:

@@ -356,9 +356,6 @@ def test_limits_of_parameters() -> None:
 # small integers of NumPy, arrays upon themselves, errors across processes --------------------------------------------
 
 
-@pytest.mark.xfail(
-    strict=True, reason="dynamic_shared stays a NumPy integer: sums with it wrap around in its own width"
-)
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("size", [np.uint8(200), np.int8(100)])
 def test_sizes_of_shared_memory_may_be_numpy_integers(size: Any) -> None:
@@ -370,15 +367,30 @@ def test_sizes_of_shared_memory_may_be_numpy_integers(size: Any) -> None:
     assert both(source, [np.zeros(1, np.uint32)], dynamic_shared=size)[0].tolist() == [9]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="four elements at one address are copied to four, of which the last is written back"
-)
 def test_arrays_whose_elements_share_memory() -> None:
     """They cannot be a buffer: what is written to one element would have to be seen in the others."""
     for engine in ENGINES:
         strided = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint32), (4,), (0,), writeable=True)
         with pytest.raises(ValueError, match="argument 0"):
             launch(kernel("st.global.u32 [%rd1], %r1;"), strided, block=4, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "apart"),
+    [((3, 2), (8, 4), True), ((2, 3), (4, 8), True), ((2, 2), (12, 8), True), ((3, 3), (8, 12), True), ((4, 3), (8, 12), False), ((4,), (2,), False),
+     ((2, 2), (4, 4), False), ((3,), (-8,), True), ((1, 3), (0, 4), True)],
+)  # fmt: skip
+def test_arrays_of_any_strides(shape: tuple[int, ...], strides: tuple[int, ...], apart: bool) -> None:
+    """What counts is whether two elements share a byte, however the steps are nested."""
+    base = np.zeros(64, np.uint32)[8:]
+    view = np.lib.stride_tricks.as_strided(base, shape, strides, writeable=True)
+    module = ptxspec.load(kernel("add.u32 %r4, %r1, 1; st.global.u32 [%rd1], %r4;"))
+    if apart:
+        module.launch("k", block=view.size, args=[view])
+        assert view.ravel().tolist() == list(range(1, view.size + 1))
+    else:
+        with pytest.raises(ValueError, match="argument 0"):
+            module.launch("k", block=view.size, args=[view])
 
 
 def test_arrays_broadcast_for_reading() -> None:

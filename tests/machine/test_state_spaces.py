@@ -400,7 +400,7 @@ def test_generic_loads_and_stores(space: str, way: str) -> None:
         else (f"mov.u64 %rd3, v+4; cvta.{space}.u64 %rd4, %rd3;")
     )
     fill = "" if at_module else "".join(f"st.{space}.u32 [v+{4 * i}], {5 + i};\n" for i in range(4))
-    write = "" if space == "const" else "st.v2.u32 [%rd4+4], {70, 80};\nst.u8 [%rd4-4], 9;\n"
+    write = "" if space == "const" else "st.v2.u32 [%rd4+4], {70, 80};\nst.u8 [%rd4+-4], 9;\n"
     body = f"""
         {"" if at_module else GENERIC[space]}
         {fill}
@@ -410,7 +410,7 @@ def test_generic_loads_and_stores(space: str, way: str) -> None:
         ld.{space}.v4.u32 {{%r5, %r6, %r7, %r8}}, [v];
         cvta.to.{space}.u64 %rd5, %rd4;
         ld.{space}.u32 %r9, [%rd5+-4];
-        ld.v2.u16 {{%r10, %r11}}, [%rd4-4];
+        ld.v2.u16 {{%r10, %r11}}, [%rd4+-4];
         mad.wide.u32 %rd1, %r0, 32, %rd0;
         st.v4.u32 [%rd1], {{%r4, %r5, %r6, %r7}};
         st.v4.u32 [%rd1+16], {{%r8, %r9, %r10, %r11}};
@@ -656,3 +656,29 @@ def test_the_helper_compares_what_it_should() -> None:
     data.flags.writeable = False
     copy, scalar = arguments([data, np.uint32(3)])
     assert not copy.flags.writeable and copy is not data and scalar == 3
+
+
+def test_generic_addresses_in_initializers() -> None:
+    """What they point to is what a load without a state space finds."""
+    module = (
+        ".global .u32 before; .const .align 8 .u32 c[4] = {1, 2, 3, 4}; .global .u32 g[2] = {50, 60};"
+        " .global .u64 p[3] = {generic(c)+8, generic(g), generic(g)+4};"
+    )
+    source = kernel(
+        """
+        ld.global.u64 %rd4, [p]; ld.global.u64 %rd5, [p+8]; ld.global.u64 %rd6, [p+16];
+        ld.u32 %r4, [%rd4]; ld.u32 %r5, [%rd5]; ld.u32 %r6, [%rd6];
+        st.global.u32 [%rd0], %r4; st.global.u32 [%rd0+4], %r5; st.global.u32 [%rd0+8], %r6;
+    """,
+        module=module,
+    )
+    assert both(source, [np.zeros(3, np.uint32)])[0].tolist() == [3, 50, 60]
+
+
+def test_an_entry_of_a_cluster_is_not_launched() -> None:
+    header = ".version 9.0\n.target sm_90\n.address_size 64\n"
+    source = f"{header}.entry k() .reqnctapercluster 2 {{ ret; }}\n.entry l() .maxclusterrank 2 {{ ret; }}\n"
+    module = ptxspec.load(source)
+    module.launch("l")
+    with pytest.raises(ValueError, match="clusters of CTAs are not supported"):
+        module.launch("k")

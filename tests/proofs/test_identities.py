@@ -147,6 +147,13 @@ MUTANTS = [
     ("the sign of a difference tells the order", "sub.rn.f32", "sub.rn.ftz.f32"),
     ("a saturated product", "cvt.sat.f32.f32", "cvt.f32.f32"),
     ("a sum is flushed before and after", "add.ftz.f32", "add.f32"),
+    ("a 64-bit sum by two words and a carry", "addc.u32 high", "add.u32 high"),
+    ("a 64-bit difference by two words and a borrow", "sub.cc.u32 low", "add.cc.u32 low"),
+    ("the upper half of a 128-bit sum", "addc.cc.u32 s1", "addc.u32 s1"),
+    ("the upper half of a 128-bit difference", "subc.cc.u32 s2", "sub.cc.u32 s2"),
+    ("a 128-bit difference takes back a sum", "subc.u64 e, t, y", "addc.u64 e, t, y"),
+    ("a 64-bit absolute value by two words", "subc.u32 h", "sub.u32 h"),
+    ("a wide product plus a number, by halves", "madc.hi.u32", "mad.hi.u32"),
 ]
 
 

@@ -43,6 +43,70 @@ def test_evaluate_says_what_a_profile_chose() -> None:
         ptxspec.evaluate("div.u32 d, a, b;", a=7, b=0, profile="portable")
 
 
+# deviations -----------------------------------------------------------------------------------------------------------
+
+#: a text, operands, what PTX states, what an H200 gave (rows of the recorded answers)
+DEVIATING = [
+    ("vadd.u32.u32.u32.sat d, a, b;", {"a": 0xFFFFFFFF, "b": 0xFF}, 0xFFFFFFFF, 0xFE),
+    ("vadd.u32.u32.u32.max d, a, b, c;", {"a": 0xFF, "b": 0x80000000, "c": 0xFFFFFFFE}, 0xFFFFFFFE, 0x800000FF),
+    ("vadd.s32.s32.s32.sat d.b0, a.b2, b.h0, c;", {"a": 0xF, "b": 0xFFFFFFFF, "c": 1}, 0xFF, 0x7F),
+    ("vset.s32.u32.eq.min d, a, b, c;", {"a": 5, "b": 0xFFFFFF, "c": 0x80000001}, 0, 0x80000001),
+]
+
+
+@pytest.mark.parametrize(("text", "operands", "documented", "measured"), DEVIATING)
+def test_a_deviation_is_what_is_documented_unless_the_profile_knows(
+    text: str, operands: dict[str, int], documented: int, measured: int
+) -> None:
+    plain = ptxspec.evaluate(text, profile="portable", **operands)
+    assert plain["d"] == documented and plain.chosen == []
+    machine = ptxspec.evaluate(text, **operands)
+    assert machine["d"] == measured
+    assert machine.chosen == [("deviation", "video-machine-code", measured, "profile")]
+    for profile, right, wrong in (("portable", documented, measured), ("hopper", measured, documented)):
+        assert ptxspec.allowed(text, {"d": right}, profile=profile, **operands)
+        assert not ptxspec.allowed(text, {"d": wrong}, profile=profile, **operands)
+
+
+def test_an_evaluation_that_does_not_deviate_says_nothing() -> None:
+    assert ptxspec.evaluate("vadd.u32.u32.u32.sat d, a, b;", a=7, b=8).chosen == []
+
+
+def test_proofs_take_a_deviation_for_what_is_documented() -> None:
+    claim = ("vmin.u32.s32.s32.sat d, a, b;", "min.s32 t, a, b; max.s32 d, t, 0;")
+    assert ptxspec.prove(*claim).status == "proved"
+    claim = ("vadd.u32.u32.u32.sat d, a, b;", "add.cc.u32 t, a, b; addc.u32 c, 0, 0; sub.u32 m, 0, c; or.b32 d, t, m;")
+    assert ptxspec.prove(*claim).status == "proved"
+    refuted = ptxspec.prove(*claim, profile="hopper")
+    assert refuted.status == "refuted"
+    machine = (claim[0], "add.u32 d, a, b;")
+    assert ptxspec.prove(*machine, profile="hopper").status == "proved"
+    assert ptxspec.prove(*machine).status == "refuted"
+
+
+@pytest.mark.parametrize("engine", ["exact", "native"])
+def test_kernels_deviate_as_their_profile_says(engine: str) -> None:
+    text, _, documented, measured = DEVIATING[0]
+    kernel = f"""
+        .version 8.0
+        .target sm_90
+        .address_size 64
+        .visible .entry k(.param .u64 p) {{
+          .reg .u32 a, b, d;
+          .reg .u64 q;
+          ld.param.u64 q, [p];
+          ld.global.u32 a, [q];
+          ld.global.u32 b, [q+4];
+          {text}
+          st.global.u32 [q+8], d;
+          ret;
+        }}"""
+    for profile, wanted in (("portable", documented), ("hopper", measured)):
+        data = np.array([0xFFFFFFFF, 0xFF, 0], np.uint32)
+        ptxspec.load(kernel).launch("k", 1, 1, [data], profile=profile, engine=engine)
+        assert data[2] == wanted
+
+
 def test_evaluate_extends_into_wider_registers() -> None:
     results = ptxspec.evaluate("cvt.s16.u32 d, a; cvt.u32.u32 e, d;", a=0x18000)
     assert results["d"] == 0xFFFF8000  # d is 32 bits wide, because the second instruction reads it so
@@ -185,3 +249,12 @@ def test_a_register_that_guards_leave_unwritten_need_not_be_given() -> None:
     assert "d" not in ptxspec.evaluate("setp.eq.u32 p, a, 0; @p mov.b32 d, a;", a=7)
     with pytest.raises(TypeError, match="operand d"):
         ptxspec.evaluate("setp.eq.u32 p, a, 0; @p mov.b32 d, a; add.u32 e, d, 1;", a=7)
+
+
+def test_what_is_allowed_of_a_result_that_is_cut_to_its_register() -> None:
+    """A field beyond bit 255 is open, whatever the definition does to it on the way to the register."""
+    for type, width in (("u32", 32), ("s32", 32), ("s64", 64)):
+        text, top = f"bfe.{type} d, a, b, c;", (1 << width) - 1
+        assert all(ptxspec.allowed(text, {"d": d}, a=5, b=300, c=2) for d in (0, 77, top))
+        assert ptxspec.allowed(text, {"d": top if type[0] == "s" else 1}, a=2, b=1, c=1)
+        assert not ptxspec.allowed(text, {"d": 77}, a=2, b=1, c=1)

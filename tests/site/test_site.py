@@ -137,6 +137,15 @@ def test_freedoms_name_entry_and_choices() -> None:
     assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {})
 
 
+def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
+    known = {"video-machine-code": pages.Entry("AMB-045", "video-machine-code", "amb-045-video-machine-code")}
+    text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known)
+    (row,) = [line for line in text.splitlines() if "amb-045-video-machine-code" in line]
+    assert (
+        "deviation" in row and "as documented" in row and "/spec/profiles/hopper.md#" in row and "left open" not in row
+    )
+
+
 def test_a_freedom_without_an_entry_is_refused() -> None:
     with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
         freedoms.markdown(DIV, {})
@@ -218,6 +227,7 @@ def build(root: Path) -> str:
         "myst_enable_extensions": ["attrs_inline"],
         "myst_heading_anchors": 3,
         "exclude_patterns": ["build"],
+        "ptxspec_solver_seconds": 1.0,  # the verdicts are no matter here
     }
     out = root / "build"
     with patch_docutils(), docutils_namespace():
@@ -271,3 +281,13 @@ def test_a_wrong_row_is_reported_at_its_line(tree: Path) -> None:
     page.write_text(page.read_text().replace("```{corner-cases}\n", "```{corner-cases}\ndiv.u32: a=1 b=x\n"))
     line = page.read_text().splitlines().index("div.u32: a=1 b=x") + 1
     assert f"div.md:{line}: WARNING: {{corner-cases}}: 'x' is no number" in build(tree)
+
+
+@pytest.mark.parametrize("module", ["movement.ld", "synchronization.atom", "video.vadd", "control.call", "integer.bfe"])
+def test_a_list_of_forms_is_complete_and_short(module: str) -> None:
+    """Forms that differ in their modifiers alone share a row, so that thousands of them do not make a page of megabytes."""
+    name = f"ptxspec.spec.instructions.{module}"
+    html = ledger.forms_html(name)
+    text = re.sub(r"<[^>]*>", " ", html)
+    assert {f.mnemonic for f in pages.forms(name)} <= set(re.split(r"[\s,;]+", text))
+    assert len(html) < 150_000

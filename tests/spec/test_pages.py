@@ -45,24 +45,31 @@ def test_every_form_has_a_meaning() -> None:
     for form in ptxspec.forms():
         for absent in form.absences:
             meaning = form.meaning(absent)
-            assert meaning.results or meaning.effect, form
+            assert bool(meaning.results or meaning.effect) != form.definition.changes_nothing, form
 
 
 def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     register = (Path(registry().pages["ptxspec.spec.ambiguities"].__file__)).read_text()
-    entries = re.findall(r"^## (AMB-\d{3}) (\S+)$", register, flags=re.M)
-    numbers, slugs = [n for n, _ in entries], {s for _, s in entries}
+    entries = re.findall(r"^## (AMB-\d{3}) (\S+(?: \S+)*)$", register, flags=re.M)
+    numbers, names = [n for n, _ in entries], [s for _, own in entries for s in own.split()]
+    slugs = set(names)
+    assert len(slugs) == len(names)
     assert numbers == sorted(set(numbers))
     hopper = Profile("hopper")
     met = set()
     for form in ptxspec.forms():
         meaning = form.meaning()
-        for freedom in freedoms_in(*[v for r in meaning.results for v in r.values]):
+        stored = meaning.effect.fields.get("values", ()) if meaning.effect else ()
+        for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored):
             met.add(freedom.attrs[0])
             if freedom.attrs[0] in CHOICES["hopper"]:
                 assert 0 <= hopper.term(freedom).lo
     assert met <= slugs, met - slugs
-    assert met == set(CHOICES["hopper"])
+    # the arithmetic of textures, which no instruction calls yet; tests/spec/test_textures.py meets these
+    waiting = {"scaled-coordinate", "texture-weight", "filtered-nan"}
+    waiting |= {f"filtered-{kind}" for kind in ("single", "half", "unsigned", "signed")}
+    assert not met & waiting and waiting <= slugs
+    assert met | waiting == set(CHOICES["hopper"])
     assert "portable" not in CHOICES
 
 
@@ -77,7 +84,7 @@ def test_the_trusted_list_is_short() -> None:
     """What the native and symbolic interpretations supply instead of deriving."""
     from ptxspec.terms import native, symbolic
 
-    assert set(SHORTCUTS) == {"sum", "product", "fused"}
+    assert set(SHORTCUTS) == {"sum", "product", "fused", "ratio", "square_root"}
     assert set(native.SUPPLIED) <= set(SHORTCUTS) and set(symbolic.SUPPLIED) <= set(SHORTCUTS)
 
 

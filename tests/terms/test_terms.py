@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxspec.terms import (
+    TYPES,
     TermError,
     absolute,
     bit,
@@ -19,13 +20,16 @@ from ptxspec.terms import (
     clamp,
     concatenate,
     count_ones,
+    deviates,
     join,
+    lookup,
     low_bits,
     maximum,
     minimum,
     number,
     quotient,
     remainder,
+    root,
     select,
     sign_extend,
 )
@@ -35,9 +39,14 @@ from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.symbolic import Solver
-from ptxspec.terms.vocabulary import substitute
+from ptxspec.terms.vocabulary import is_allowed, substitute
 
 NAMES = {"a": 32, "b": 32, "c": 16, "d": 8, "e": 64}
+
+
+TABLES = st.lists(st.one_of(st.integers(-300, 300), st.integers(-(1 << 70), 1 << 70)), min_size=1, max_size=20).map(
+    tuple
+)
 
 
 def leaves() -> st.SearchStrategy[Int]:
@@ -67,6 +76,7 @@ def grow(inner: st.SearchStrategy[Int]) -> st.SearchStrategy[Int]:
         st.tuples(inner, st.integers(1, 80)).map(lambda t: sign_extend(*t)),
         st.tuples(inner, count).map(lambda t: low_bits(*t)),
         st.tuples(inner, count).map(lambda t: sign_extend(*t)),
+        st.tuples(inner, TABLES).map(lambda t: lookup(t[1], clamp(t[0], 0, len(t[1]) - 1))),
         two.map(lambda t: minimum(*t)),
         two.map(lambda t: maximum(*t)),
         inner.map(absolute),
@@ -74,6 +84,7 @@ def grow(inner: st.SearchStrategy[Int]) -> st.SearchStrategy[Int]:
         st.tuples(inner, st.integers(0, 70)).map(lambda t: bit(*t)),
         inner.map(lambda x: bit_length(low_bits(x, 67))),
         inner.map(lambda x: count_ones(low_bits(x, 67))),
+        inner.map(lambda x: root(low_bits(x, 71))),
         two.map(lambda t: concatenate(low_bits(t[0], 9), t[1], 33)),
         two.map(lambda t: join([bit(t[0], 3), bit(t[1], 0), bit(t[0], 31)])),
         st.tuples(two, inner, inner).map(lambda t: select(t[0][0] < t[0][1], t[1], t[2])),
@@ -168,6 +179,9 @@ def test_comparisons_that_ranges_decide_are_decided() -> None:
         (lambda a, p: a << sign_extend(a, 32), "can be negative"),
         (lambda a, p: a + 1.5, "an integer is needed"),
         (lambda a, p: bit_length(a - 1), "never negative"),
+        (lambda a, p: lookup((1, 2, 3), low_bits(a, 2)), "an index from 0 to 2 .* from 0 to 3"),
+        (lambda a, p: lookup((1, 2, 3), sign_extend(a, 1)), "an index from 0 to 2 .* from -1 to 0"),
+        (lambda a, p: lookup((), low_bits(a, 2)), "an index from 0 to -1"),
         (lambda a, p: select(a, 1, 2), "a truth value is needed"),
         (lambda a, p: list(a), "cannot be iterated"),
         (lambda a, p: range(a), "where Python needs a number"),
@@ -193,3 +207,14 @@ def test_truth_values_combine() -> None:
             got = [evaluate(t, at) for t in (p & q, p | q, p ^ q, ~p, p == q, p != q, select(p, q, ~q))]
             assert got == [x and y, x or y, x != y, not x, x == y, x != y, y if x else not y]
     assert isinstance(~p, Bool) and ~~p is p
+
+
+def test_a_deviation_without_a_choice_is_what_is_documented() -> None:
+    d = variable("d", 8)
+    term = deviates("somewhere", TYPES["u8"], d + 1, d) + 1
+    assert [evaluate(term, {"d": v}) for v in (0, 254, 255)] == [2, 256, 1]
+    assert evaluate(term, {"d": 255}, lambda freedom, operands: operands[1]) == 256
+    for v in (0, 254, 255):
+        values = {n: v if n == "d" else 0 for n in NAMES}
+        assert native(term, values, 16) == symbolic(term, values, 16) == evaluate(term, values)
+    assert is_allowed(term.args[0], (5, 4), 5) and not is_allowed(term.args[0], (5, 4), 4)

@@ -1,13 +1,16 @@
 """The three interpretations of every form, side by side on the same operands.
 
-Only forms whose meaning is a function of their operands are compared here; what touches memory or control is compared by
-running programs under both engines.
+Only forms whose meaning is a function of values are compared here. An instruction that updates one cell of memory is one: what
+stood in the cell goes in, and what stands there afterwards comes out. What touches memory in other ways, or control, is compared
+by running programs under both engines.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +18,16 @@ import numpy as np
 from ptxspec.evidence.operands import rows
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
-from ptxspec.terms.core import constant
-from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.core import constant, integer
+from ptxspec.terms.definitions import CONDITION_CODE, Meaning
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
-from ptxspec.terms.types import Type
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, freedoms_in, low_bits, substitute
+
+#: whose choices stand for approximate results in the comparison
+PROFILE = "hopper"
 
 
 class Disagreement(NamedTuple):
@@ -38,9 +46,17 @@ class Disagreement(NamedTuple):
         return f"{self.form} ({self.page}) at {shown}: exact {want}, {self.interpretation} {got}"
 
 
+def updates(meaning: Meaning) -> bool:
+    """Whether the instruction's effect is to change one cell of memory."""
+    return meaning.effect is not None and meaning.effect.kind == "update"
+
+
 def pure(form: Form) -> bool:
-    """Whether the form is a function of values: no effect, and no operand that is an address or a name."""
+    """Whether the form is a function of values: no effect but the update of a cell, and no operand, but for the cell's address,
+    that is an address or a name."""
     meaning = form.meaning(form.absences[-1])
+    if updates(meaning):
+        return True
     return meaning.effect is None and bool(meaning.results) and all(i.type for i in meaning.inputs)
 
 
@@ -49,25 +65,90 @@ def ones(freedom: Any, *_: Any) -> Any:
     return constant((1 << freedom.attrs[1]) - 1)
 
 
+@cache
+def _choices() -> Profile:
+    return Profile(PROFILE)
+
+
+def settled(freedom: Any) -> Any:
+    """What takes the place of a result that PTX leaves open: the profile's choice of an approximate one, which is a computation
+    that the three must agree on like any other, and all ones for the rest. Where machines deviate, the documented result and
+    the profile's are added, so that all three must agree on both."""
+    if freedom.attrs[2] == DEVIATION:
+        return freedom.args[0] + _choices().term(freedom)
+    if isinstance(freedom.attrs[4], Approximation) and _choices().chooses(freedom):
+        return _choices().term(freedom)
+    return ones(freedom)
+
+
+def settled_value(freedom: Any, operands: tuple[int, ...]) -> int:
+    """The same for the operands' values."""
+    if freedom.attrs[2] == DEVIATION:
+        return low_bits(integer(operands[0]) + _choices().chosen(freedom, operands), freedom.attrs[1]).attrs[0]
+    if isinstance(freedom.attrs[4], Approximation) and _choices().chooses(freedom):
+        return _choices().chosen(freedom, operands)
+    return ones(freedom).attrs[0]
+
+
+def awaited(form: Form, profile: Profile | None = None) -> list[str]:
+    """The approximate results of a form for which a profile has no choice: of these the comparison tells nothing."""
+    profile = _choices() if profile is None else profile
+    meaning = form.meaning(form.absences[-1])
+    found = freedoms_in(*[v for r in meaning.results for v in r.values])
+    return sorted({f.attrs[0] for f in found if isinstance(f.attrs[4], Approximation) and not profile.chooses(f)})
+
+
+def approximate(form: Form) -> bool:
+    """Whether the form has a result for which PTX bounds the error alone."""
+    meaning = form.meaning(form.absences[-1])
+    found = freedoms_in(*[v for r in meaning.results for v in r.values])
+    return any(isinstance(f.attrs[4], Approximation) for f in found)
+
+
 def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:
-    """(variable, type) of every value that goes in."""
-    return [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
+    """(variable, type) of every value that goes in; what stands in memory comes after the operands, the condition code last."""
+    values = [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
+    if updates(meaning):
+        values.append(("%loaded0", meaning.effect.fields["type"]))  # type: ignore[union-attr]
+    return [*values, (CONDITION_CODE, TYPES["pred"])] if meaning.carry_read else values
 
 
 def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
-    """(type, term) of every value that comes out."""
-    return [(r.type, v) for r in meaning.results for v in r.values]
+    """(type, term) of every value that comes out; what is left in memory comes after the destinations, the condition code last.
+    The cell of an instruction that updates one lies in global memory, if it does not say where."""
+    values = [(r.type, v) for r in meaning.results for v in r.values]
+    if updates(meaning):
+        fields = meaning.effect.fields  # type: ignore[union-attr]
+        base = constant(importlib.import_module("ptxspec.spec.state_spaces.generic_addressing").GLOBAL_BASE)
+        place = {v.attrs[0]: base for i in meaning.inputs if i.type is None for v in i.variables}
+        values = [(t, substitute(v, place)) for t, v in [*values, (fields["type"], fields["values"][0])]]
+    return [*values, (TYPES["pred"], meaning.carry)] if meaning.carry is not None else values
 
 
 def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed: object = 0) -> list[Disagreement]:
-    """Every disagreement over `count` operand rows a form, `symbolic` of which z3 computes too."""
-    cases = [(form, form.meaning(absent)) for form in forms for absent in form.absences]
-    tables = [rows([t for _, t in inputs_of(m)], count, f"{seed}:{f.mnemonic}") for f, m in cases]
+    """Every disagreement over `count` operand rows a form, `symbolic` of which z3 computes too; a variant with selectors or signs
+    has an eighth of the rows. Forms whose meaning is the very same terms are computed once, and are reported together."""
+    same: dict[Any, list[Form]] = {}
+    meanings: dict[Any, Meaning] = {}
+    for form in forms:
+        for variant in form.variants:
+            for absent in variant.absences:
+                meaning = variant.meaning(absent)
+                key = (tuple(inputs_of(meaning)), tuple(results_of(meaning)))
+                same.setdefault(key, []).append(variant)
+                meanings.setdefault(key, meaning)
+    cases = list(meanings.items())
+    tables = []
+    for key, meaning in cases:
+        first = same[key][0]
+        many = count if first.plain else max(1, count // 8)
+        seeded = f"{seed}:{first.mnemonic if first.plain else first}"
+        tables.append(rows([t for _, t in inputs_of(meaning)], many, seeded))
     found: list[Disagreement] = []
     native = run_native([m for _, m in cases], tables)
-    for (form, meaning), table, computed in zip(cases, tables, native, strict=True):
+    for (key, meaning), table, computed in zip(cases, tables, native, strict=True):
         names = [n for n, _ in inputs_of(meaning)]
-        step = max(1, len(table) // symbolic) if symbolic else len(table) + 1
+        step = max(1, count // symbolic) if symbolic else count + 1
         for i, row in enumerate(table):
             values = dict(zip(names, row, strict=True))
             want = _run_exact(meaning, values)
@@ -76,14 +157,14 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
                 got["symbolic"] = _run_symbolic(meaning, values)
             for name, other in got.items():
                 if other != want:
-                    found.append(Disagreement(str(form), form.page, name, values, want, other))
+                    found += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
     return found
 
 
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
     typed = {n: bool(values[n]) if t.kind == "pred" else values[n] for n, t in inputs_of(meaning)}
     memo: dict[int, Any] = {}
-    return tuple(int(exact.evaluate(v, typed, lambda f, _: ones(f).attrs[0], memo)) for _, v in results_of(meaning))
+    return tuple(int(exact.evaluate(v, typed, settled_value, memo)) for _, v in results_of(meaning))
 
 
 def _storage(type: Type) -> int:
@@ -92,24 +173,42 @@ def _storage(type: Type) -> int:
 
 
 def run_native(
-    meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ...]]], choose: Callable[[Any], Any] = ones
+    meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ...]]], choose: Callable[[Any], Any] = settled
 ) -> list[list[np.ndarray]]:
     """The results of each meaning over its rows, computed by one library of compiled loops; `choose` resolves freedoms."""
-    needs: set[str] = set()
-    text = "\n".join(_function(f"form{i}", meaning, needs, choose) for i, meaning in enumerate(meanings))
-    library = Library(text, needs, level=1)
+    compiled = compile_loops(meanings, choose)
     answers = []
-    for i, (meaning, table) in enumerate(zip(meanings, tables, strict=True)):
+    for meaning, table, run in zip(meanings, tables, compiled, strict=True):
         inputs = [
             np.array([row[k] for row in table], dtype=f"u{_storage(t) // 8}")
             for k, (_, t) in enumerate(inputs_of(meaning))
         ]
-        outputs = [np.zeros(len(table), dtype=f"u{_storage(t) // 8}") for t, _ in results_of(meaning)]
-        pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))
-        call(ctypes.cast(pointers, ctypes.c_void_p), len(table))
-        answers.append(outputs)
+        answers.append(run(inputs))
     return answers
+
+
+def compile_loops(
+    meanings: Sequence[Meaning], choose: Callable[[Any], Any], level: int = 0
+) -> list[Callable[[list[np.ndarray]], list[np.ndarray]]]:
+    """For each meaning a function from columns of operands, contiguous arrays of raw bits, to columns of results."""
+    needs: set[str] = set()
+    text = "\n".join(_function(f"form{i}", meaning, needs, choose) for i, meaning in enumerate(meanings))
+    library = Library(text, needs, level=level, vectorize=level > 0)
+
+    def bind(i: int, meaning: Meaning) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))
+
+        def run(inputs: list[np.ndarray]) -> list[np.ndarray]:
+            assert library  # its code lives as long as this function
+            count = len(inputs[0])
+            outputs = [np.zeros(count, dtype=f"u{_storage(t) // 8}") for t, _ in results_of(meaning)]
+            pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
+            call(ctypes.cast(pointers, ctypes.c_void_p), count)
+            return outputs
+
+        return run
+
+    return [bind(i, meaning) for i, meaning in enumerate(meanings)]
 
 
 def _function(name: str, meaning: Meaning, needs: set[str], choose: Callable[[Any], Any]) -> str:
@@ -156,7 +255,7 @@ def _run_symbolic(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
         n: z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width)
         for n, t in inputs_of(meaning)
     }
-    solver = Solver(lambda freedom, lowering: lowering.low(ones(freedom), freedom.attrs[1]))
+    solver = Solver(lambda freedom, lowering: lowering.low(settled(freedom), freedom.attrs[1]))
     lowering = Lowering(solver, env)
     answers = []
     for type, value in results_of(meaning):

@@ -63,9 +63,21 @@ def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str
     return errors
 
 
+#: by the target from which a form is gone: the version and target of a module that has it
+FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13")}
+
+
 def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:
-    """The kernels that ptxas does not accept, each with its first complaint. It stops at many errors, so a module with
-    refused kernels is assembled again without them."""
+    """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
+    are assembled in an older one."""
+    found = _refusals([k for k in kernels if k.form.removal is None], version, target)
+    for gone, place in FORMER.items():
+        found += _refusals([k for k in kernels if k.form.removal is not None and k.form.removal[1] == gone], *place)
+    return found
+
+
+def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+    """It stops at many errors, so a module with refused kernels is assembled again without them."""
     found: list[Refusal] = []
     remaining = list(kernels)
     while remaining:

@@ -9,27 +9,31 @@ from __future__ import annotations
 
 import ctypes
 import datetime
-import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence import assembler
-from ptxspec.evidence.agreement import results_of, run_native
+from ptxspec.evidence import assembler, warps
+from ptxspec.evidence.agreement import results_of
 from ptxspec.evidence.kernels import Kernel, kernel, module
-from ptxspec.evidence.vectors import ROWS, SEED, comparable, table_of
-from ptxspec.language.forms import forms
+from ptxspec.evidence.vectors import ROWS, SEED, comparable, expected, table_of, write, wrong
+from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
 
 #: bytes from one thread's row of cells to the next
 STRIDE = 128
 _CHUNK = 96
+#: of how many rows of a form that differ the values are printed
+SHOWN = 6
 
 
 class GpuError(Exception):
@@ -92,7 +96,7 @@ def assemble(text: str, level: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
         source.write_text(text)
-        subprocess.run([assembler.ptxas(), "-arch=sm_90", level, str(source), "-o", str(target)], check=True)
+        subprocess.run([assembler.ptxas(), "-arch=sm_90", "-w", level, str(source), "-o", str(target)], check=True)
         return target.read_bytes()
 
 
@@ -107,21 +111,43 @@ def cells(kernels: Sequence[Kernel], tables: Sequence[list[tuple[int, ...]]]) ->
     return found
 
 
+Chunk = list[tuple[Form, tuple[str, ...]]]
+
+
+def assembled(chunks: list[Chunk]) -> Iterator[tuple[Chunk, list[Kernel], dict[str, bytes]]]:
+    """Each chunk of forms with its kernels and their machine code at both levels; as many assemblers run as there are
+    processors."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        waiting: deque[tuple[Chunk, list[Kernel], dict[str, Future[bytes]]]] = deque()
+        for chunk in chunks:
+            kernels = [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
+            removal = chunk[0][0].removal
+            text = module(kernels, *assembler.FORMER[removal[1]]) if removal else module(kernels)
+            waiting.append((chunk, kernels, {o: pool.submit(assemble, text, o) for o in ("-O0", "-O3")}))
+            if len(waiting) > (os.cpu_count() or 1):
+                done, own, code = waiting.popleft()
+                yield done, own, {o: f.result() for o, f in code.items()}
+        for done, own, code in waiting:
+            yield done, own, {o: f.result() for o, f in code.items()}
+
+
 def main(folder: str, profile: str = "hopper") -> int:
     gpu = Gpu()
-    choose = Profile(profile).term
-    cases = [(f, absent) for f in forms() if comparable(f) for absent in f.absences]
+    choices = Profile(profile)
+    cases = [(v, absent) for f in forms() if comparable(f) for v in f.variants for absent in f.absences]
     into, out_of = gpu.allocate(ROWS * STRIDE), gpu.allocate(ROWS * STRIDE)
     answers: dict[str, np.ndarray] = {}
     summary: list[dict[str, Any]] = []
-    for begin in range(0, len(cases), _CHUNK):
-        chunk = cases[begin : begin + _CHUNK]
-        kernels = [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
+    chunks = []
+    for gone in (None, *assembler.FORMER):  # a module has one version and target
+        same = [c for c in cases if (c[0].removal[1] if c[0].removal else None) == gone]
+        chunks += [same[begin : begin + _CHUNK] for begin in range(0, len(same), _CHUNK)]
+    for chunk, kernels, code in assembled(chunks):
         meanings = [f.meaning(absent) for f, absent in chunk]
         tables = [table_of(f, m) for (f, _), m in zip(chunk, meanings, strict=True)]
-        ours = run_native(meanings, tables, choose)
-        text = module(kernels)
-        images = {level: gpu.load(assemble(text, level)) for level in ("-O0", "-O3")}
+        own_cases = [(f, m) for (f, _), m in zip(chunk, meanings, strict=True)]
+        ours = expected(own_cases, tables, choices)
+        images = {level: gpu.load(cubin) for level, cubin in code.items()}
         for own, meaning, table, data, want in zip(
             kernels, meanings, tables, cells(kernels, tables), ours, strict=True
         ):
@@ -135,7 +161,7 @@ def main(folder: str, profile: str = "hopper") -> int:
                 for level, g in got.items()
             }
             differs = {
-                level: np.any([n != w.astype(np.uint64) for n, w in zip(columns, want, strict=True)], axis=0)
+                level: wrong(meaning, table, np.stack(columns, axis=1), want, choices)
                 for level, columns in narrow.items()
             }
             levels = np.any([a != b for a, b in zip(narrow["-O0"], narrow["-O3"], strict=True)], axis=0)
@@ -143,28 +169,19 @@ def main(folder: str, profile: str = "hopper") -> int:
             answers[form] = np.stack(narrow["-O3"], axis=1).astype(f"u{max(max(t.bytes, 1) for t in types)}")
             row = {
                 "form": form,
-                "opcode": own.form.syntax.opcode,
                 "rows": len(table),
                 "O0": int(differs["-O0"].sum()),
                 "O3": int(differs["-O3"].sum()),
                 "levels": int(levels.sum()),
-                "examples": [
-                    {
-                        "operands": [hex(v) for v in table[i]],
-                        "ours": [hex(int(w[i])) for w in want],
-                        "O0": [hex(int(n[i])) for n in narrow["-O0"]],
-                        "O3": [hex(int(n[i])) for n in narrow["-O3"]],
-                    }
-                    for i in np.flatnonzero(differs["-O0"] | differs["-O3"] | levels)[:6]
-                ],
             }
             summary.append(row)
+            for i in np.flatnonzero(differs["-O0"] | differs["-O3"] | levels)[:SHOWN]:
+                operands = ", ".join(map(hex, table[i]))
+                shown = "not allowed" if want is None else [hex(int(w)) for w in want[i]]
+                gave = {level: [hex(int(n[i])) for n in columns] for level, columns in narrow.items()}
+                print(f"{form} of {operands}: ours {shown}, -O0 {gave['-O0']}, -O3 {gave['-O3']}")
         for image in images.values():
             gpu.call("cuModuleUnload", image)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(target / "answers.npz", **answers)  # type: ignore[arg-type]
-    digest = hashlib.sha256((target / "answers.npz").read_bytes()).hexdigest()
     facts = {
         "device": gpu.name,
         "driver": gpu.driver,
@@ -173,20 +190,20 @@ def main(folder: str, profile: str = "hopper") -> int:
         "rows": ROWS,
         "seed": SEED,
         "profile": profile,
-        "digest": digest,
     }
     differing = [r for r in summary if r["O0"] or r["O3"] or r["levels"]]
-    compared = {r["form"]: r["rows"] for r in summary}
-    (target / "answers.json").write_text(json.dumps({**facts, "forms": compared, "differences": differing}, indent=1))
+    write(Path(folder), facts, answers, differing)
     print(json.dumps(facts))
     print(f"{len(summary)} forms, {len(differing)} with differences")
     by_opcode: dict[str, list[int]] = {}
     for r in differing:
-        counts = by_opcode.setdefault(r["opcode"], [0, 0, 0, 0])
+        counts = by_opcode.setdefault(r["form"].split(".")[0], [0, 0, 0, 0])
         for i, value in enumerate((1, r["O0"], r["O3"], r["levels"])):
             counts[i] += value
     for opcode, counts in sorted(by_opcode.items()):
         print(f"{opcode:<8} forms {counts[0]:>4}  rows -O0 {counts[1]:>6}  -O3 {counts[2]:>6}  -O0/-O3 {counts[3]:>6}")
+    answered, unlike = warps.record(gpu, Path(folder), facts)
+    print(f"{answered} forms of warps and barriers, {unlike} with differences")
     return 0
 
 

@@ -1,8 +1,9 @@
 """The ledger: for every form, what holds it to account. `python -m ptxspec.evidence.ledger` brings it up to date.
 
 A row says whether ptxas accepts the form, whether the three interpretations agree on it, how many identities mention its
-opcode, and how many vectors a GPU has answered. What was not run is null, and shown as a gap. Rows are computed an opcode at
-a time and kept in `build/ledger.json` under a digest of everything they depend on.
+opcode, and how many vectors a GPU has answered; of an approximate form also how many of 2^32 operands differ from a GPU's
+answers. What was not run is null, and shown as a gap. Rows are computed an opcode at a time and kept in `build/ledger.json`
+under a digest of everything they depend on.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.parallel import on_all_cores
 
 STORE = Path("build/ledger.json")
+#: what the interpretations of an approximate form would have to agree on, and do not have yet
+NEEDS_CHOICE = "needs a profile's choice"
 #: operand rows a form, and how many of them the solver computes too
 ROWS, SYMBOLIC = 64, 4
 
 
 def digest() -> str:
-    """Of the pages and the machinery: rows computed under another digest are out of date."""
+    """Of the pages, the machinery and the recorded answers: rows computed under another digest are out of date."""
     total = hashlib.sha256()
     model = Path(__file__).resolve().parents[1]
     places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
     places += [(model / folder, "*.py") for folder in ("literate", "terms", "language", "evidence")]
+    places.append((DOCUMENTS / "tests" / "vectors", "**/*.json"))  # which hold the digests of the answers
     for folder, pattern in places:
         for path in sorted(folder.glob(pattern)):
             total.update(path.read_bytes())
@@ -45,9 +49,20 @@ def rows(store: Path = STORE) -> list[dict[str, Any]]:
     return [row for own in known["opcodes"].values() for row in own]
 
 
+def rows_of(opcode: str, store: Path = STORE) -> list[dict[str, Any]]:
+    """The rows of one opcode's forms: those of the store if nothing has changed since, else computed now."""
+    try:
+        known = json.loads(store.read_text())
+        if known["digest"] == digest():
+            return known["opcodes"][opcode]
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return opcode_rows(opcode)
+
+
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
-    from ptxspec.evidence import agreement, assembler, vectors
+    from ptxspec.evidence import agreement, assembler, multifunction, vectors, warps
     from ptxspec.evidence.kernels import kernels_for
     from ptxspec.language.forms import forms
     from ptxspec.query.identities import load_all
@@ -63,6 +78,9 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     compared = {str(f) for f in pure}
     recorded = vectors.read()
     differing = {d.form for d in vectors.compare(own, recorded)[1]} if recorded else set()
+    meeting = warps.read()
+    differing |= {d.form for d in warps.compare(own, meeting)[1]} if meeting else set()
+    many = multifunction.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
         {
@@ -70,22 +88,34 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "form": str(form),
             "opcode": opcode,
             "page": form.page,
-            "ptxas": None if refused is None else str(form) not in refused,
-            "interpretations": str(form) not in wrong if str(form) in compared else None,
+            "ptxas": None if refused is None else not any(str(v) in refused for v in form.variants),
+            "interpretations": _agrees(form, wrong) if str(form) in compared else None,
             "identities": mentions,
-            "gpu": None if recorded is None else _answered(str(form), recorded, differing),
+            "gpu": _answered([str(v) for v in form.variants], recorded, differing)
+            or _answered([str(form)], meeting, differing),
+            "approximate": agreement.approximate(form),
+            "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
         for form in own
     ]
 
 
-def _answered(form: str, recorded: Any, differing: set[str]) -> dict[str, Any] | None:
-    """What a GPU's vectors say of a form; None if it was not asked."""
-    if form not in recorded.values:
+def _agrees(form: Any, wrong: dict[str, str]) -> bool | str:
+    """Whether the interpretations agree, in all variants. Where they do outside of an approximate result that the profile
+    does not choose yet, the answer is that a choice is needed."""
+    from ptxspec.evidence.agreement import awaited
+
+    return not any(str(v) in wrong for v in form.variants) and (NEEDS_CHOICE if awaited(form) else True)
+
+
+def _answered(variants: list[str], recorded: Any, differing: set[str]) -> dict[str, Any] | None:
+    """What a GPU's vectors say of a form in all its variants; None if it was not asked about one of them. `differing` holds
+    those that differ."""
+    if recorded is None or not all(v in recorded.values for v in variants):
         return None
     return {
-        "agrees": form not in differing,
-        "vectors": len(recorded.values[form]),
+        "agrees": differing.isdisjoint(variants),
+        "vectors": sum(len(recorded.values[v]) for v in variants),
         "date": recorded.facts["date"],
         "device": recorded.facts["device"],
     }
@@ -127,10 +157,16 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
     for kind in ("ptxas", "interpretations"):
         for name, value in (("yes", True), ("no", False), ("not run", None)):
             counts[f"{kind} {name}"] = sum(1 for row in found if row[kind] is value)
+    counts[f"interpretations: {NEEDS_CHOICE}"] = sum(1 for row in found if row["interpretations"] == NEEDS_CHOICE)
     counts["with identities"] = sum(1 for row in found if row["identities"])
     counts["gpu yes"] = sum(1 for row in found if row["gpu"] and row["gpu"]["agrees"])
     counts["gpu no"] = sum(1 for row in found if row["gpu"] and not row["gpu"]["agrees"])
     counts["gpu not run"] = sum(1 for row in found if row["gpu"] is None)
+    approximate = [row.get("compared") for row in found if row.get("approximate")]
+    counts["approximate forms"] = len(approximate)
+    counts["0 of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] == 0)
+    counts["some of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] != 0)
+    counts["2^32 not compared"] = approximate.count(None)
     return counts
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from bisect import bisect_left
+from functools import cached_property
+from typing import Any, NamedTuple
 
 
 class Diagnostic(NamedTuple):
@@ -33,6 +36,9 @@ class PtxError(Exception):
         super().__init__("\n\n".join(map(str, diagnostics)))
         self.diagnostics = diagnostics
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, (self.diagnostics,)
+
 
 class Source:
     """A text and its name, able to say where an offset lies."""
@@ -47,8 +53,13 @@ class Source:
         line = self.text[start : len(self.text) if end < 0 else end]
         return Diagnostic(self.path, self.line(offset), offset - start + 1, message, line, page)
 
+    @cached_property
+    def _feeds(self) -> list[int]:
+        """The offsets at which lines end."""
+        return [match.start() for match in re.finditer("\n", self.text)]
+
     def line(self, offset: int) -> int:
-        return self.text.count("\n", 0, offset) + 1
+        return bisect_left(self._feeds, offset) + 1
 
     def error(self, offset: int, message: str, page: str | None = None) -> PtxError:
         return PtxError([self.diagnostic(offset, message, page)])

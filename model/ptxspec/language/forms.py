@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,14 +15,19 @@ from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special
 from ptxspec.terms.types import TYPES
 
+#: how many members of an operand's set of selectors are tried at least, where evidence is collected
+SPREAD = 12
+
 
 class Form(NamedTuple):
-    """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it."""
+    """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it. `marks` are what
+    its operands carry beside: selectors by the names of their sets, and True for the name of each negation."""
 
     mnemonic: str
     modifiers: dict[str, Any]
     syntax: SyntaxLine
     definition: Definition
+    marks: dict[str, str | bool]
 
     @property
     def page(self) -> str:
@@ -32,6 +38,11 @@ class Form(NamedTuple):
     def availability(self) -> tuple[tuple[int, int], int]:
         """(PTX ISA version, sm number) from which the form exists."""
         return self.definition.availability(self.modifiers)
+
+    @property
+    def removal(self) -> tuple[tuple[int, int], int] | None:
+        """(PTX ISA version, sm number) from which on, both together, the form no longer exists; None if it stays."""
+        return self.definition.removal(self.modifiers)
 
     @property
     def destinations(self) -> list[notation.Operand]:
@@ -48,21 +59,58 @@ class Form(NamedTuple):
                 found.append((operand,))
         return found
 
+    def marked(self, operand: notation.Operand, text: str) -> str:
+        """An operand's text with the selector and the sign that the form has for it."""
+        sign = "-" if self.marks.get(operand.negation) else ""
+        selector = self.marks.get(operand.selector.name) if operand.selector else None
+        return f"{sign}{text}.{selector}" if selector else sign + text
+
     @property
     def absences(self) -> list[tuple[str, ...]]:
         """The sets of optional operands that may be left out: from the right, one more at a time."""
         names = [o.name for o in self.syntax.operands if o.optional]
         return [tuple(names[i:]) for i in range(len(names), -1, -1)]
 
+    @property
+    def plain(self) -> bool:
+        """Whether its operands carry nothing that could be left out."""
+        return self.marks == self.syntax.signs
+
+    @property
+    def variants(self) -> list[Form]:
+        """The form as it is, then with selectors and signs on its operands, so many that every member of each operand's set
+        occurs, or a spread of it if there are many. The operands' sets are gone through together, each from another start."""
+        selectors = [o.selector for o in self.syntax.operands if o.selector]
+        negations = [o.negation for o in self.syntax.operands if o.sign == "{-}"]
+        chosen = [(s.name, spread(s.options)) for s in selectors]
+        count = max([len(options) for _, options in chosen] + [1 << len(negations) if negations else 0])
+        found = [self]
+        for i in range(count):
+            marks = {name: options[(i + 2 * k) % len(options)] for k, (name, options) in enumerate(chosen)}
+            signs = {name: True for k, name in enumerate(negations) if i >> k & 1}
+            found.append(self._replace(marks={**self.marks, **marks, **signs}))
+        return found
+
     def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
-        return self.definition.meaning(self.modifiers, absent)
+        """What the definition says; `absent` are the optional operands left out. A source operand that the syntax line does
+        not have at all is absent too."""
+        written = {o.name for o in self.syntax.operands}
+        lacking = tuple(n for n in self.definition.sources if n not in written)
+        return self.definition.meaning({**self.modifiers, **self.marks}, (*lacking, *absent))
 
     def __str__(self) -> str:
         operands: list[str] = []
         for members in self.places:
-            spelled = ", ".join(_spell(o) for o in members)
+            spelled = ", ".join(self.marked(o, _spell(o)) for o in members)
             operands.append("{" + spelled + "}" if members[0].group else spelled)
         return f"{self.mnemonic} {', '.join(operands)};" if operands else f"{self.mnemonic};"
+
+
+def spread(options: tuple[str, ...]) -> list[str]:
+    """All of a few; of more than 16, so many at even distances, the first and the last among them."""
+    if len(options) <= 16:
+        return list(options)
+    return [options[i * (len(options) - 1) // (SPREAD - 1)] for i in range(SPREAD)]
 
 
 def _spell(operand: notation.Operand) -> str:
@@ -95,9 +143,30 @@ class Opcode:
             for line, definition in self.lines:
                 bound = line.bindings(modifiers)
                 if bound is not None:
-                    forms.append(Form(mnemonic, _values(bound), line, definition))
+                    forms.append(Form(mnemonic, _values(bound), line, definition, line.signs))
+            if not forms:
+                spelled = self._orders.get(self._unordered(mnemonic))
+                forms = self.find(spelled) if spelled is not None and spelled != mnemonic else []
             self._found[mnemonic] = forms
         return self._found[mnemonic]
+
+    def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
+        """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
+        page = importlib.import_module("ptxspec.spec.instructions.index")
+        words = mnemonic.split(".")[1:]
+        count = 1 if words and words[0] in page.NEXT_TO.get(self.name, ()) else 0
+        types = [w for w in words[count:] if w in TYPES]
+        others = [w for w in words[count:] if w not in TYPES]
+        once = [w for i, w in enumerate(others) if w not in page.REPEATED or w not in others[:i]]
+        return tuple(words[:count]), tuple(types), tuple(sorted(once))
+
+    @cached_property
+    def _orders(self) -> dict[tuple[Any, ...], str]:
+        """The page's mnemonic for each without an order."""
+        found: dict[tuple[Any, ...], str] = {}
+        for form in self.forms:
+            found.setdefault(self._unordered(form.mnemonic), form.mnemonic)
+        return found
 
     @cached_property
     def forms(self) -> list[Form]:
@@ -106,7 +175,7 @@ class Opcode:
         forms = []
         for line, definition in self.lines:
             for mnemonic, bound in line.mnemonics():
-                form = Form(mnemonic, _values(bound), line, definition)
+                form = Form(mnemonic, _values(bound), line, definition, line.signs)
                 key = (mnemonic, _operand_shape(form))
                 if key in seen:
                     raise DocumentError(
@@ -116,6 +185,12 @@ class Opcode:
                 forms.append(form)
         return forms
 
+    @cached_property
+    def takes_lists(self) -> bool:
+        """Whether an operand of some form is a list in parentheses."""
+        annotations = [p.annotation for _, definition in self.lines for p in definition.sources.values()]
+        return any(isinstance(a, Special) and a.name == "list_of_operands" for a in annotations)
+
     def nearest(self, mnemonic: str, count: int = 5) -> list[str]:
         """Mnemonics the opcode has that are most like one it has not."""
         known = {form.mnemonic for form in self.forms}
@@ -124,6 +199,14 @@ class Opcode:
         close = difflib.get_close_matches(mnemonic, ranked[:200], count, 0.3)
         return list(dict.fromkeys([*ranked[:2], *close]))[:count]
 
+    def page(self, mnemonic: str) -> str:
+        """The page of a mnemonic that the opcode has."""
+        return page_name(self.find(mnemonic)[0].definition.path)
+
+    def page_of_most(self, mnemonics: Sequence[str]) -> str:
+        """The page on which most of some mnemonics stand; the first one's of as many."""
+        return Counter(map(self.page, mnemonics)).most_common(1)[0][0]
+
 
 def _operand_shape(form: Form) -> tuple:
     """What tells two lines of one mnemonic apart: the kinds of their operands, and which stand in braces."""
@@ -131,7 +214,7 @@ def _operand_shape(form: Form) -> tuple:
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
         kind = parameter.annotation.name if parameter and isinstance(parameter.annotation, Special) else "value"
-        shape.append((kind, operand.memory, operand.group, operand.optional, operand.offset))
+        shape.append((kind, operand.memory, operand.group, operand.optional, operand.offset, operand.sign))
     return tuple(shape)
 
 
@@ -184,6 +267,12 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
         for slot in line.slots:
             if slot.name not in definition.modifiers and slot.name not in everywhere:
                 raise DocumentError(path, line.line, f"{definition.name} drops the modifier .{slot.name}: no parameter")
+        for operand in line.operands:
+            if operand.selector and operand.selector.name not in definition.modifiers:
+                name = operand.selector.name
+                raise DocumentError(path, line.line, f"{definition.name} drops the selector .{name}: no parameter")
+            if operand.sign and operand.negation not in definition.modifiers:
+                raise DocumentError(path, line.line, f"{definition.name} drops a sign: no parameter {operand.negation}")
         names = [o.name for o in line.operands]
         missing = [n for n, p in definition.sources.items() if n not in names and p.default is p.empty]
         if missing:
@@ -192,6 +281,9 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
         if len(destinations) > len(definition.results):
             raise DocumentError(path, line.line, f"{definition.name} does not say what {destinations[-1]} is")
     known = {s.name for line in lines for s in line.slots}
+    for operand in (o for line in lines for o in line.operands):
+        known |= {operand.selector.name} if operand.selector else set()
+        known |= {operand.negation} if operand.sign else set()
     for name in definition.modifiers:
         if name not in known:
             raise DocumentError(path, definition.line, f"{definition.name}: no syntax line has a modifier .{name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Name(NamedTuple):
@@ -24,6 +24,13 @@ class Real(NamedTuple):
     width: int
 
 
+class Generic(NamedTuple):
+    """`generic(name)+offset` in an initializer: the variable's generic address, and a constant."""
+
+    name: Name
+    offset: int = 0
+
+
 class Sum(NamedTuple):
     """A name and a constant byte offset."""
 
@@ -38,10 +45,18 @@ class Address(NamedTuple):
     offset: int
 
 
+class Element(NamedTuple):
+    """`base[register+offset]`, counted in elements of the array; `register` is None where the index is constant."""
+
+    base: Name
+    register: Name | None
+    offset: int
+
+
 class Braces(NamedTuple):
     """`{a, b, …}`"""
 
-    elements: tuple[Name | Number | Real, ...]
+    elements: tuple[Name | Number | Real | Part, ...]
 
 
 class Pair(NamedTuple):
@@ -51,13 +66,32 @@ class Pair(NamedTuple):
     second: Name
 
 
+class Parens(NamedTuple):
+    """`(a, b, …)`: the arguments or the results of a call."""
+
+    elements: tuple[Any, ...]
+
+
 class Not(NamedTuple):
     """`!p`"""
 
     name: Name
 
 
-Operand = Name | Number | Real | Sum | Address | Braces | Pair | Not
+class Part(NamedTuple):
+    """`a.b0`, `-a` or `-a.b0`: a register with a selector (without the dot), a minus sign, or both."""
+
+    name: Name
+    selector: str | None
+    negated: bool
+
+
+Operand = Name | Number | Real | Sum | Address | Element | Braces | Pair | Parens | Not | Part
+
+
+def bare(operand: Operand) -> Operand:
+    """An operand without its selector and sign, which the form of the instruction has taken in."""
+    return operand.name if isinstance(operand, Part) else operand
 
 
 class Instruction(NamedTuple):
@@ -98,22 +132,49 @@ class Variable(NamedTuple):
 
 
 class Parameter(NamedTuple):
+    """A parameter or a result; `space` is "param" or "reg", the name `_` that of one in a prototype."""
+
     type: str
     name: str
     align: int | None
     size: int | None
     position: int
+    space: str = "param"
+
+
+class Targets(NamedTuple):
+    """`name: .branchtargets …;` or `name: .calltargets …;`"""
+
+    name: str
+    directive: str
+    targets: tuple[Name, ...]
+    position: int
+
+
+class Prototype(NamedTuple):
+    """`name: .callprototype (…) _ (…);`"""
+
+    name: str
+    returns: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    position: int
+
+
+Statement = Instruction | Label | Scope | Variable | Targets | Prototype
 
 
 class Function(NamedTuple):
-    """An entry. `performance` maps directives such as .maxntid to their numbers."""
+    """An entry or a function. `body` is None for a declaration without one; `performance` maps directives such as .maxntid to
+    their numbers."""
 
     name: str
     parameters: tuple[Parameter, ...]
-    body: tuple[Instruction | Label | Scope | Variable, ...]
+    body: tuple[Statement, ...] | None
     performance: dict[str, tuple[int, ...]]
     linkage: str | None
     position: int
+    is_entry: bool = True
+    returns: tuple[Parameter, ...] = ()
 
 
 class Module(NamedTuple):
@@ -123,3 +184,8 @@ class Module(NamedTuple):
     variables: tuple[Variable, ...]
     functions: tuple[Function, ...]
     target_position: int
+    version_position: int
+    option_positions: tuple[int, ...]
+    address_size_position: int | None
+    uses: tuple[tuple[str, int], ...] = ()
+    """what only some versions of PTX have, each with where it stands"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: what a fence may say it holds; any other word is a fence nobody reads
 READ_FENCES = frozenset({"python", "syntax", "ptx", "text", "console"})
@@ -16,6 +16,9 @@ class DocumentError(Exception):
     def __init__(self, path: str | Path, line: int, message: str):
         super().__init__(f"{path}:{line}: {message}")
         self.path, self.line, self.message = str(path), line, message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, (self.path, self.line, self.message)
 
 
 class Fence(NamedTuple):

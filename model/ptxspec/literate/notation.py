@@ -2,14 +2,18 @@
 
 A fence holds syntax lines and sets. `.x` in a line is a member of the set `.x = { … };` if the fence defines one, else the
 modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
-destination with an optional second, `{!}c` a predicate that may be negated, `{, b}` may be left out, `a+imm` takes an
-offset, and `{a, b}` are registers in braces.
+destination with an optional second, `p|q` two destinations, `{!}c` a predicate that may be negated, `{, b}` may be left
+out, `a+imm` takes an offset, `{a, b}` are registers in braces, and `(a)` is a list of any length in parentheses. `a{.asel}`
+may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
+range: `.h[0-3][0-3]` stands for sixteen members.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ptxspec.literate.documents import DocumentError, Fence
@@ -25,6 +29,15 @@ class Slot(NamedTuple):
     is_set: bool
 
 
+class Selector(NamedTuple):
+    """The set of selectors that an operand may carry: its name, the members (without the dot), and the set as the fence
+    spells it."""
+
+    name: str
+    options: tuple[str, ...]
+    spelled: str
+
+
 class Operand(NamedTuple):
     """One operand's place in a syntax line."""
 
@@ -36,6 +49,18 @@ class Operand(NamedTuple):
     offset: bool = False
     group: int = 0
     """operands in braces share a number from 1 on"""
+    listed: bool = False
+    """any number of operands in parentheses"""
+    paired: bool = False
+    """whether the second destination must be there"""
+    selector: Selector | None = None
+    sign: str = ""
+    """"{-}": may be negated, "-": is negated"""
+
+    @property
+    def negation(self) -> str:
+        """The name of the keyword that says whether the operand is negated."""
+        return f"{self.name}_negated"
 
 
 class SyntaxLine(NamedTuple):
@@ -63,6 +88,11 @@ class SyntaxLine(NamedTuple):
 
         return fit(0, 0)
 
+    @property
+    def signs(self) -> dict[str, str | bool]:
+        """The negations that an instruction of this line always has."""
+        return {o.negation: True for o in self.operands if o.sign == "-"}
+
     def mnemonics(self) -> Iterator[tuple[str, dict[str, str | bool]]]:
         """Every mnemonic the line accepts, with the bindings of its slots."""
 
@@ -85,7 +115,8 @@ _STATEMENT = re.compile(r"(?P<text>(?:[^;/]|/(?!/))*);(?P<comment>[ \t]*//[^\n]*
 _SET = re.compile(r"(?P<names>(?:\.\w+\s*=\s*)+)\{(?P<members>[^{}]*)\}\s*\Z", re.S)
 _MODIFIER = re.compile(r"\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
 _OPERAND = re.compile(
-    r"(?P<not>\{!\})?(?P<open>\[)?(?P<name>\w+)(?P<offset>\+imm)?(?P<close>\])?(?:\[\|(?P<second>\w+)\])?\Z"
+    r"(?P<not>\{!\})?(?P<sign>\{-\}|-)?(?P<open>[\[(])?(?P<name>\w+)(?P<offset>\+imm)?(?P<close>[\])])?"
+    r"(?:\{\.(?P<selector>\w+)\})?(?:\[\|(?P<second>\w+)\]|\|(?P<paired>\w+))?\Z"
 )
 
 
@@ -94,6 +125,7 @@ def parse(fence: Fence, path: str) -> list[SyntaxLine]:
     # a comment after a semicolon belongs to its line; any other is only passed over
     text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
     sets: dict[str, tuple[str, ...]] = {}
+    spelled: dict[str, str] = {}
     lines: list[tuple[int, str, str]] = []
     at = 0
     while text[at:].strip():
@@ -105,27 +137,46 @@ def parse(fence: Fence, path: str) -> list[SyntaxLine]:
         statement = match["text"].strip()
         definition = _SET.match(statement)
         if definition:
-            members = tuple(m.strip().lstrip(".") for m in definition["members"].split(","))
-            if not all(re.fullmatch(r"[\w:]+", m) for m in members):
+            patterns = [m.strip().lstrip(".") for m in definition["members"].split(",")]
+            if not all(re.fullmatch(r"[\w:]+(?:\[\d-\d\])*", m) for m in patterns):
                 raise DocumentError(path, line, f"a set holds names separated by commas: {statement!r}")
+            members = tuple(m for pattern in patterns for m in _members(pattern))
+            if not all(map(_members, patterns)):
+                raise DocumentError(path, line, f"an empty range: {statement!r}")
             for name in re.findall(r"\.(\w+)", definition["names"]):
                 if name in sets:
                     raise DocumentError(path, line, f"the set .{name} is defined twice in this fence")
                 if len(set(members)) != len(members):
                     raise DocumentError(path, line, f"the set .{name} lists a member twice")
-                sets[name] = members
+                sets[name], spelled[name] = members, ", ".join(f".{p}" for p in patterns)
         else:
             lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
         at = match.end()
     used: set[str] = set()
-    parsed = [_line(path, number, statement, comment, sets, used) for number, statement, comment in lines]
+    parsed = [_line(path, number, statement, comment, sets, spelled, used) for number, statement, comment in lines]
     for name in sets:
         if name not in used:
             raise DocumentError(path, fence.line, f"no syntax line of this fence uses the set .{name}")
     return parsed
 
 
-def _line(path: str, number: int, text: str, comment: str, sets, used: set[str]) -> SyntaxLine:
+@lru_cache
+def _members(pattern: str) -> tuple[str, ...]:
+    """The members that one spelling stands for: every way to take a digit from each range."""
+    name, *ranges = re.split(r"(?=\[)", pattern)
+    digits = [[str(d) for d in range(int(r[1]), int(r[3]) + 1)] for r in ranges]
+    return tuple(name + "".join(chosen) for chosen in itertools.product(*digits))
+
+
+def _line(
+    path: str,
+    number: int,
+    text: str,
+    comment: str,
+    sets: dict[str, tuple[str, ...]],
+    spelled: dict[str, str],
+    used: set[str],
+) -> SyntaxLine:
     head = re.match(r"[a-z]\w*", text)
     if head is None:
         raise DocumentError(path, number, f"a syntax line begins with an opcode: {text!r}")
@@ -153,15 +204,28 @@ def _line(path: str, number: int, text: str, comment: str, sets, used: set[str])
         match = _OPERAND.match(piece)
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise DocumentError(path, number, f"cannot read the operand {piece!r}")
+        selector = None
+        if match["selector"]:
+            name = match["selector"]
+            if name not in sets:
+                raise DocumentError(
+                    path, number, f"the operand {piece!r} has a selector .{name}, which is no set of this fence"
+                )
+            used.add(name)
+            selector = Selector(name, sets[name], spelled[name])
         operands.append(
             Operand(
                 match["name"],
-                bool(match["open"]),
-                match["second"],
+                match["open"] == "[",
+                match["second"] or match["paired"],
                 bool(match["not"]),
                 optional,
                 bool(match["offset"]),
                 group,
+                match["open"] == "(",
+                match["paired"] is not None,
+                selector,
+                match["sign"] or "",
             )
         )
     return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()))
@@ -172,7 +236,7 @@ def _pieces(text: str) -> list[tuple[str, bool, int]]:
     of the braces it stands in (0: in none)."""
     pieces: list[tuple[str, bool, int]] = []
     optional, group, groups = False, 0, 0
-    for token in re.findall(r"\{\s*,|\{!\}\w+|\{|\}|,|[^\s,{}][^,{}]*", text):
+    for token in re.findall(r"\{\s*,|(?:\{[!-]\})?[^\s,{}][^,{}]*(?:\{\.\w+\})?|\{|\}|,", text):
         token = token.strip()
         if token.startswith("{") and token.endswith(","):
             optional = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,14 @@ from ptxspec.terms.machine import SPECIAL_REGISTERS
 
 
 class Extents(NamedTuple):
-    """The shape of a launch; (x, y, z) each."""
+    """The shape of a launch; (x, y, z) each. Beside it what else special registers tell of the launch: its number, the bytes of
+    shared memory that a CTA has, and how many of them the launch asked for."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+    launch: int = 0
+    shared: int = 0
+    dynamic_shared: int = 0
 
     @property
     def threads(self) -> int:
@@ -32,6 +36,7 @@ class Threads:
 
     def __init__(self, extents: Extents, index: np.ndarray, cta: np.ndarray):
         self.block, self.grid, self.index, self._cta = extents.block, extents.grid, index, cta
+        self.launch, self.shared, self.dynamic_shared = extents.launch, extents.shared, extents.dynamic_shared
         self.asked_for_cta = False
 
     @property
@@ -65,12 +70,13 @@ class Batch(NamedTuple):
 
 
 def special_values(names: Iterable[str], threads: Threads) -> dict[str, tuple[np.ndarray, bool]]:
-    """For each special register (with its component) its value in every lane, and whether it depends on the CTA."""
+    """For each special register (with its component) its value in every lane, and whether it depends on the CTA. Those that
+    change while the program runs are left out."""
     wanted = list(names)
     found = {}
     for register in SPECIAL_REGISTERS.values():
         mine = [n for n in register.names if n in wanted]
-        if not mine:
+        if not mine or register.changes:
             continue
         threads.asked_for_cta = False
         values = register.read(threads)
@@ -78,17 +84,20 @@ def special_values(names: Iterable[str], threads: Threads) -> dict[str, tuple[np
         for name, value in zip(register.names, values, strict=False):
             if name in mine:
                 array = np.broadcast_to(np.asarray(value), threads.index.shape)
-                found[name] = (array.astype(f"u{register.type.bytes}"), threads.asked_for_cta)
+                found[name] = (array.astype(f"u{max(1, register.type.bytes)}"), threads.asked_for_cta)
     return found
 
 
 class Waiting(NamedTuple):
-    """Threads at barriers; arrays with an element a thread: its lane, the barrier, how many it says take part (−1: all), the
-    instruction's index, and the block at which it goes on."""
+    """Threads that wait for others; arrays with an element a thread: its lane, the instruction's index, and the block at which
+    it goes on. At a barrier `number` says which, `named` how many take part (−1: all) and `value` is 1 if the thread's
+    predicate holds; at an instruction of a warp `named` is the mask of those that take part (−1: those that come together)
+    and `value` what the thread gives. Once it may go on, `named` and `value` are what it learns."""
 
     lane: np.ndarray
-    barrier: np.ndarray
+    number: np.ndarray
     named: np.ndarray
+    value: np.ndarray
     op: np.ndarray
     resume: np.ndarray
 
@@ -97,58 +106,17 @@ class Waiting(NamedTuple):
 
     def where(self, chosen: np.ndarray) -> Waiting:
         """The threads for which `chosen` is true."""
-        return Waiting(*(column[chosen] for column in self))
+        return self if chosen.all() else Waiting(*(column[chosen] for column in self))
+
+    def but(self, **columns: np.ndarray) -> Waiting:
+        """The same threads, with some columns replaced."""
+        return Waiting(*(columns.get(name, own) for name, own in zip(self._fields, self, strict=True)))
 
     def joined(self, other: Waiting) -> Waiting:
+        if not len(self) or not len(other):
+            return self if len(self) else other
         return Waiting(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
 def nobody() -> Waiting:
     return Waiting(*(np.zeros(0, np.int64) for _ in Waiting._fields))
-
-
-class BarrierFault(Exception):
-    """Threads wait in a way that breaks a rule. `lane` and `op` say which thread is reported, and where it waits."""
-
-    def __init__(self, rule: str, note: str, waiting: Waiting, which: int):
-        super().__init__(note)
-        self.rule, self.note = rule, note
-        self.lane, self.op = int(waiting.lane[which]), int(waiting.op[which])
-
-
-def released(waiting: Waiting, ended: np.ndarray, threads: int, others_run: bool) -> tuple[Waiting, Waiting]:
-    """(those that may go on, those that wait on). `ended[slot]` counts a CTA's threads that have ended, of `threads`. Raises
-    BarrierFault for a barrier that cannot be, and if no others run, for one that can never complete."""
-    page: Any = importlib.import_module("ptxspec.spec.machine.barriers")
-    warp = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").WARP_SIZE
-    for i in np.flatnonzero((waiting.barrier < 0) | (waiting.barrier >= page.BARRIERS))[:1]:
-        raise BarrierFault("barrier number", f"barrier {waiting.barrier[i]}", waiting, i)
-    for i in np.flatnonzero((waiting.named == 0) | ((waiting.named > 0) & (waiting.named % warp != 0)))[:1]:
-        raise BarrierFault("barrier count", f"{waiting.named[i]} threads", waiting, i)
-    slot = waiting.lane // threads
-    groups, group, counts = np.unique(slot * page.BARRIERS + waiting.barrier, return_inverse=True, return_counts=True)
-    named = waiting.named[np.unique(group, return_index=True)[1]]
-    for i in np.flatnonzero(waiting.named != named[group])[:1]:
-        both = sorted({int(waiting.named[i]), int(named[group[i]])})
-        shown = " and ".join("all" if n < 0 else str(n) for n in both)
-        raise BarrierFault("barrier counts differ", f"barrier {waiting.barrier[i]}: {shown}", waiting, i)
-    alive = threads - ended
-    complete = np.array(
-        [
-            page.completes(int(count), None if n < 0 else int(n), int(alive[g // page.BARRIERS]))
-            for g, count, n in zip(groups, counts, named, strict=True)
-        ],
-        dtype=bool,
-    )
-    goes = complete[group]
-    if others_run or goes.any():
-        return waiting.where(goes), waiting.where(~goes)
-    mates = group == group[0]
-    elsewhere = (slot == slot[0]) & ~mates
-    wanted = int(alive[slot[0]]) if named[group[0]] < 0 else int(named[group[0]])
-    note = f"{mates.sum()} threads wait at barrier {waiting.barrier[0]} for {wanted}, and nothing else can run"
-    if elsewhere.any():
-        note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {waiting.barrier[elsewhere][0]}"
-    if ended[slot[0]]:
-        note += f"; {ended[slot[0]]} threads of the CTA have ended"
-    raise BarrierFault("stuck barrier", note, waiting, 0)

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ptxspec.language import tree
-from ptxspec.language.check import Kernel, Op, constant_bits
+from ptxspec.language.check import Checked, Kernel, Op, constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
-from ptxspec.machine.flow import Flow
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.flow import Block, Flow
+from ptxspec.machine.link import linked
 from ptxspec.machine.memory import Memory
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
@@ -32,8 +34,8 @@ class Fault(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Why a batch stopped running: a fault, the step budget, or nothing left that can run; and the threads that have come
-    to a barrier since."""
+    """Why a batch stopped running: a fault, the step budget, or nothing left that can run; and the threads that have begun
+    to wait for others since."""
 
     fault: Fault | None
     out_of_steps: bool
@@ -47,10 +49,10 @@ class Running(Protocol):
         """Run until nothing can, or about `budget` thread-instructions are done."""
 
     def resume(self, threads: Waiting) -> None:
-        """Let threads go on after their barrier."""
+        """Let threads go on that waited for others."""
 
     def ended(self) -> np.ndarray:
-        """How many threads of each resident CTA have ended."""
+        """The lanes of the threads that have ended."""
 
     def restart(self, batch: Batch) -> None:
         """Begin another batch of the same launch."""
@@ -67,20 +69,34 @@ class Program(NamedTuple):
     flow: Flow
     profile: Profile
     bases: dict[str, int]
+    functions: dict[str, int]
 
     def address_of(self, name: str) -> int:
-        """A variable's address in its state space."""
+        """A variable's address in its state space, or a function's."""
+        if name in self.functions:
+            return self.functions[name]
         place = self.kernel.places[name]
         return place.offset + self.bases.get(place.space, 0) if place.offset >= 0 else self.bases["dynamic"]
 
 
-def program(kernel: Kernel, profile: Profile) -> Program:
+def function_addresses(checked: Checked) -> dict[str, int]:
+    """The addresses of a module's functions."""
+    page = importlib.import_module("ptxspec.spec.functions.index")
+    return {name: page.address_of(i) for i, name in enumerate(checked.signatures)}
+
+
+def program(checked: Checked, name: str, profile: Profile) -> Program:
+    kernel = linked(checked, name)
     layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
     static = kernel.sizes["shared"]
     dynamic = [p for p in kernel.places.values() if p.offset < 0]
     align = max([p.align for p in dynamic], default=1)
     return Program(
-        kernel, Flow(kernel), profile, {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
+        kernel,
+        Flow(kernel),
+        profile,
+        {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align},
+        function_addresses(checked),
     )
 
 
@@ -91,16 +107,57 @@ class Engine(Protocol):
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
-    """The value of a source operand that is no register: a constant, or a variable's address."""
+    """The value of a source operand that is no register: a constant, or a variable's address. None too for what lies in the
+    frame of a function: see in_frame."""
     if isinstance(operand, tree.Number | tree.Real):
         assert type is not None
         return constant_bits(operand, type)
+    if in_frame(program, operand) is not None:
+        return None
     if isinstance(operand, tree.Sum):
         return program.address_of(operand.base.text) + operand.offset & (1 << 64) - 1
     if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers:
-        if operand.text in program.kernel.places:
+        if operand.text in program.kernel.places or operand.text in program.functions:
             return program.address_of(operand.text)
     return None
+
+
+def in_frame(program: Program, operand: Any) -> int | None:
+    """How far from the beginning of the frame an operand lies, if it names something there and frames move."""
+    name = operand.base if isinstance(operand, tree.Sum) else operand
+    if not program.kernel.functions or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
+        return None
+    place = program.kernel.places.get(name.text)
+    if place is None or not place.framed:
+        return None
+    return place.offset + (operand.offset if isinstance(operand, tree.Sum) else 0)
+
+
+def call_target(program: Program, op: Op, block: Block, function: str | int) -> tuple[str, int]:
+    """(the function that a call reaches, the block at which it begins). Raises Violation if there is none."""
+    ways: dict[str, Any] = dict(block.ways)
+    if isinstance(function, str):
+        if function not in ways:
+            raise Violation("no body", f"{function} is declared, and nothing defines it")
+        return function, ways[function]
+    for name in ways:
+        if program.functions[name] == function:
+            return name, ways[name]
+    raise Violation("call target", f"{function:#x} is the address of no function that this call may reach")
+
+
+def check_room(program: Program, stack: int, local: int) -> None:
+    """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
+    most = importlib.import_module("ptxspec.spec.functions.index").STACK
+    if stack > most or local > program.kernel.sizes["local"]:
+        raise Violation("stack", f"the calls need more than {most} bytes")
+
+
+def stopped(op: Op) -> Violation:
+    """What an instruction that ends the launch reports."""
+    effect = op.plan.meaning.effect
+    assert effect is not None and effect.kind == "stop"
+    return Violation(effect.fields["rule"], "the thread executed this instruction")
 
 
 def describe(op: Op, text: str) -> str:

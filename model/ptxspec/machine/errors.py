@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
 from ptxspec.terms.machine import RULES
@@ -14,6 +14,9 @@ class Violation(Exception):
     def __init__(self, rule: str, note: str):
         super().__init__(note)
         self.rule, self.note = rule, note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, (self.rule, self.note)
 
 
 class Where(NamedTuple):
@@ -52,6 +55,9 @@ class LaunchError(Exception):
             lines.append(f"  see {page}")
         super().__init__("\n".join(lines))
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.__class__, (self.rule, self.note, self.where, self.address, self.page)
 
 
 def _shown(coordinates: tuple[int, int, int]) -> str:

@@ -9,11 +9,13 @@ import numpy as np
 
 from ptxspec.language import tree
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
-from ptxspec.machine.engine import Fault, Program, Stopped, constant_of
+from ptxspec.machine.engine import Fault, Program, Stopped, call_target, check_room, constant_of, in_frame, stopped
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import destinations, sources, values_of
+from ptxspec.machine.link import FRAME, frame_size, returned
 from ptxspec.machine.memory import Memory
 from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.machine import changing
 
 
 class ExactEngine:
@@ -46,9 +48,12 @@ class ExactRun:
             if isinstance(operand, tree.Name) and operand.text not in self.program.kernel.registers
         }
         self.special = special_values(names, batch.threads())
+        self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
         self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
         self.standing[0] = list(range(batch.lanes))
         self.waiting: list[tuple[int, ...]] = []
+        self.stacks: list[list[tuple[int, dict[str, Any], int]]] = [[] for _ in range(batch.lanes)]
+        self.learned = np.zeros((2, batch.lanes + 32), np.int64)
 
     def run(self, budget: int) -> Stopped:
         limit = self.steps + budget
@@ -67,8 +72,8 @@ class ExactRun:
         return Stopped(None, True, self.arrived())
 
     def arrived(self) -> Waiting:
-        """The threads that have come to a barrier since this was last asked."""
-        columns = np.array(self.waiting, np.int64).reshape(-1, 5).T
+        """The threads that have begun to wait for others since this was last asked."""
+        columns = np.array(self.waiting, np.int64).reshape(-1, len(Waiting._fields)).T
         self.waiting = []
         return Waiting(*columns)
 
@@ -86,10 +91,14 @@ class ExactRun:
         """Run one thread through a block and put it where it goes next."""
         block = self.blocks[number]
         goes = block.next
+        if block.finishes is not None:
+            return self.finish(block.finishes, lane, goes)
         for index in range(block.start, block.end):
             op = self.code[index]
+            self.elapsed = self.steps + index - block.start
             effect = op.plan.meaning.effect
             registers = self.registers[lane]
+            self.address: int | None = None
             if op.guard is not None and registers[op.guard[0]] == op.guard[1]:
                 continue
             try:
@@ -98,15 +107,25 @@ class ExactRun:
                 if effect is None:
                     pass
                 elif effect.kind == "load":
-                    self.load(effect.fields, env, lane, memo)
+                    self.load(op, env, lane, memo)
                 elif effect.kind == "store":
-                    self.store(effect.fields, env, lane, memo)
-                elif effect.kind == "barrier":
-                    named = effect.fields["threads"]
-                    barrier = self.value(effect.fields["barrier"], env, memo)
-                    count = -1 if named is None else self.value(named, env, memo)
-                    resume = len(self.blocks) if block.next is None else block.next
-                    self.waiting.append((lane, barrier, count, index, resume))
+                    self.store(op, env, lane, memo)
+                elif effect.kind == "update":
+                    self.load(op, env, lane, memo, write=True)
+                    self.store(op, env, lane, memo)
+                elif effect.kind == "stop":
+                    return Fault(lane, index, None, stopped(op))
+                elif effect.kind == "call":
+                    goes = self.enter(op, index, block, env, memo, lane)
+                elif effect.kind == "return" and self.stacks[lane]:
+                    goes = self.stacks[lane][-1][0]
+                elif op.targets:
+                    chosen = self.value(effect.fields["target"], env, memo)
+                    if chosen >= len(block.ways):
+                        raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
+                    goes = block.ways[chosen][1]
+                elif effect.kind in ("barrier", "gather"):
+                    self.wait(effect, env, memo, lane, index, block)
                     return None
                 else:
                     goes = block.taken
@@ -115,6 +134,42 @@ class ExactRun:
                 return Fault(lane, index, self.address, violation)
             except NoChoice as open_result:
                 return Fault(lane, index, None, open_result)
+        self.standing[len(self.blocks) if goes is None else goes].append(lane)
+        return None
+
+    def wait(self, effect: Any, env: dict[str, Any], memo: dict[int, Any], lane: int, index: int, block: Any) -> None:
+        """Put a thread among those that wait for others."""
+        fields = effect.fields
+        named = fields["threads" if effect.kind == "barrier" else "mask"]
+        number = self.value(fields["barrier"], env, memo) if effect.kind == "barrier" else 0
+        count = -1 if named is None else self.value(named, env, memo)
+        value = self.value(fields["value"], env, memo)
+        resume = len(self.blocks) if block.taken is None else block.taken
+        self.waiting.append((lane, number, count, value - (value >> 63 << 64), index, resume))
+
+    def finish(self, index: int, lane: int, goes: int | None) -> Fault | None:
+        """Give a thread that waited for others its results."""
+        op = self.code[index]
+        if op.call is not None:
+            self.come_back(op, index, lane)
+            self.standing[len(self.blocks) if goes is None else goes].append(lane)
+            return None
+        env = self.inputs(op, lane)
+        named, values = self.learned
+        effect = op.plan.meaning.effect
+        assert effect is not None
+        if effect.kind == "gather":
+            own = lane % self.batch.extents.threads % 32
+            first = lane - own
+            env["%own"] = own
+            env["%members"], env["%at_once"] = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
+            env.update({f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(32)})
+        else:
+            env["%arrived"], env["%holding"] = int(named[lane]), int(values[lane])
+        try:
+            self.write(op, env, {}, self.registers[lane])
+        except NoChoice as open_result:
+            return Fault(lane, index, None, open_result)
         self.standing[len(self.blocks) if goes is None else goes].append(lane)
         return None
 
@@ -133,13 +188,23 @@ class ExactRun:
             return base + operand.offset & mask
         if isinstance(operand, tree.Not):
             return not registers[operand.name.text]
-        constant = constant_of(self.program, type, operand)
+        offset = in_frame(self.program, operand)
+        constant = constant_of(self.program, type, operand) if offset is None else registers[FRAME] + offset
         if constant is None:
             found = registers.get(operand.text)
             if isinstance(found, bool):
                 return found
-            return (int(self.special[operand.text][0][lane]) if found is None else found) & mask
+            if found is None:
+                found = self.read_special(operand.text, lane)
+                if type is not None and type.kind == "pred":
+                    return bool(found)
+            return found & mask
         return bool(constant) if type is not None and type.kind == "pred" else constant & mask
+
+    def read_special(self, name: str, lane: int) -> int:
+        if name in self.changing:
+            return self.value(self.changing[name], {"%elapsed": self.elapsed}, {})
+        return int(self.special[name][0][lane])
 
     def write(self, op: Any, env: dict[str, Any], memo: dict[int, Any], registers: dict[str, Any]) -> None:
         values = [(n, t, self.value(v, env, memo)) for n, t, v in destinations(op)]
@@ -149,29 +214,101 @@ class ExactRun:
                 value += (1 << width) - (1 << type.width)
             registers[name] = value
 
-    def load(self, fields: dict[str, Any], env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+    # calls ---------------------------------------------------------------------------------------------------------------
+
+    def enter(self, op: Any, index: int, block: Any, env: dict[str, Any], memo: Any, lane: int) -> int:
+        """Pass a call's arguments, open a frame, and give the block at which the function begins."""
+        flow, registers, stack = self.program.flow, self.registers[lane], self.stacks[lane]
+        name, begins = call_target(self.program, op, block, self.value_or_name(op, env, memo))
+        saved = {n: registers[n] for n in flow.saved(index)}
+        used = (stack[-1][2] if stack else 0) + 8 * (1 + len(saved))
+        frame = registers[FRAME] + frame_size(self.program.kernel.functions[flow.function_of(index)])
+        callee = self.program.kernel.functions[name]
+        check_room(self.program, used, frame + frame_size(callee))
+        values = [self.passed(o, f, lane) for o, f in zip(op.call.arguments, op.call.signature.parameters, strict=True)]
+        for value, formal in zip(values, callee.signature.parameters, strict=True):  # type: ignore[union-attr]
+            self.receive(value, formal, frame, lane)
+        stack.append((block.taken, saved, used))
+        registers[FRAME] = frame
+        return begins
+
+    def value_or_name(self, op: Any, env: dict[str, Any], memo: Any) -> Any:
+        return op.call.function or self.value(op.plan.meaning.effect.fields["function"], env, memo)
+
+    def come_back(self, op: Any, index: int, lane: int) -> None:
+        """Close the frame of the function that was called, and take its results."""
+        registers, kernel = self.registers[lane], self.program.kernel
+        call = op.call
+        returns = returned(kernel, call)
+        results = [
+            registers[str(f.register)]
+            if f.place is None
+            else self.in_local(lane, registers[FRAME] + f.place.offset, f.size)
+            for f in returns
+        ]
+        _, saved, _ = self.stacks[lane].pop()
+        registers.update(saved)
+        registers[FRAME] -= frame_size(kernel.functions[self.program.flow.function_of(index)])
+        for operand, value, formal in zip(call.results, results, returns, strict=True):
+            if operand.text in registers:
+                number = value if formal.place is None else int.from_bytes(value, "little")
+                registers[operand.text] = number
+            else:
+                to = registers[FRAME] + kernel.places[operand.text].offset
+                data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
+                self.set_local(lane, to, data)
+
+    def passed(self, operand: Any, formal: Any, lane: int) -> Any:
+        """An argument: a number, or the bytes of a variable."""
+        offset = in_frame(self.program, operand)
+        if offset is not None:
+            return self.in_local(lane, self.registers[lane][FRAME] + offset, formal.size)
+        return self.operand(formal.type, formal.type.width, operand, lane)
+
+    def receive(self, value: Any, formal: Any, frame: int, lane: int) -> None:
+        if formal.place is None:
+            self.registers[lane][str(formal.register)] = value
+        else:
+            data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
+            self.set_local(lane, frame + formal.place.offset, data)
+
+    def in_local(self, lane: int, at: int, size: int) -> bytes:
+        start = lane * self.memory.strides["local"] + at
+        return self.memory.local[start : start + size].tobytes()
+
+    def set_local(self, lane: int, at: int, data: bytes) -> None:
+        start = lane * self.memory.strides["local"] + at
+        self.memory.local[start : start + len(data)] = list(data)
+
+    # memory --------------------------------------------------------------------------------------------------------------
+
+    def load(self, op: Any, env: dict[str, Any], lane: int, memo: dict[int, Any], write: bool = False) -> None:
+        fields = op.plan.meaning.effect.fields
         size, count = fields["type"].bytes, fields["count"]
-        array, at = self.place(fields, env, lane, size * count, False, memo)
+        array, at = self.place(op, env, lane, size * count, write, memo)
         for i in range(count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
             env[f"%loaded{i}"] = int.from_bytes(data, "little")
 
-    def store(self, fields: dict[str, Any], env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+    def store(self, op: Any, env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+        fields = op.plan.meaning.effect.fields
         size, values = fields["type"].bytes, fields["values"]
-        array, at = self.place(fields, env, lane, size * len(values), True, memo)
+        array, at = self.place(op, env, lane, size * len(values), True, memo)
         for i, value in enumerate(values):
             data = self.value(value, env, memo).to_bytes(size, "little")
             array[at + i * size : at + (i + 1) * size] = list(data)
 
-    def place(self, fields: dict[str, Any], env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
+    def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
+        fields = op.plan.meaning.effect.fields
         self.address = self.value(fields["address"], env, memo)
         slot = lane // self.batch.extents.threads
-        return self.memory.access(fields["space"], self.address, size, write, slot, lane)
+        space = "local" if op.framed else fields["space"]
+        return self.memory.access(space, self.address, size, write, slot, lane)
 
     def resume(self, threads: Waiting) -> None:
+        self.learned[:, threads.lane] = threads.named, threads.value
         for lane, block in zip(threads.lane.tolist(), threads.resume.tolist(), strict=True):
             self.standing[block].append(lane)
 
     def ended(self) -> np.ndarray:
-        slots = np.array(self.standing[-1], np.int64) // self.batch.extents.threads
-        return np.bincount(slots, minlength=self.batch.ctas)
+        return np.array(self.standing[-1], np.int64)

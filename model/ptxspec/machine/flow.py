@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
 from ptxspec.language.check import Kernel, Op
+from ptxspec.machine import link
+from ptxspec.terms.core import truth_variable
+from ptxspec.terms.definitions import CONDITION_CODE
+from ptxspec.terms.types import TYPES
 
 #: effects that end a basic block
-_ENDING = ("branch", "return", "exit", "barrier")
+_ENDING = ("branch", "return", "exit", "barrier", "gather", "call", "stop")
 
 
 class Block(NamedTuple):
     """Instructions `start` … `end` − 1. `taken` is the block that the last one branches to, `next` the one that follows; both
-    are numbers of blocks, None for the end of the thread."""
+    are numbers of blocks, None for the end of the thread. A block that `finishes` an instruction holds no others: in it the
+    threads that waited for one another get their results."""
 
     start: int
     end: int
     taken: int | None
     next: int | None
+    finishes: int | None = None
+    ways: tuple[tuple[Any, int | None], ...] = ()
+    """where an indirect branch or call may go: (index or function's name, block)"""
 
 
 class Flow:
@@ -29,30 +38,46 @@ class Flow:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         code = kernel.code
-        starts = {0, *kernel.labels.values()}
+        starts = {0, *kernel.labels.values(), *kernel.starts.values()}
         for i, op in enumerate(code):
             if ending(op):
                 starts.add(i + 1)
         bounds = sorted(s for s in starts if s < len(code))
         number = {start: i for i, start in enumerate(bounds)}
-        raw = []
+        raw: list[Block] = []
+        landings: list[Block] = []
         for i, start in enumerate(bounds):
             end = bounds[i + 1] if i + 1 < len(bounds) else len(code)
             follows = i + 1 if i + 1 < len(bounds) else None
             last = code[end - 1]
             taken = next_one = follows
             effect = ending(last)
-            if effect == "branch":
+            ways: tuple[tuple[Any, int | None], ...] = ()
+            if effect == "branch" and last.targets:
+                ways = tuple((k, number.get(kernel.labels[label])) for k, label in enumerate(last.targets))
+                taken, next_one = None, follows if last.guard else None
+            elif effect == "branch":
                 target = kernel.labels[branch_target(last)]
                 taken = number.get(target)
                 next_one = follows if last.guard else taken
-            elif effect in ("return", "exit"):
+            elif effect in ("return", "exit", "stop"):
                 taken = None
                 next_one = follows if last.guard else None
-            raw.append(Block(start, end, taken, next_one))
-        successors = {i: [s for s in (b.taken, b.next) if s is not None] for i, b in enumerate(raw)}
+            elif effect == "call":
+                landings.append(Block(end, end, None, follows, end - 1))
+                taken = len(bounds) + len(landings) - 1
+                ways = tuple((n, number[kernel.starts[n]]) for n in link.calls(kernel, last))
+                next_one = follows if last.guard else taken
+            elif effect is not None and last.plan.meaning.lands:
+                landings.append(Block(end, end, None, follows, end - 1))
+                taken = len(bounds) + len(landings) - 1
+                next_one = follows if last.guard else taken
+            raw.append(Block(start, end, taken, next_one, None, ways))
+        raw += landings
+        edges = {i: successors(b) for i, b in enumerate(raw)}
+        self._add_returns(raw, edges)
         page = importlib.import_module("ptxspec.spec.machine.divergence")
-        order = page.order(successors, 0) if raw else []
+        order = page.order(edges, 0) if raw else []
         place = {old: new for new, old in enumerate(order)}
         self.blocks = [
             Block(
@@ -60,9 +85,57 @@ class Flow:
                 raw[old].end,
                 None if raw[old].taken is None else place[raw[old].taken],
                 None if raw[old].next is None else place[raw[old].next],
+                raw[old].finishes,
+                tuple((what, None if way is None else place[way]) for what, way in raw[old].ways),
             )
             for old in order
         ]
+
+    def _add_returns(self, raw: list[Block], edges: dict[int, list[int]]) -> None:
+        """Let the returns of each function lead to where its calls go on."""
+        kernel = self.kernel
+        if not kernel.functions:
+            return
+        goes_on: dict[str, list[int]] = {}
+        for block in raw:
+            if block.finishes is None and block.end and ending(kernel.code[block.end - 1]) == "call":
+                for name, _ in block.ways:
+                    assert block.taken is not None
+                    goes_on.setdefault(name, []).append(block.taken)
+        for i, block in enumerate(raw):
+            if block.finishes is None and ending(kernel.code[block.end - 1]) == "return":
+                edges[i] = edges[i] + goes_on.get(self.function_of(block.end - 1), [])
+
+    def function_of(self, index: int) -> str:
+        """The function in which an instruction stands."""
+        starts = self.kernel.starts
+        return max((n for n in starts if starts[n] <= index), key=lambda n: starts[n]) if starts else self.kernel.name
+
+    def left_behind(self, index: int) -> set[str]:
+        """The registers that a return leaves to the caller: those of the results, and the condition code, which is the thread's
+        and no function's."""
+        signature = self.kernel.functions[self.function_of(index)].signature
+        found = {f.register for f in signature.returns if f.register} if signature else set()
+        return found | ({CONDITION_CODE} & self.kernel.registers.keys())
+
+    def saved(self, index: int) -> list[str]:
+        """The registers that a call puts by: those that are live after it, if its function may be entered again before it
+        returns."""
+        kernel = self.kernel
+        if self.function_of(index) not in self._recursive:
+            return []
+        landing = next(i for i, b in enumerate(self.blocks) if b.finishes == index)
+        after = self.blocks[landing].next
+        live = set() if after is None else self._live[after]
+        return sorted(live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, CONDITION_CODE})
+
+    @cached_property
+    def _recursive(self) -> set[str]:
+        return link.recursive(self.kernel) if self.kernel.functions else set()
+
+    @cached_property
+    def _live(self) -> list[set[str]]:
+        return self.live_in()
 
     def live_in(self) -> list[set[str]]:
         """For each block the registers that it, or a block after it, may read before writing them."""
@@ -73,8 +146,17 @@ class Flow:
             written: set[str] = set()
             for op in self.kernel.code[block.start : block.end]:
                 read |= registers_read(op, self.kernel) - written
-                if op.guard is None:
+                if op.guard is None and not op.plan.meaning.lands:
                     written |= set(registers_written(op))
+            if block.finishes is not None:
+                op = self.kernel.code[block.finishes]
+                read |= registers_read(op, self.kernel)
+                written |= set(registers_written(op))
+                if op.call is not None:
+                    written |= set(_returned_into(op))
+            last = self.kernel.code[block.end - 1] if block.finishes is None else None
+            if last is not None and ending(last) == "return" and self.kernel.functions:
+                read |= self.left_behind(block.end - 1)
             reads.append(read)
             writes.append(written)
         live = [set(r) for r in reads]
@@ -83,11 +165,22 @@ class Flow:
             changed = False
             for i in reversed(range(len(self.blocks))):
                 block = self.blocks[i]
-                out = set().union(*[live[s] for s in (block.taken, block.next) if s is not None])
+                out = set().union(*[live[s] for s in successors(block)])
                 now = reads[i] | (out - writes[i])
                 if now != live[i]:
                     live[i], changed = now, True
         return live
+
+
+def successors(block: Block) -> list[int]:
+    """The blocks that a block leads to; those of returns, which depend on the call, are left out."""
+    return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
+
+
+def _returned_into(op: Op) -> list[str]:
+    """The registers that get a call's results, and `.reg` variables in which the function left them."""
+    assert op.call is not None
+    return [r.text for r in op.call.results if isinstance(r, tree.Name)]
 
 
 def ending(op: Op) -> str | None:
@@ -129,6 +222,8 @@ def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:
         for element, value in zip(elements, result.values, strict=True):
             if element.text != "_":
                 yield element.text, result.type, value
+    if op.plan.meaning.carry is not None:
+        yield CONDITION_CODE, TYPES["pred"], op.plan.meaning.carry
 
 
 def registers_written(op: Op) -> list[str]:
@@ -154,6 +249,8 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
         if place.variables:
             for variable, element in zip(place.variables, elements, strict=True):
                 yield place.type, variable, element
+    if op.plan.meaning.carry_read:
+        yield TYPES["pred"], truth_variable(CONDITION_CODE), tree.Name(CONDITION_CODE)
 
 
 def registers_read(op: Op, kernel: Kernel) -> set[str]:
@@ -168,12 +265,14 @@ def registers_read(op: Op, kernel: Kernel) -> set[str]:
             note(operand.name)
         elif isinstance(operand, tree.Address):
             note(operand.base)
-        elif isinstance(operand, tree.Braces):
+        elif isinstance(operand, tree.Braces | tree.Parens):
             for element in operand.elements:
                 note(element)
 
     for _, operand in sources(op):
         note(operand)
+    if op.plan.meaning.carry_read:
+        found.add(CONDITION_CODE)
     if op.guard is not None:
         found.add(op.guard[0])
         found.update(registers_written(op))

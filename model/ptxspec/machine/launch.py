@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import operator
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,10 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.language.check import Checked, Kernel
-from ptxspec.machine.batch import BarrierFault, Batch, Extents, nobody, released
-from ptxspec.machine.engine import RESIDENT, TURN, Engine, Fault, Running, describe, program
+from ptxspec.machine.batch import Batch, Extents
+from ptxspec.machine.engine import (
+    RESIDENT,
+    TURN,
+    Engine,
+    Fault,
+    Program,
+    Running,
+    describe,
+    function_addresses,
+    program,
+)
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
+from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.terms.exact import NoChoice
@@ -41,6 +54,8 @@ class Module:
         self._space = AddressSpace(checked.sizes["global"])
         self._engines: dict[str, Engine] = {}
         self._profiles: dict[str, Profile] = {}
+        self._programs: dict[tuple[str, str], Program] = {}
+        self._launches = 0
 
     @property
     def kernels(self) -> list[str]:
@@ -51,8 +66,20 @@ class Module:
         image = np.zeros(self.checked.sizes[space], np.uint8)
         for place in self.checked.places.values():
             if place.space == space and place.initial is not None:
-                image[place.offset : place.offset + place.size] = np.frombuffer(place.initial, np.uint8)
+                data = bytearray(place.initial)
+                for at, name, addend in place.names:
+                    data[at : at + 8] = (self._address_of(name) + addend & (1 << 64) - 1).to_bytes(8, "little")
+                image[place.offset : place.offset + place.size] = np.frombuffer(data, np.uint8)
         return image
+
+    def _address_of(self, name: str) -> int:
+        """What an initializer gets that names a function or a variable."""
+        addresses = function_addresses(self.checked)
+        if name in addresses:
+            return addresses[name]
+        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        place = self.checked.places[name]
+        return place.offset + (layout.GLOBAL_BASE if place.space == "global" else 0)
 
     def launch(
         self,
@@ -80,10 +107,15 @@ class Module:
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.kernels) or 'none'}")
+        try:
+            dynamic_shared = operator.index(dynamic_shared)
+        except TypeError:
+            raise TypeError(f"dynamic_shared is an integer, not {dynamic_shared!r}") from None
         extents = Extents(_extents("grid", grid, MOST_GRID), _extents("block", block, MOST_BLOCK))
         self._check_shape(kernel, extents, dynamic_shared)
         if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
             raise TypeError(f"step_limit is an integer, not {step_limit!r}")
+        step_limit = int(step_limit)
         if engine not in ("native", "exact"):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if profile not in self._profiles:
@@ -92,9 +124,14 @@ class Module:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
         buffers, parameters, arrays = self._arguments(kernel, args)
-        ready = program(kernel, self._profiles[profile])
+        if (name, profile) not in self._programs:
+            self._programs[name, profile] = program(self.checked, name, self._profiles[profile])
+        ready = self._programs[name, profile]
+        kernel = ready.kernel
         slots = max(1, min(extents.ctas, RESIDENT // extents.threads))
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
+        self._launches += 1
+        extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
         memory = Memory(
             self._space, self._data, buffers, parameters, shared, kernel.sizes["local"], slots, slots * extents.threads
         )
@@ -125,7 +162,7 @@ class Module:
 
     def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
-        waiting = nobody()
+        meetings = Meetings(kernel, batch.extents.threads)
         while True:
             left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
             stopped = running.run(min(left, TURN))
@@ -133,14 +170,15 @@ class Module:
                 raise self._fault(kernel, batch, stopped.fault)
             if running.steps > limit:
                 raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            waiting = waiting.joined(stopped.waiting)
-            if not len(waiting):
+            passing = meetings.arrive(stopped.waiting)
+            running.resume(passing)
+            if not meetings.anybody and not len(passing):
                 if stopped.out_of_steps:
                     continue
                 return
             try:
-                go, waiting = released(waiting, running.ended(), batch.extents.threads, stopped.out_of_steps)
-            except BarrierFault as fault:
+                go = meetings.released(running.ended(), stopped.out_of_steps or len(passing) > 0)
+            except MeetingFault as fault:
                 where = self._where(kernel, batch, fault.lane, fault.op)
                 raise LaunchError(fault.rule, fault.note, where) from None
             running.resume(go)
@@ -169,6 +207,8 @@ class Module:
         if extents.threads > MOST_THREADS:
             raise ValueError(f"a CTA has at most {MOST_THREADS} threads, not {extents.threads}")
         for directive, numbers in kernel.performance.items():
+            if directive in (".reqnctapercluster", ".explicitcluster", ".blocksareclusters"):
+                raise ValueError(f"{kernel.name} has {directive}: clusters of CTAs are not supported")
             full = (*numbers, 1, 1)[:3]
             if directive == ".reqntid" and extents.block != full:
                 raise ValueError(f"{kernel.name} requires CTAs of {full}, not {extents.block}")
@@ -203,6 +243,10 @@ class Module:
                             raise ValueError(f"{what} shares memory with {name} but is another array")
                     if value.dtype.hasobject:
                         raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
+                    if value.flags.writeable and _overlaps_itself(value):
+                        raise ValueError(
+                            f"{what}: elements of the array share memory; pass a copy, or a read-only view"
+                        )
                     known = self._space.allocate(what, value.nbytes, bool(value.flags.writeable))
                     data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
                     buffers.append((known, data))
@@ -225,6 +269,26 @@ def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array share a byte."""
+    if not array.size:
+        return False
+    steps = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    span, nested = array.itemsize, True
+    for step, count in steps:
+        if step == 0:
+            return True
+        nested &= step >= span
+        span += step * (count - 1)
+    if nested:  # each step goes beyond all that the shorter ones span, as in every view by slices or transposition
+        return False
+    starts = np.zeros(1, np.int64)
+    for step, count in steps:
+        starts = np.add.outer(starts, step * np.arange(count)).ravel()
+    starts.sort()
+    return bool((np.diff(starts) < array.itemsize).any())
 
 
 def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import re
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,23 @@ import numpy as np
 from ptxspec.language import tree
 from ptxspec.language.check import Op
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
-from ptxspec.machine.engine import RESIDENT, Fault, Program, Stopped, constant_of
+from ptxspec.machine.engine import (
+    RESIDENT,
+    Fault,
+    Program,
+    Stopped,
+    call_target,
+    check_room,
+    constant_of,
+    in_frame,
+    stopped,
+)
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, destinations, ending, registers_read, sources, values_of
+from ptxspec.machine.flow import Block, destinations, ending, registers_read, sources, successors, values_of
+from ptxspec.machine.link import DEPTH, FRAME, frame_size, returned
 from ptxspec.machine.memory import READABLE, WRITABLE, Memory
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.machine import changing
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.types import Type
 
@@ -30,11 +43,15 @@ from ptxspec.terms.types import Type
 _CONTEXT = (
     "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size",
     "module_base", "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size",
-    "shared_stride", "local", "local_size", "local_stride", "threads", "barrier", "named", "barrier_op", "resume",
+    "shared_stride", "local", "local_size", "local_stride", "threads", "number", "named", "value", "waits_at", "resume",
+    "learned_named", "learned_value", "stack",
     "fault_lane", "fault_op", "fault_address", "steps", "turns", "last",
 )  # fmt: skip
 _FIELD = {name: i for i, name in enumerate(_CONTEXT)}
 _RAN_OUT, _FAULT = 2, 1
+#: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
+#: passes, 4 ms with the quick ones (the code is up to a tenth slower), and less than 1 ms at level 0 (half as fast)
+SOME_BLOCKS, MANY_BLOCKS = 32, 500
 
 
 class NativeEngine:
@@ -71,6 +88,7 @@ class Compiled:
             self.offsets[name] = at
             at += _bits(type) // 8 * capacity
         self.register_bytes = at
+        self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
         names = {
             o.text
             for op in kernel.code
@@ -87,7 +105,8 @@ class Compiled:
             BlockText(self, number, block, live, needs).text() for number, block in enumerate(program.flow.blocks)
         ]
         weights = '!0 = !{!"branch_weights", i32 2000, i32 1}'
-        self.library = Library("\n".join([*blocks, self._run(), weights]), needs)
+        level, quick = (2 if len(blocks) < MANY_BLOCKS else 0), len(blocks) >= SOME_BLOCKS
+        self.library = Library("\n".join([*blocks, self._run(), weights]), needs, level=level, quick=quick)
         self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.library.address("run"))
 
     def _run(self) -> str:
@@ -182,10 +201,11 @@ def _field(name: str, type: str = "ptr") -> str:
     )
 
 
+_NAME = re.compile(r"%(\w+)")
 _POINTERS = ("registers", "special", "lists", "counts", "arena", "shadow", "const", "param", "shared", "local",
-             "barrier", "named", "barrier_op", "resume")  # fmt: skip
+             "number", "named", "value", "waits_at", "resume", "learned_named", "learned_value", "stack")  # fmt: skip
 _NUMBERS = ("buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
-            "shared_stride", "local_size", "local_stride", "threads")  # fmt: skip
+            "shared_stride", "local_size", "local_stride", "threads", "steps")  # fmt: skip
 
 
 class BlockText:
@@ -201,9 +221,10 @@ class BlockText:
         self.current: dict[str, str] = {}
         self.changed: set[str] = set()
         self.special: dict[str, str] = {}
+        self.index = block.start
         self.labels = 0
         self.faults: list[str] = []
-        self.live_out: set[str] = set().union(*[live[s] for s in (block.taken, block.next) if s is not None])
+        self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
         self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
 
     def label(self, stem: str) -> str:
@@ -233,16 +254,29 @@ class BlockText:
         return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
 
     def read_special(self, name: str) -> str:
+        register = changing(name)
+        if register is not None:
+            elapsed = self.emitter.binary("add", "%steps", str(self.index - self.block.start), 64)
+            return Lowering(self.emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
         if name not in self.special:
             type = self.compiled.special_types[name]
             at = self.emitter.emit(f"getelementptr i8, ptr %special, i64 {self.compiled.special_offsets[name]}")
-            cell = self.emitter.emit(f"getelementptr i{type.width}, ptr {at}, i64 %lane")
-            self.special[name] = self.emitter.emit(f"load i{type.width}, ptr {cell}")
+            cell = self.emitter.emit(f"getelementptr i{_bits(type)}, ptr {at}, i64 %lane")
+            value = self.emitter.emit(f"load i{_bits(type)}, ptr {cell}")
+            self.special[name] = self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
         return self.special[name]
 
     # instructions --------------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
+        if self.block.finishes is not None:
+            op = self.kernel.code[self.block.finishes]
+            if op.call is not None:
+                self.come_back(op, self.block.finishes)
+            else:
+                self.landing(op)
+            self.finish(None)
+            return self.function()
         ops = self.kernel.code[self.block.start : self.block.end]
         terminator = ops[-1] if ending(ops[-1]) else None
         # what a guarded access or a check may branch around is loaded before it, so that it dominates all uses
@@ -251,12 +285,40 @@ class BlockText:
                 self.register(name)
             for _, _, operand in values_of(op):
                 if isinstance(operand, tree.Name) and operand.text in self.compiled.special_types:
+                    if changing(operand.text) is not None:
+                        continue
                     self.read_special(operand.text)
         for index, op in enumerate(ops, self.block.start):
+            self.index = index
             if op is not terminator:
                 self.instruction(op, index)
         self.finish(terminator)
         return self.function()
+
+    def landing(self, op: Op) -> None:
+        """Give a thread that waited for others its results."""
+        env = self.environment(op)
+        assert op.plan.meaning.effect is not None
+
+        def learned(what: str, lane: str) -> str:
+            cell = self.emitter.emit(f"getelementptr i64, ptr %learned_{what}, i64 {lane}")
+            return self.emitter.emit(f"load i64, ptr {cell}")
+
+        if op.plan.meaning.effect.kind == "gather":
+            both = learned("named", "%lane")
+            env["%members"] = self.emitter.truncate(both, 64, 32)
+            env["%at_once"] = self.emitter.truncate(self.emitter.binary("lshr", both, "32", 64), 64, 32)
+            in_cta = self.emitter.binary("sub", "%lane", self.emitter.binary("mul", "%slot", "%threads", 64), 64)
+            own = self.emitter.binary("and", in_cta, "31", 64)
+            first = self.emitter.binary("sub", "%lane", own, 64)
+            env["%own"] = self.emitter.truncate(own, 64, 32)
+            for i in range(32):
+                env[f"%lane{i}"] = learned("value", self.emitter.binary("add", first, str(i), 64))
+        else:
+            env["%arrived"] = self.emitter.truncate(learned("named", "%lane"), 64, 32)
+            env["%holding"] = self.emitter.truncate(learned("value", "%lane"), 64, 32)
+        for name, value in self.results(op, Lowering(self.emitter, env)):
+            self.set(name, value)
 
     def environment(self, op: Op) -> dict[str, str]:
         return {v.attrs[0]: self.operand(type, v.attrs[1], element) for type, v, element in values_of(op)}
@@ -269,6 +331,10 @@ class BlockText:
             return self.emitter.binary("add", base, str(operand.offset & (1 << 64) - 1), 64)
         if isinstance(operand, tree.Not):
             return self.emitter.logic("xor", self.register(operand.name.text), "true")
+        offset = in_frame(self.program, operand)
+        if offset is not None:
+            moved = self.emitter.binary("add", self.register(FRAME), str(offset & (1 << 64) - 1), 64)
+            return moved if width == 64 else self.emitter.truncate(moved, 64, width)
         constant = constant_of(self.program, type, operand)
         if constant is not None:
             if type is not None and type.kind == "pred":
@@ -307,7 +373,7 @@ class BlockText:
             self.begin(inside)
             known = dict(self.emitter._seen)
             lowering = Lowering(self.emitter, dict(env))
-        pointer = self.access(effect, lowering, index)
+        pointer = self.access(op, lowering, index)
         values = []
         if effect.kind == "load":
             type = effect.fields["type"]
@@ -318,6 +384,14 @@ class BlockText:
                 )
                 env[f"%loaded{i}"] = f"%l{index}_{i}"
             values = self.results(op, Lowering(self.emitter, env))
+        elif effect.kind == "update":
+            word = f"i{effect.fields['type'].width}"
+            env["%loaded0"] = f"%l{index}"
+            self.lines.append(f"  %l{index} = load {word}, ptr {pointer}")
+            lowering = Lowering(self.emitter, env)
+            new = lowering.low(effect.fields["values"][0], effect.fields["type"].width)
+            self.lines.append(f"  store {word} {new}, ptr {pointer}")
+            values = self.results(op, lowering)
         else:
             type = effect.fields["type"]
             for i, value in enumerate(effect.fields["values"]):
@@ -373,14 +447,16 @@ class BlockText:
 
     # memory --------------------------------------------------------------------------------------------------------------
 
-    def access(self, effect: Any, lowering: Lowering, index: int) -> str:
+    def access(self, op: Op, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
+        effect = op.plan.meaning.effect
+        assert effect is not None
         fields = effect.fields
-        write = effect.kind == "store"
+        write = effect.kind != "load"
         count = len(fields["values"]) if write else fields["count"]
         size = fields["type"].bytes * count
         address = lowering.low(fields["address"], 64)
-        space = fields["space"].split("::")[0]
+        space = "local" if op.framed else fields["space"].split("::")[0]
         if space == "generic":
             return self.generic(address, size, write, index)
         return self.in_space(space, address, address, size, write, index)
@@ -419,11 +495,17 @@ class BlockText:
         return e.emit(f"getelementptr i8, ptr %{space}, i64 {offset}")
 
     def generic(self, address: str, size: int, write: bool, index: int) -> str:
-        """Ask the windows in turn; each way has its own checks."""
+        """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks."""
         e = self.emitter
-        join = self.label("found")
+        join, elsewhere, near = self.label("found"), self.label("global"), self.label("near")
         ways: list[tuple[str, str]] = []
         known = dict(e._seen)
+        lowest = min(self.layout.WINDOWS.values())
+        span = max(self.layout.WINDOWS.values()) + self.layout.WINDOW_SIZE - lowest
+        among = e.compare("ult", e.binary("sub", address, str(lowest), 64), str(span), 64)
+        self.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
+        before = dict(e._seen)
+        self.begin(near)
         for space, base in self.layout.WINDOWS.items():
             offset = e.binary("sub", address, str(base), 64)
             hit, miss = self.label("window"), self.label("outside")
@@ -440,6 +522,10 @@ class BlockText:
             e._seen.clear()
             e._seen.update(outer)
             self.begin(miss)
+        self.lines.append(f"  br label %{elsewhere}")
+        self.begin(elsewhere)
+        e._seen.clear()
+        e._seen.update(before)
         pointer = self.in_space("global", address, address, size, write, index)
         leave = self.label("leave")
         self.lines.append(f"  br label %{leave}")
@@ -468,6 +554,12 @@ class BlockText:
     def finish(self, op: Op | None) -> None:
         """Store what later blocks read and append the lane to the list of the block it goes to."""
         e = self.emitter
+        index = self.block.end - 1
+        effect = None if op is None else op.plan.meaning.effect
+        leaves = effect is not None and effect.kind == "return" and bool(self.kernel.functions)
+        if leaves:
+            self.live_out |= self.program.flow.left_behind(index)
+            leaves = self.kernel.functions[self.program.flow.function_of(index)].signature is not None
         for name in sorted(self.changed & self.live_out):
             type = self.kernel.registers[name]
             value = self.current[name]
@@ -479,20 +571,34 @@ class BlockText:
         if op is None:
             self.append(next_list)
             return
-        effect = op.plan.meaning.effect
         assert effect is not None
-        if effect.kind == "barrier":
+        if effect.kind == "stop":
+            goes_on = "false"
+            if op.guard is not None:
+                predicate = self.register(op.guard[0])
+                goes_on = predicate if op.guard[1] else e.logic("xor", predicate, "true")
+            self.check(goes_on, "0", self.block.end - 1)
+            self.append(next_list)
+            return
+        if effect.kind == "call" or self.block.ways:
+            self.depart(op, next_list)
+            return
+        if leaves:
+            top = e.binary("sub", self.register(DEPTH), "8", 64)
+            taken = e.emit(f"load i64, ptr {self.stack_at(top)}")
+        elif effect.kind in ("barrier", "gather"):
             taken = str(ended + 1)
             lowering = Lowering(e, self.environment(op))
-            barrier = lowering.low(effect.fields["barrier"], 64)
-            named = effect.fields["threads"]
+            is_barrier = effect.kind == "barrier"
+            number = lowering.low(effect.fields["barrier"], 64) if is_barrier else "0"
+            named = effect.fields["threads" if is_barrier else "mask"]
             count = str((1 << 64) - 1) if named is None else lowering.low(named, 64)
-            resume = str(ended if self.block.next is None else self.block.next)
-            index = self.block.end - 1
+            resume = str(ended if self.block.taken is None else self.block.taken)
             for field, value in (
-                ("barrier", barrier),
+                ("number", number),
                 ("named", count),
-                ("barrier_op", str(index)),
+                ("value", lowering.low(effect.fields["value"], 64)),
+                ("waits_at", str(self.block.end - 1)),
                 ("resume", resume),
             ):
                 cell = e.emit(f"getelementptr i64, ptr %{field}, i64 %lane")
@@ -505,26 +611,181 @@ class BlockText:
             taken = e.select(predicate, first, second, 64)
         self.append(taken)
 
+    # calls ---------------------------------------------------------------------------------------------------------------
+
+    def stack_at(self, depth: str) -> str:
+        start = self.emitter.binary("mul", "%lane", str(self.compiled.stack), 64)
+        return self.emitter.emit(f"getelementptr i8, ptr %stack, i64 {self.emitter.binary('add', start, depth, 64)}")
+
+    def local_at(self, address: str) -> str:
+        start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
+        return self.emitter.emit(f"getelementptr i8, ptr %local, i64 {self.emitter.binary('add', start, address, 64)}")
+
+    def put(self, name: str, value: str) -> None:
+        """Store a register at once."""
+        type = self.kernel.registers[name]
+        if type.kind == "pred":
+            value = self.emitter.emit(f"zext i1 {value} to i8")
+        self.lines.append(f"  store i{_bits(type)} {value}, ptr {self.where(name)}")
+
+    def depart(self, op: Op, next_list: str) -> None:
+        """Go on at another function, or at one of several labels; where the guard is false, at the next block."""
+        flow, index = self.program.flow, self.block.end - 1
+        names = [*flow.saved(index), FRAME, DEPTH] if op.call else []
+        for name in names:
+            self.register(name)
+        env = self.environment(op)
+        if op.guard is not None:
+            inside, skip = self.label("inside"), self.label("skip")
+            first, second = (skip, inside) if op.guard[1] else (inside, skip)
+            self.lines.append(f"  br i1 {self.register(op.guard[0])}, label %{first}, label %{second}")
+            self.begin(inside)
+            known = dict(self.emitter._seen)
+        lowering = Lowering(self.emitter, env)
+        self.append(self.enter(op, index, lowering) if op.call else self.choose(op, index, lowering))
+        if op.guard is not None:
+            self.lines.append("  br label %next")
+            self.begin(skip)
+            self.emitter._seen.clear()
+            self.emitter._seen.update(known)
+            self.append(next_list)
+
+    def choose(self, op: Op, index: int, lowering: Lowering) -> str:
+        """The block that an indirect branch goes to."""
+        assert op.plan.meaning.effect is not None
+        chosen = lowering.low(op.plan.meaning.effect.fields["target"], 64)
+        self.check(self.emitter.compare("ult", chosen, str(len(self.block.ways)), 64), chosen, index)
+        return self.among(chosen, [(k, str(self.ended(way)), "0") for k, way in self.block.ways])[0]
+
+    def ended(self, block: int | None) -> int:
+        return len(self.program.flow.blocks) if block is None else block
+
+    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str]:
+        """What stands beside `value` in a list; all ones if it is not there."""
+        e = self.emitter
+        first = second = str((1 << 64) - 1)
+        for number, one, two in ways:
+            here = e.compare("eq", value, str(number), 64)
+            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
+        return first, second
+
+    def enter(self, op: Op, index: int, lowering: Lowering) -> str:
+        """Pass a call's arguments, open a frame, and give the block at which the function begins."""
+        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
+        assert call is not None and op.plan.meaning.effect is not None
+        none = str((1 << 64) - 1)
+        ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
+        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
+        if call.function is None:
+            address = lowering.low(op.plan.meaning.effect.fields["function"], 64)
+            known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
+            begins, size = self.among(address, known)
+            self.check(e.emit(f"icmp ne i64 {begins}, {none}"), address, index)
+            formals = call.signature.parameters
+        elif call.function not in ways:
+            self.check("false", "0", index)
+            return "0"
+        else:
+            begins, size = str(ways[call.function]), sizes[call.function]
+            formals = kernel.functions[call.function].signature.parameters  # type: ignore[union-attr]
+        saved = flow.saved(index)
+        frame = e.binary("add", self.register(FRAME), str(frame_size(kernel.functions[flow.function_of(index)])), 64)
+        used = e.binary("add", self.register(DEPTH), str(8 * (1 + len(saved))), 64)
+        fits = e.emit(f"icmp ule i64 {e.binary('add', frame, size, 64)}, %local_size")
+        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), none, index)
+        values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=True)]
+        self.keep(saved, used)
+        for (value, is_pointer), formal in zip(values, formals, strict=True):
+            self.receive(value, is_pointer, formal, frame)
+        self.put(FRAME, frame)
+        self.put(DEPTH, used)
+        return begins
+
+    def keep(self, saved: list[str], used: str) -> None:
+        """Put registers on the stack, and over them the block that the return goes to."""
+        e = self.emitter
+        for k, name in enumerate(saved):
+            type, value = self.kernel.registers[name], self.register(name)
+            width = 1 if type.kind == "pred" else type.width
+            word = value if width == 64 else e.extend(value, width, 64, False)
+            cell = self.stack_at(e.binary("sub", used, str(8 * (k + 2)), 64))
+            self.lines.append(f"  store i64 {word}, ptr {cell}")
+        self.lines.append(f"  store i64 {self.block.taken}, ptr {self.stack_at(e.binary('sub', used, '8', 64))}")
+
+    def passed(self, operand: Any, formal: Any) -> tuple[str, bool]:
+        """(an argument's value, False), or (the pointer to the variable that holds it, True)"""
+        offset = in_frame(self.program, operand)
+        if offset is not None:
+            return self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64)), True
+        return self.operand(formal.type, formal.type.width, operand), False
+
+    def receive(self, value: str, is_pointer: bool, formal: Any, frame: str) -> None:
+        if formal.place is None:
+            self.put(formal.register, value)
+            return
+        at = self.local_at(self.emitter.binary("add", frame, str(formal.place.offset), 64))
+        if is_pointer:
+            self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {value}, i64 {formal.size}, i1 false)")
+        else:
+            self.lines.append(f"  store i{formal.type.width} {value}, ptr {at}")
+
+    def come_back(self, op: Op, index: int) -> None:
+        """Close the frame of the function that was called, and take its results."""
+        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
+        assert call is not None
+        formals = returned(kernel, call)
+        frame, used = self.register(FRAME), self.register(DEPTH)
+        results: list[str] = []
+        for formal in formals:
+            if formal.place is None:
+                results.append(self.register(str(formal.register)))
+            else:
+                results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64)))
+        saved = flow.saved(index)
+        for k, name in enumerate(saved):
+            type = kernel.registers[name]
+            word = e.emit(f"load i64, ptr {self.stack_at(e.binary('sub', used, str(8 * (k + 2)), 64))}")
+            width = 1 if type.kind == "pred" else type.width
+            self.set(name, word if width == 64 else e.truncate(word, 64, width))
+        own = e.binary("sub", frame, str(frame_size(kernel.functions[flow.function_of(index)])), 64)
+        self.put(FRAME, own)
+        self.put(DEPTH, e.binary("sub", used, str(8 * (1 + len(saved))), 64))
+        for k, (operand, value, formal) in enumerate(zip(call.results, results, formals, strict=True)):
+            name = operand.text  # type: ignore[union-attr]
+            word = "i1" if formal.type.kind == "pred" else f"i{formal.type.width}"
+            if name in kernel.registers:
+                if formal.place is not None:
+                    self.lines.append(f"  %result{k} = load {word}, ptr {value}")
+                    value = f"%result{k}"
+                self.set(name, value)
+                continue
+            to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64))
+            if formal.place is None:
+                self.lines.append(f"  store {word} {value}, ptr {to}")
+            else:
+                self.lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {value}, i64 {formal.size}, i1 false)"
+                )
+
     def append(self, which: str) -> None:
         e = self.emitter
         cell = e.emit(f"getelementptr i64, ptr %counts, i64 {which}")
+        standing = f"%standing{len(self.lines)}"
         self.lines.append(
-            f"  %standing = load i64, ptr {cell}\n  %standing1 = add i64 %standing, 1\n"
-            f"  store i64 %standing1, ptr {cell}"
+            f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
+            f"  store i64 {standing}x, ptr {cell}"
         )
         start = e.binary("mul", which, str(self.compiled.capacity), 64)
-        place = e.binary("add", start, "%standing", 64)
+        place = e.binary("add", start, standing, 64)
         slot = e.emit(f"getelementptr i32, ptr %lists, i64 {place}")
         self.lines.append(f"  store i32 %lane32, ptr {slot}")
 
     def function(self) -> str:
-        used = sorted({self.compiled.offsets[n] for n in self.kernel.registers})
-        fields = [_field(n) for n in _POINTERS] + [_field(n, "i64") for n in _NUMBERS]
-        arrays = [
-            f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}"
-            for o in used
-            if any(f"%registers_{o}," in line for line in self.lines)
-        ]
+        # what the block does not use is left out here: LLVM would find that out, and take its time
+        words = {"registers", "threads", *_NAME.findall("\n".join([*self.lines, *self.faults]))}
+        fields = [_field(n) for n in _POINTERS if n in words] + [_field(n, "i64") for n in _NUMBERS if n in words]
+        used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
+        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used]
         return "\n".join(
             [
                 f"define internal i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
@@ -569,13 +830,16 @@ class NativeRun:
         self.lists = np.zeros((count + 2, capacity), np.int32)
         self.counts = np.zeros(count + 2, np.int64)
         self.scratch = np.zeros(capacity, np.int32)
-        self.barrier, self.named, self.barrier_op, self.resume_at = (np.zeros(capacity, np.int64) for _ in range(4))
+        self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
+        # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
+        self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
+        self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
         self.context = np.zeros(len(_CONTEXT), np.int64)
         arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
             "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "const": memory.const,
-            "param": memory.param, "shared": memory.shared, "local": memory.local, "barrier": self.barrier,
-            "named": self.named, "barrier_op": self.barrier_op, "resume": self.resume_at,
+            "param": memory.param, "shared": memory.shared, "local": memory.local, **self.waits,
+            **self.learned, "stack": self.stack,
         }  # fmt: skip
         for name, array in arrays.items():
             self.context[_FIELD[name]] = array.ctypes.data
@@ -617,27 +881,52 @@ class NativeRun:
         outcome = self.compiled.run(self._pointer, budget)
         if outcome == _FAULT:
             lane, op = int(self.context[_FIELD["fault_lane"]]), int(self.context[_FIELD["fault_op"]])
+            at = self.program.kernel.code[op]
+            if ending(at) == "stop":
+                return Stopped(Fault(lane, op, None, stopped(at)), False, nobody())
             address = int(self.context[_FIELD["fault_address"]].astype(np.uint64))
-            return Stopped(Fault(lane, op, address, self._violation(lane, op, address)), False, nobody())
+            error = self._violation(lane, op, address)
+            effect = self.program.kernel.code[op].plan.meaning.effect
+            is_access = effect is not None and "space" in effect.fields
+            return Stopped(Fault(lane, op, address if is_access else None, error), False, nobody())
         lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
         self.counts[self.count + 1] = 0
-        columns = (column[lanes] for column in (self.barrier, self.named, self.barrier_op, self.resume_at))
+        columns = (column[lanes] for column in self.waits.values())
         return Stopped(None, outcome == _RAN_OUT, Waiting(lanes, *columns))
 
     def _violation(self, lane: int, op: int, address: int) -> Violation:
         """What the access broke, by the rules of the memory."""
-        effect = self.program.kernel.code[op].plan.meaning.effect
+        instruction = self.program.kernel.code[op]
+        effect = instruction.plan.meaning.effect
         assert effect is not None
-        write = effect.kind == "store"
+        if effect.kind in ("branch", "call"):
+            return self._departure(instruction, op, address)
+        write = effect.kind != "load"
         count = len(effect.fields["values"]) if write else effect.fields["count"]
         size = effect.fields["type"].bytes * count
         try:
-            self.memory.access(effect.fields["space"], address, size, write, lane // self.batch.extents.threads, lane)
+            space = "local" if instruction.framed else effect.fields["space"]
+            self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
+    def _departure(self, op: Op, index: int, value: int) -> Violation:
+        """What a branch or a call broke, by the rules of the page of functions."""
+        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.end - 1 == index)
+        if op.call is None:
+            return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
+        try:
+            if value != (1 << 64) - 1:
+                call_target(self.program, op, block, op.call.function or value)
+            check_room(self.program, 1 << 64, 0)
+        except Violation as violation:
+            return violation
+        raise AssertionError("the native engine refused a call that is allowed")
+
     def resume(self, threads: Waiting) -> None:
+        self.learned["learned_named"][threads.lane] = threads.named
+        self.learned["learned_value"][threads.lane] = threads.value
         for block in np.unique(threads.resume):
             lanes = threads.lane[threads.resume == block]
             begin = self.counts[block]
@@ -645,5 +934,4 @@ class NativeRun:
             self.counts[block] += len(lanes)
 
     def ended(self) -> np.ndarray:
-        slots = self.lists[self.count, : self.counts[self.count]] // self.batch.extents.threads
-        return np.bincount(slots, minlength=self.batch.ctas)
+        return self.lists[self.count, : self.counts[self.count]].astype(np.int64)

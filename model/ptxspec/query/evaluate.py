@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.query.fragments import read_fragment
+from ptxspec.language.check import special_registers
+from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import DEVIATION
 
 
 class Chosen(NamedTuple):
-    """A result that PTX leaves open and the profile chose: the kind of freedom, its entry in the register of ambiguities, and
-    the bits chosen."""
+    """A result that PTX leaves open: the kind of freedom, its entry in the register of ambiguities, the bits that were taken,
+    and by what: the "profile" chose them, or they are the "nearest" of those allowed to the exact result. Of the kind "deviation"
+    it is another result than PTX states."""
 
     kind: str
     entry: str
     bits: int
+    by: str = "profile"
 
 
 class Results(dict[str, Any]):
     """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what the profile chose on the way, `steps` what each instruction wrote."""
+    `inputs` what was put in, `chosen` what was left open on the way, `steps` what each instruction wrote."""
 
     types: dict[str, Type]
     inputs: dict[str, Any]
@@ -41,27 +45,15 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
     NoChoice where `profile` leaves open a result that was needed.
     """
     fragment = read_fragment(text)
-    given = dict(operands)
-    specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
-    values: dict[str, Any] = {}
-    for name in fragment.inputs:
-        if name in given:
-            type = fragment.registers.get(name)
-            if type is None:
-                raise TypeError(f"{name} is a special register, which a single thread has by itself")
-            values[name] = as_bits(name, given.pop(name), type)
-        elif name in specials:
-            values[name] = specials[name]
-        elif name not in fragment.carried:
-            raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value")
-    if given:
-        raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
+    values = values_of_inputs(fragment, operands)
     choices = Profile(profile)
     chosen: list[Chosen] = []
 
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
-        chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits))
+        if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
+            by = "profile" if choices.chooses(freedom) else "nearest"
+            chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits, by))
         return bits
 
     memo: dict[int, Any] = {}
@@ -80,6 +72,27 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
         results.update(writes)
     results.types, results.inputs, results.chosen = fragment.registers, values, chosen
     return results
+
+
+def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
+    """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
+    given = dict(operands)
+    specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
+    values: dict[str, Any] = {}
+    for name in fragment.inputs:
+        if name in given:
+            type = fragment.registers.get(name)
+            if type is None:
+                raise TypeError(f"{name} is a special register, which a single thread has by itself")
+            values[name] = as_bits(name, given.pop(name), type)
+        elif name in specials:
+            values[name] = specials[name]
+        elif name not in fragment.carried:
+            how = "" if name.isidentifier() else f': pass it as **{{"{name}": …}}'
+            raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value{how}")
+    if given:
+        raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
+    return values
 
 
 def as_bits(name: str, value: Any, type: Type) -> Any:
@@ -117,7 +130,10 @@ def _special_values(names: Iterable[str]) -> dict[str, int]:
 
     one = np.zeros(1, np.int64)
     found = special_values(wanted, Threads(Extents((1, 1, 1), (1, 1, 1)), one, one))
-    return {name: int(values[0]) for name, (values, _) in found.items()}
+    kinds = special_registers()
+    return {
+        name: bool(values[0]) if kinds[name].kind == "pred" else int(values[0]) for name, (values, _) in found.items()
+    }
 
 
 def readings(bits: Any, type: Type) -> dict[str, Any]:

@@ -6,19 +6,43 @@ import importlib
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
-from ptxspec.language.check import Op, Plan, constant_bits, select_form, special_registers
+from ptxspec.language.check import Op, Plan, constant_bits, select_form, special_origin, special_registers
 from ptxspec.language.errors import Source
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.language.parser import parse_fragment, statement
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
-from ptxspec.terms.definitions import Special, VectorOf, operand_type
+from ptxspec.terms.definitions import CONDITION_CODE, Special, VectorOf, operand_type
+from ptxspec.terms.machine import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
 
 
 class Unsupported(Exception):
     """A fragment that cannot be asked about: it touches memory or control."""
+
+
+#: what an instruction does that values of one thread do not tell
+_DOES = {
+    "load": "reads memory",
+    "store": "writes memory",
+    "update": "reads and writes memory",
+    "gather": "depends on the other lanes of the warp",
+    "barrier": "waits for other threads",
+    "branch": "goes elsewhere in a kernel",
+    "call": "goes elsewhere in a kernel",
+    "return": "goes elsewhere in a kernel",
+    "exit": "ends the thread",
+    "stop": "ends the launch",
+}
+_INSTEAD = (
+    "to execute it, put it into a kernel and launch that: ptxspec.load(text).launch(…), or the command ptxspec run"
+)
+
+
+def _refused(mnemonic: str, kind: str) -> Unsupported:
+    """Why an instruction with an effect cannot stand in a fragment, and what to do instead."""
+    return Unsupported(f"{mnemonic} has an effect ({kind}): it {_DOES[kind]}, which fragments cannot do; {_INSTEAD}")
 
 
 class Step(NamedTuple):
@@ -50,7 +74,9 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     items = parse_fragment(source)
     for item in items:
         if not isinstance(item, tree.Instruction):
-            raise Unsupported("a fragment is a sequence of instructions: no labels, blocks or declarations")
+            raise Unsupported(
+                f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}"
+            )
     registers = _types(items, source, types or {})
     specials = special_registers()
     rules = importlib.import_module("ptxspec.spec.operands.type_checking")
@@ -70,8 +96,10 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         plan = _plan(item, registers, specials, rules, source)  # type: ignore[arg-type]
         effect = plan.meaning.effect
         if effect is not None:
-            raise Unsupported(f"{item.mnemonic} has an effect ({effect.kind}), which fragments cannot have")  # type: ignore[union-attr]
-        op = Op(plan, item.operands, item.guard, item.position)  # type: ignore[union-attr]
+            raise _refused(item.mnemonic, effect.kind)  # type: ignore[union-attr]
+        if plan.meaning.uses_carry:
+            registers[CONDITION_CODE] = TYPES["pred"]
+        op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)  # type: ignore[union-attr]
         env = {}
         for type, placeholder, operand in values_of(op):
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
@@ -96,6 +124,8 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
 
 
 def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:
+    if isinstance(operand, tree.Address):
+        raise Unsupported(f"an address in brackets: fragments cannot touch memory; {_INSTEAD}")
     if isinstance(operand, tree.Not):
         return ~read(operand.name.text, TYPES["pred"])
     if isinstance(operand, tree.Number | tree.Real):
@@ -103,6 +133,8 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
         bits = constant_bits(operand, type)
         return constant(bool(bits)) if type.kind == "pred" else constant(bits)
     own = registers.get(operand.text) or specials[operand.text]
+    if operand.text not in registers and changing(operand.text) is not None:
+        raise Unsupported(f"{operand.text} changes while a program runs, so that a fragment has no value for it")
     value = read(operand.text, own)
     return value if isinstance(value, Bool) else low_bits(value, width)
 
@@ -112,7 +144,7 @@ def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, sou
     if opcode is None:
         raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
     shape = tuple(_kind(o, registers, specials) for o in item.operands)
-    plan = select_form(opcode, item.mnemonic, shape, rules, (99, 9), 999)
+    plan = select_form(opcode, item.mnemonic, shape, rules, None)
     if not isinstance(plan, Plan):
         raise source.error(item.position, plan[1], plan[2])
     return plan
@@ -124,13 +156,15 @@ def _kind(operand: Any, registers: dict[str, Type], specials: dict[str, Type]) -
             return "_"
         if operand.text in registers:
             return registers[operand.text]
-        return ("special", specials[operand.text])
+        return ("special", specials[operand.text], special_origin(operand.text).also)
     if isinstance(operand, tree.Number):
         return "integer"
     if isinstance(operand, tree.Real):
         return f"float{operand.width}"
     if isinstance(operand, tree.Not):
         return ("not", TYPES["pred"])
+    if isinstance(operand, tree.Part):
+        return ("part", _kind(operand.name, registers, specials), operand.selector, operand.negated)
     if isinstance(operand, tree.Braces):
         return ("braces", tuple(_kind(e, registers, specials) for e in operand.elements))
     if isinstance(operand, tree.Pair):
@@ -150,7 +184,7 @@ def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str
         for name, type, wider in _wanted(item, source):
             if name in specials and name not in fixed:
                 continue
-            if wider:
+            if wider and name != CONDITION_CODE:
                 if name not in least or least[name].width < type.width:
                     least[name] = type
             else:
@@ -162,6 +196,8 @@ def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str
 
 
 def _agree(types: dict[str, Type], name: str, type: Type, item: Any, source: Source) -> None:
+    if name == CONDITION_CODE:
+        raise source.error(item.position, f"{name} is no operand that an instruction can name")
     known = types.setdefault(name, type)
     if known != type:
         raise source.error(item.position, f"{name} is {known} elsewhere, {item.mnemonic} needs {type}")
@@ -174,18 +210,20 @@ def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, boo
         raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
     forms = opcode.find(item.mnemonic)
     if not forms:
-        near = ", ".join(opcode.nearest(item.mnemonic))
-        page = page_name(opcode.lines[0][1].path)
-        raise source.error(item.position, f"there is no {item.mnemonic}; the nearest forms are {near}", page)
+        near = opcode.nearest(item.mnemonic)
+        text = f"there is no {item.mnemonic}; the nearest forms are {', '.join(near)}"
+        raise source.error(item.position, text, opcode.page_of_most(near))
+    effects = [form.meaning(form.absences[-1]).effect for form in forms]
+    if all(effects):
+        raise _refused(item.mnemonic, effects[0].kind)  # type: ignore[union-attr]
     for form in forms:
         found = _match(form, item)
         if found is not None:
             return found
-    raise source.error(
-        item.position,
-        f"no form of {item.mnemonic} takes these operands; there is {forms[0]}",
-        page_name(forms[0].definition.path),
-    )
+    known = list(dict.fromkeys(map(str, forms)))
+    shown = " or ".join(known[:4]) + (" …" if len(known) > 4 else "")
+    page = page_name(forms[0].definition.path)
+    raise source.error(item.position, f"no form of {item.mnemonic} takes these operands; there is {shown}", page)
 
 
 def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] | None:
@@ -211,7 +249,7 @@ def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] |
         return True
 
     for group, operand in zip(groups, item.operands, strict=False):
-        members: list[Any] = [operand]
+        members: list[Any] = [tree.bare(operand)]
         if group[0].group:
             if not isinstance(operand, tree.Braces) or len(operand.elements) != len(group):
                 return None

@@ -2,7 +2,8 @@
 
 Results that PTX leaves open are sets: two results are the same when, for every input, the same results are allowed. A freedom
 whose value goes on into further instructions is any of its values, the same one wherever the same freedom meets the same
-operands: what is proved holds on every machine whose choices depend on the operands alone.
+operands: what is proved holds on every machine whose choices depend on the operands alone. An approximate result counts as any
+number, the same one for the same operands: a proof for all numbers is one for those within the bound.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import freedoms_in, resolve, select
+from ptxspec.terms.vocabulary import Approximation, freedoms_in, resolve, select
 
 
 class TraceStep(NamedTuple):
@@ -52,8 +53,9 @@ class Counterexample(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`status` is "proved", "refuted", "exhausted" (the time ran out), "unknown" (the solver gave up) or "unsupported" (the
-    question cannot be asked); `reason` says why; `seconds` is what the solver took."""
+    """`status` is "proved", "refuted", "approximated" (they would differ if approximate results could be any number,
+    and bounds are not looked at), "exhausted" (the time ran out), "unknown" (the solver gave up) or "unsupported" (the question
+    cannot be asked); `reason` says why; `seconds` is what the solver took."""
 
     status: str
     reason: str = ""
@@ -82,11 +84,13 @@ def prove(
         for n in dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
     }
     given = assumption(assume, inputs, types)
-    finals = [{n: side.outputs[n] for n in outputs} for side in sides]
-    if profile != "portable":
-        choose = Profile(profile).term
-        memo: dict[int, Any] = {}
-        finals = [{n: resolve(t, choose, memo) for n, t in side.items()} for side in finals]
+    choices = Profile(profile)
+    memo: dict[int, Any] = {}
+
+    def choose(freedom: Any) -> Any:
+        return choices.term(freedom) if choices.chooses(freedom) else freedom
+
+    finals = [{n: resolve(side.outputs[n], choose, memo) for n in outputs} for side in sides]
     differs, unequal = constant(False), {}
     kinds: dict[Any, int] = {}
     for name in outputs:
@@ -102,8 +106,20 @@ def prove(
     if status != "sat":
         return Verdict("exhausted" if status == "timeout" else "unknown", f"the solver says: {status}", None, seconds)
     pick = _picker(chosen)
+    met: list[str] = []
+
+    def noting(freedom: Any, operands: tuple[int, ...]) -> int:
+        if isinstance(freedom.attrs[4], Approximation):
+            met.append(freedom.attrs[0])
+        return pick(freedom, operands)
+
     replay: dict[int, Any] = {}
-    differing = tuple(n for n in outputs if evaluate_term(unequal[n], values, pick, replay))
+    differing = tuple(n for n in outputs if evaluate_term(unequal[n], values, noting, replay))
+    if met:
+        reason = (
+            f"no proof that holds whatever number {' and '.join(dict.fromkeys(met))} may be; bounds are not looked at"
+        )
+        return Verdict("approximated", reason, None, seconds)
     if not differing or not evaluate_term(given, values, pick, replay):
         return Verdict(
             "unknown", "the solver's counterexample does not stand up to the exact interpretation", None, seconds
@@ -146,6 +162,10 @@ def split(x: Any, kinds: dict[Any, int]) -> tuple[Any, Any]:
     """(0, value), or (number of the kind, 0) where the result itself is a freedom."""
     if x.op == "freedom":
         _, width, _, _, allowed = x.attrs
+        if isinstance(
+            allowed, Approximation
+        ):  # a set that depends on the operands: known to be the same for the same ones
+            return constant(0), x
         return integer(kinds.setdefault((width, allowed), len(kinds) + 1)), constant(0)
     if x.op == "select" and freedoms_in(x.args[1], x.args[2]):
         c, a, b = x.args
@@ -216,7 +236,7 @@ def to_solver(claim: Bool, words: dict[str, Any]) -> tuple[list[Any], dict[int, 
             slug, width, _, _, allowed = term.attrs
             name = f"{slug}#{len(free)}"
             free[id(term)] = z3.BitVec(name, width)
-            if allowed is not None:
+            if allowed is not None and not isinstance(allowed, Approximation):
                 conditions.append(Lowering(backend, {name: free[id(term)]}).truth(allowed(variable(name, width))))
         return free[id(term)]
 

@@ -17,7 +17,16 @@ from ptxspec.site.pages import definitions, forms, gap, module_of, table
 ORDER = {
     "spec": (
         *("index", "notation", "syntax", "state-spaces", "types", "variables", "operands", "functions", "directives"),
-        *("special-registers", "arithmetic", "textures", "machine", "instructions", "profiles", "ambiguities"),
+        *(
+            "special-registers",
+            "arithmetic",
+            "multifunction-unit",
+            "textures",
+            "machine",
+            "instructions",
+            "profiles",
+            "ambiguities",
+        ),
     ),
     "spec/instructions": (
         *("integer", "extended", "extended-precision", "floating", "half", "half-precision", "comparison", "logic"),
@@ -25,6 +34,19 @@ ORDER = {
         *("video", "miscellaneous"),
     ),
     "spec/profiles": ("portable",),
+    "proofs": (
+        "index",
+        "integers",
+        "bits-and-shifts",
+        "comparison-and-selection",
+        "conversions",
+        "extended-precision",
+        "floating-point",
+        "video",
+        "refutations",
+    ),
+    "docs": ("index", "tutorial", "how-to", "architecture", "examples"),
+    "docs/how-to": ("run-a-kernel", "find-a-fault", "prove-an-identity", "check-results", "check-an-implementation"),
 }
 
 

@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ptxspec.evidence.agreement import inputs_of, results_of, updates
+from ptxspec.evidence.agreement import pure as is_pure
 from ptxspec.evidence.operands import special
 from ptxspec.language.forms import Form
 from ptxspec.site.numerals import parsed, reading, written
 from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table
 from ptxspec.terms import exact
 from ptxspec.terms.core import Bool
-from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.definitions import CONDITION_CODE, Meaning
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
 
 #: rows a table has at most, beyond those that the page asks for
@@ -50,14 +52,8 @@ class Case(NamedTuple):
 
 
 def inputs(meaning: Meaning) -> list[tuple[str, Type]]:
-    """The variables of a meaning and their types."""
-    return [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
-
-
-def is_pure(form: Form) -> bool:
-    """Whether the form's results are a function of the values of its operands."""
-    meaning = form.meaning()
-    return meaning.effect is None and bool(meaning.results) and all(i.type for i in meaning.inputs)
+    """What goes in, by the names that a table has for it, and the types. The value that stood in memory is called `old`."""
+    return [("old" if n.startswith("%loaded") else n, t) for n, t in inputs_of(meaning)]
 
 
 # Which forms -----------------------------------------------------------------------------------------------------------
@@ -78,7 +74,7 @@ def is_copy(form: Form) -> bool:
             term = term.args[0]
         return term.op == "var"
 
-    return all(copied(value) for result in form.meaning().results for value in result.values)
+    return all(copied(value) for _, value in results_of(form.meaning()))
 
 
 def representatives(candidates: Sequence[Form], most: int = _FORMS) -> list[Form]:
@@ -208,10 +204,10 @@ def _class(result: Any, type: Type) -> Any:
 
 def case(meaning: Meaning, row: Sequence[int]) -> Case:
     """The results on one row of operands."""
-    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs(meaning), row, strict=True)}
+    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs_of(meaning), row, strict=True)}
     events: set[Any] = set()
     results = []
-    for number, (type, term) in enumerate((r.type, v) for r in meaning.results for v in r.values):
+    for number, (type, term) in enumerate(results_of(meaning)):
         result, memo = _value(term, typed, events, (number,))
         result = int(result) if isinstance(result, int) else result
         events.add(("result", number, _class(result, type)))
@@ -254,7 +250,7 @@ def telling(meaning: Meaning, seed: str) -> list[Case]:
 
 
 def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
-    """A name and a type for each result."""
+    """A name and a type for each result: `new` is what an instruction leaves in memory."""
     spelled: list[str] = []
     for operand in form.destinations:
         spelled += [operand.name] + ([operand.second] if operand.second else [])
@@ -262,6 +258,10 @@ def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
     for name, result in zip(spelled, meaning.results, strict=False):
         several = len(result.values) > 1
         found += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
+    if updates(meaning):
+        found.append(("new", results_of(meaning)[-1][0]))
+    if meaning.carry is not None:
+        found.append((CONDITION_CODE, TYPES["pred"]))
     return found
 
 
@@ -272,8 +272,8 @@ def _cell(bits: int, type: Type) -> str:
 
 def _chosen(meaning: Meaning, number: int, row: Sequence[int]) -> Iterable[tuple[str, int, Type]]:
     """What each profile makes of an open result: (profile, bits, type)."""
-    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs(meaning), row, strict=True)}
-    type, term = [(r.type, v) for r in meaning.results for v in r.values][number]
+    typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs_of(meaning), row, strict=True)}
+    type, term = results_of(meaning)[number]
     for name in profiles():
         try:
             yield name, int(exact.evaluate(term, typed, Profile(name).value)), type

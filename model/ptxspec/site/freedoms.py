@@ -11,7 +11,7 @@ from ptxspec.site.pages import Entry, entry, forms, section, table
 from ptxspec.terms.core import Term
 from ptxspec.terms.profiles import CHOICES
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import freedoms_in
+from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
 
 
 class Freedom(NamedTuple):
@@ -47,11 +47,11 @@ def reachable(module: str) -> list[Freedom]:
     return found
 
 
-def _choice(profile: str, slug: str) -> str:
+def _choice(profile: str, freedom: Freedom) -> str:
     """A link to what a profile's page says of a freedom."""
-    function = CHOICES.get(profile, {}).get(slug)
+    function = CHOICES.get(profile, {}).get(freedom.slug)
     if function is None:
-        return "left open"
+        return "as documented" if freedom.kind == DEVIATION else "left open"
     place = function.__code__
     title, target = section(Path(place.co_filename), place.co_firstlineno)
     page = pages.docname_of(place.co_filename)
@@ -73,6 +73,6 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
     for freedom in found:
         known = entry(register, freedom.slug, module.removeprefix("ptxspec."))
         types = " ".join(f"`{t}`" for t in freedom.types)
-        choices = [_choice(p, freedom.slug) for p in profiles]
+        choices = [_choice(p, freedom) for p in profiles]
         rows.append([f"{known.link} <small>{known.number}</small>", freedom.kind, types, str(freedom.forms), *choices])
-    return table(head, rows, "Results that PTX leaves open")
+    return table(head, rows, "Results that PTX leaves open, or that machines deviate from")

@@ -19,6 +19,7 @@ CHECKS = {
     "gpu": "a GPU gives what the definition says",
 }
 NOT_RUN = gap("not run in this build")
+NOT_COMPARED = gap("not compared")
 
 
 def read(path: Path) -> list[dict[str, Any]] | None:
@@ -33,7 +34,11 @@ def outcome(value: Any) -> bool | None:
             return outcome(value["agrees"])
         return None if not value else bool(value.get("vectors"))
     if isinstance(value, str):
-        return None if value in ("", "not run") else value in ("accepted", "agree", "agrees", "yes", "proved")
+        return (
+            None
+            if value in ("", "not run", book.NEEDS_CHOICE)
+            else value in ("accepted", "agree", "agrees", "yes", "proved")
+        )
     return None if value is None else bool(value)
 
 
@@ -60,9 +65,14 @@ def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None)
         failing = sorted(m for m, v in values.items() if outcome(v) is False)
         shown = ", ".join(map(code, failing[:3])) + (", …" if len(failing) > 3 else "")
         parts.append(f"{gap('no')} for {counts[False]}: {shown}")
+    needing = sum(v == book.NEEDS_CHOICE for v in values.values())
+    if needing:
+        parts.append(f"{gap(book.NEEDS_CHOICE)} for {needing}")
+        counts[None] -= needing
     if counts[None]:
-        parts.append(f"{gap('not run')} for {counts[None]}" if counts[True] or counts[False] else NOT_RUN)
-        parts = parts[1:] if not counts[True] else parts
+        parts.append(f"{gap('not run')} for {counts[None]}" if counts[True] or counts[False] or needing else NOT_RUN)
+    if (needing or counts[None]) and not counts[True]:
+        parts = parts[1:]
     details = [v for v in values.values() if isinstance(v, dict)]
     vectors = sum(int(v.get("vectors") or 0) for v in details)
     if vectors:
@@ -73,11 +83,27 @@ def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None)
     return "; ".join(parts)
 
 
+def many_operands(wanted: list[Form], rows: dict[str, dict[str, Any]] | None) -> list[list[str]]:
+    """A row of the table for each approximate form: how many of 2^32 operands differ from a GPU's answers."""
+    found = []
+    for mnemonic, row in (rows or {}).items():
+        if not row.get("approximate") or mnemonic not in {f.mnemonic for f in wanted}:
+            continue
+        one = row.get("compared")
+        text = NOT_COMPARED
+        if one:
+            count = one["text"] if one["differing"] == 0 else gap(one["text"])
+            text = f"{count} on {one['device']}, {one['date']} ({one['which']})"
+        found.append([f"{code(mnemonic)}: 2<sup>32</sup> operands on a GPU", text])
+    return found
+
+
 def markdown(module: str, page: str, rows: list[dict[str, Any]] | None) -> str:
     """The table of what was checked for a page's forms."""
     wanted = forms(module)
     own = None if rows is None else rows_of(rows, page, wanted)
     body = [[text, told(check, wanted, own)] for check, text in CHECKS.items()]
+    body += many_operands(wanted, own)
     return table(["Check", "Outcome"], body, f"What was checked of this page's {counted(len(wanted), 'form')}")
 
 
@@ -121,17 +147,31 @@ def _type(type: Any, form: Form) -> str:
     )
 
 
+def _removal(form: Form) -> str:
+    """From where on the form is gone, if it is."""
+    if form.removal is None:
+        return ""
+    (major, minor), target = form.removal
+    return f"; from sm_{target} on until {major}.{minor}"
+
+
 def forms_html(module: str) -> str:
-    """The list of all forms as an HTML table: long, so without the detour through a document tree."""
-    lines = []
+    """The list of all forms as an HTML table: long, so without the detour through a document tree, and forms that differ in their
+    modifiers alone in one row."""
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
     for form in forms(module):
         (major, minor), target = form.availability
-        cells = [
-            f"<code>{html.escape(str(form))}</code>",
-            html.escape(_types(form)),
-            f"{major}.{minor}",
-            f"sm_{target}",
-        ]
+        operands = str(form).removeprefix(form.mnemonic).strip()
+        key = (operands, _types(form), f"{major}.{minor}", f"sm_{target}{_removal(form)}")
+        groups.setdefault(key, []).append(form.mnemonic)
+    lines = []
+    for (operands, types, version, machine), mnemonics in groups.items():
+        if len(mnemonics) == 1:
+            first = f"<code>{mnemonics[0]}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
+        else:
+            with_operands = "" if operands == ";" else f" <small>with</small> <code>{html.escape(operands)}</code>"
+            first = f'<code class="many">{", ".join(mnemonics)}</code>{with_operands}'
+        cells = [first, html.escape(types), version, machine]
         lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
     head = "".join(f'<th scope="col">{t}</th>' for t in ("Form", "Operand types", "PTX ISA", "Target"))
     return (

@@ -77,7 +77,7 @@ class SyntaxLexer(RegexLexer):
             (_TYPES, Keyword.Type),
             (r"\.[\w:]+", Name.Attribute),
             (r"\w+", Name.Variable),
-            (r"[{}\[\],|!+]", Punctuation),
+            (r"[{}()\[\],|!+-]", Punctuation),
         ],
         "set": [
             *_COMMON,
@@ -85,6 +85,6 @@ class SyntaxLexer(RegexLexer):
             (r"(\.\w+)(\s*)(=)", bygroups(Name.Attribute, Whitespace, Operator)),
             (_TYPES, Keyword.Type),
             (r"\.?[\w:]+", Name.Constant),
-            (r"[{},]", Punctuation),
+            (r"[{}\[\],-]", Punctuation),
         ],
     }

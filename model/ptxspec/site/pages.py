@@ -78,7 +78,7 @@ def anchor(heading: str) -> str:
 
 
 class Entry(NamedTuple):
-    """An entry of the register of ambiguities: its number (AMB-001), its name, its target on the site."""
+    """An entry of the register of ambiguities: its number (AMB-001), a name of it, its target on the site."""
 
     number: str
     slug: str
@@ -93,8 +93,9 @@ class Entry(NamedTuple):
 def entries(root: Path) -> dict[str, Entry]:
     """The register's entries below the folder `root`, by name."""
     path = root / f"{REGISTER}.md"
-    found = re.findall(r"^## ((AMB-\d+) ([\w-]+))[ \t]*$", path.read_text("utf-8"), re.M) if path.is_file() else []
-    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slug in found}
+    headings = r"^## ((AMB-\d+) ([\w-]+(?: [\w-]+)*))[ \t]*$"
+    found = re.findall(headings, path.read_text("utf-8"), re.M) if path.is_file() else []
+    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slugs in found for slug in slugs.split()}
 
 
 class UnknownFreedom(Exception):

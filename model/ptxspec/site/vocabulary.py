@@ -14,8 +14,21 @@ from ptxspec.site.pages import code, gap, table
 from ptxspec.terms import core, definitions, machine, types, vocabulary
 from ptxspec.terms.definitions import Slot
 
-EFFECTS = {"branch", "leave", "load", "store", "wait_at_barrier"}
-FREEDOMS = {"machine_specific", "undefined", "unspecified"}
+EFFECTS = {
+    *(
+        "arrive_at_barrier",
+        "branch",
+        "count_at_barrier",
+        "gather",
+        "leave",
+        "load",
+        "store",
+        "update",
+        "wait_at_barrier",
+    ),
+    *("condition_code", "set_condition_code"),
+}
+FREEDOMS = {"approximate", "deviates", "machine_specific", "undefined", "unspecified"}
 GROUPS = ("Stating a definition", "Types of operands", "Numbers and truth values", "Effects", "Freedoms", "The machine")
 
 

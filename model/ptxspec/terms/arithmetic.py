@@ -6,6 +6,7 @@ reads it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -103,6 +104,12 @@ def _signed_range(args, attrs):
     return -limit, limit - 1
 
 
+def _lookup_range(args, attrs):
+    (index,), (table,) = args, attrs
+    reached = table[index.lo : index.hi + 1]
+    return min(reached), max(reached)
+
+
 def _truth_range(args, attrs):
     return 0, 1
 
@@ -124,7 +131,9 @@ OPERATIONS: dict[str, Operation] = {
     "bit_length": Operation(
         lambda a: a.bit_length(), lambda t, _: (max(t[0].lo, 0).bit_length(), max(t[0].hi, 0).bit_length())
     ),
+    "root": Operation(math.isqrt, lambda t, _: (math.isqrt(max(t[0].lo, 0)), math.isqrt(max(t[0].hi, 0)))),
     "popcount": Operation(lambda a: a.bit_count(), lambda t, _: (0, max(t[0].hi, 1).bit_length())),
+    "lookup": Operation(lambda i, table: table[i], _lookup_range),
     "select": Operation(lambda c, a, b: a if c else b, lambda t, _: (min(t[1].lo, t[2].lo), max(t[1].hi, t[2].hi))),
     # the same number, whose range is known better than its expression tells
     "bounded": Operation(lambda a, lo, hi: a, lambda t, attrs: attrs),

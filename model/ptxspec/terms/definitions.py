@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import low_bits, sign_extend
+from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
 # What annotations say about an operand ---------------------------------------------------------------------------------
 
@@ -57,9 +57,10 @@ class _Vector:
 
 
 class Immediate(NamedTuple):
-    """An operand that must be a constant of a type."""
+    """An operand that must be a constant of a type, and no greater than `most` if that is said."""
 
     type: Type
+    most: int | None = None
 
 
 class Special(NamedTuple):
@@ -79,6 +80,7 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
         stype: TypeAlias = Int
         ctype: TypeAlias = Int
         atype: TypeAlias = Int
+        btype: TypeAlias = Int
         size: TypeAlias = Int
 
     vector: TypeAlias = list
@@ -86,7 +88,12 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     variable_address: TypeAlias = Int
     label: TypeAlias = Special
     function_name: TypeAlias = Special
+    function_address: TypeAlias = Int
+    list_of_operands: TypeAlias = Special
+    target_list: TypeAlias = Special
+    immediate_u4: TypeAlias = Int
     immediate_u8: TypeAlias = Int
+    immediate_u16: TypeAlias = Int
     pred: TypeAlias = Bool
     b8: TypeAlias = Int
     b16: TypeAlias = Int
@@ -110,7 +117,12 @@ else:
     variable_address = Special("variable_address")
     label = Special("label")
     function_name = Special("function_name")
+    function_address = Special("function_address")
+    list_of_operands = Special("list_of_operands")
+    target_list = Special("target_list")
+    immediate_u4 = Immediate(TYPES["u8"], 15)
     immediate_u8 = Immediate(TYPES["u8"])
+    immediate_u16 = Immediate(TYPES["u16"], 0xFFFF)
     pred = TYPES["pred"]
     globals().update({name: type for name, type in TYPES.items() if name != "pred"})
 
@@ -129,9 +141,12 @@ class Effect(NamedTuple):
 
 
 class _Trace:
-    """The effects and results of the definition being evaluated."""
+    """What the definition that is being evaluated does: its effects, and its use of the condition code."""
 
     current: list[Effect] | None = None
+    carry_read = False
+    carry_written: Bool | None = None
+    borrows = False
 
 
 def _effect(kind: str, **fields: Any) -> None:
@@ -162,9 +177,49 @@ def store(space: str, at: Int, type: Type, values: list[Int], **how: Any) -> Non
     )
 
 
+def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:
+    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read."""
+    raw = variable("%loaded0", type.width)
+    old = sign_extend(raw, type.width) if type.signed else raw
+    new = low_bits(integer(change(old)), type.width)
+    _effect("update", space=space, address=integer(at), type=type, count=1, values=(new,), how=how)
+    return old
+
+
+class Gathered(NamedTuple):
+    """What the lanes of a warp put together: `members` has a 1 for every lane that takes part, `values` what each lane gave
+    (for a lane that takes no part, no value in particular), `lane` is the thread's own. `at_once` has a 1 for every lane that
+    executes the instruction at the same time, on this machine, be it for members of its own: these have given a value, too."""
+
+    members: Int
+    values: list[Int]
+    lane: Int
+    at_once: Int
+
+
+def gather(value: Int | int, width: int, members: Int | None = None, *, patient: bool = False) -> Gathered:
+    """Wait for the other threads of the warp that are named in `members` (a 1 a lane), and see the value, of `width` bits,
+    that each of them gives. Without `members`, those take part that come to the instruction together; `patient` ones wait
+    for those that may still come however long these take."""
+    mask = None if members is None else low_bits(members, 32)
+    _effect("gather", value=low_bits(value, width), mask=mask, patient=patient)
+    given = [low_bits(variable(f"%lane{i}", 64), width) for i in range(32)]
+    return Gathered(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
+
+
 def branch(target: Special) -> None:
     """Go on at a label."""
-    _effect("branch", target=target)
+    _effect("branch", target=target, among=None)
+
+
+def branch_among(index: Int, targets: Special) -> None:
+    """Go on at the label of this number in a list."""
+    _effect("branch", target=integer(index), among=targets)
+
+
+def enter(function: Special | Int) -> None:
+    """Call a function, by its name or by its address: pass the operands p, go on there, and let r have the results."""
+    _effect("call", function=function)
 
 
 def leave(what: str) -> None:
@@ -172,9 +227,55 @@ def leave(what: str) -> None:
     _effect(what)
 
 
+class Arrived(NamedTuple):
+    """Of the threads that came to a barrier: how many there were, and for how many the predicate held."""
+
+    threads: Int
+    holding: Int
+
+
+def stop(rule: str) -> None:
+    """End the launch as the rule of this name says: it is the thread's own doing, and no fault."""
+    _effect("stop", rule=rule)
+
+
 def wait_at_barrier(barrier: Int | int, threads: Int | None = None) -> None:
     """Wait until the CTA's threads (or so many of them) have come to the barrier of this number."""
-    _effect("barrier", barrier=integer(barrier), threads=threads)
+    _effect("barrier", barrier=integer(barrier), threads=threads, value=integer(0), waits=True, counts=False)
+
+
+def count_at_barrier(barrier: Int | int, threads: Int | None, holds: Bool) -> Arrived:
+    """Wait as at a barrier, and learn how many of those that came hold a predicate."""
+    value = select(holds, 1, 0)
+    _effect("barrier", barrier=integer(barrier), threads=threads, value=value, waits=True, counts=True)
+    return Arrived(variable("%arrived", 32), variable("%holding", 32))
+
+
+def arrive_at_barrier(barrier: Int | int, threads: Int) -> None:
+    """Be counted at a barrier without waiting there."""
+    _effect("barrier", barrier=integer(barrier), threads=threads, value=integer(0), waits=False, counts=False)
+
+
+def condition_code(borrow: bool = False) -> Bool:
+    """CC.CF: the carry or borrow that the last instruction with `.cc` left. `borrow` says that a borrow is expected: the bit is
+    the same, but machines may store the two in different ways."""
+    if _Trace.current is None:
+        raise blame("the condition code outside an instruction's definition")
+    _Trace.carry_read = True
+    _Trace.borrows |= borrow
+    return truth_variable(CONDITION_CODE)
+
+
+def set_condition_code(carry: Bool | bool, borrow: bool = False) -> None:
+    """Leave a carry, or if `borrow` says so a borrow, in CC.CF."""
+    if _Trace.current is None or _Trace.carry_written is not None:
+        raise blame("the condition code is set outside an instruction's definition, or twice in one")
+    _Trace.carry_written = truth(carry)
+    _Trace.borrows |= borrow
+
+
+#: the name under which the condition code is kept among a kernel's registers: no identifier has a dot
+CONDITION_CODE = "CC.CF"
 
 
 # Definitions -----------------------------------------------------------------------------------------------------------
@@ -182,6 +283,14 @@ def wait_at_barrier(barrier: Int | int, threads: Int | None = None) -> None:
 
 class Rule(NamedTuple):
     """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on."""
+
+    where: dict[str, tuple[Any, ...]]
+    since: tuple[int, int]
+    target: int
+
+
+class Removal(NamedTuple):
+    """Forms whose modifiers match `where` no longer exist from PTX ISA version `since` on, on targets from `target` on."""
 
     where: dict[str, tuple[Any, ...]]
     since: tuple[int, int]
@@ -198,10 +307,15 @@ class Definition:
         self.line = function.__code__.co_firstlineno
         self.module = function.__module__
         self.signature = inspect.signature(function)
+        self.constant_ranges: dict[str, range] = {}
         self.rules: list[Rule] = []
+        self.removals: list[Removal] = []
         self.wider = False
-        self.special_registers = False
+        self.special_registers: dict[str, tuple[Any, ...]] | None = None
+        self.registers = False
         self.gives_addresses = False
+        self.changes_nothing = False
+        self.discards = False
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -224,6 +338,11 @@ class Definition:
             return tuple(annotation.__args__)
         return (annotation,)
 
+    def may_read_special_registers(self, modifiers: dict[str, Any]) -> bool:
+        """Whether the form with these modifiers takes special registers as operands."""
+        where = self.special_registers
+        return where is not None and all(modifiers.get(k) in values for k, values in where.items())
+
     def availability(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int]:
         """(PTX ISA version, target) from which the form with these modifiers exists."""
         since, target = (1, 0), 10
@@ -231,6 +350,13 @@ class Definition:
             if all(modifiers.get(k) in values for k, values in rule.where.items()):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
+
+    def removal(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int] | None:
+        """(PTX ISA version, target) from which on the form no longer exists, both together; None if it stays."""
+        for rule in self.removals:
+            if all(modifiers.get(k) in values for k, values in rule.where.items()):
+                return rule.since, rule.target
+        return None
 
     def meaning(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> Meaning:
         """What the definition says for one form; `absent` names the optional operands that are left out. Raises TermError
@@ -264,6 +390,20 @@ class Meaning(NamedTuple):
     inputs: tuple[Input, ...]
     results: tuple[Result, ...]
     effect: Effect | None
+    carry_read: bool = False
+    carry: Bool | None = None
+    borrows: bool = False
+    """whether the condition code, if it is used, is a borrow"""
+
+    @property
+    def uses_carry(self) -> bool:
+        """Whether the instruction reads or writes the condition code."""
+        return self.carry_read or self.carry is not None
+
+    @property
+    def lands(self) -> bool:
+        """Whether the results are known only after other threads have come to the instruction too."""
+        return self.effect is not None and (self.effect.kind == "gather" or self.effect.fields.get("counts", False))
 
 
 def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf:
@@ -305,7 +445,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             raw = tuple(variable(n, type.element.width) for n in names)
             inputs.append(Input(name, type.element, raw, bool(count)))
         elif isinstance(type, Special):
-            if type.name in ("address", "variable_address"):
+            if type.name in ("address", "variable_address", "function_address"):
                 arguments[name] = variable(name, 64)
                 inputs.append(Input(name, None, (arguments[name],)))
             else:
@@ -316,12 +456,15 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             raw_one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
             inputs.append(Input(name, type, (raw_one,)))
     static = {k: v for k, v in modifiers.items() if k in definition.modifiers}
-    outer, _Trace.current = _Trace.current, []
+    outer = (_Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows)
+    _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows = [], False, None, False
     try:
         returned = definition.function(**arguments, **static)
-        effects = _Trace.current
+        effects, carry_read, carry, borrows = (
+            _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows,
+        )  # fmt: skip
     finally:
-        _Trace.current = outer
+        _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows = outer
     annotations = definition.results
     values = () if returned is None else returned if len(annotations) > 1 else (returned,)
     if len(values) != len(annotations):
@@ -329,6 +472,8 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             f"{definition.path}:{definition.line}: {definition.name} returns {len(values)} results, its "
             f"annotation says {len(annotations)}"
         )
+    if definition.changes_nothing and effects:
+        raise blame(f"{definition.path}:{definition.line}: {definition.name} has an effect: {effects[0].kind}")
     results = []
     for value, annotation in zip(values, annotations, strict=True):
         type = operand_type(annotation, modifiers)
@@ -344,7 +489,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         else:
             assert isinstance(type, Type)
             results.append(Result(type, (_write(value, type, definition),)))
-    return Meaning(tuple(inputs), tuple(results), effects[0] if effects else None)
+    return Meaning(tuple(inputs), tuple(results), effects[0] if effects else None, carry_read, carry, borrows)
 
 
 def _write(value: Any, type: Type, definition: Definition) -> Term:
@@ -371,17 +516,46 @@ def instruction(function: Callable[..., Any]) -> Definition:
 def available(definition: Definition, *, since: str = "1.0", target: str = "sm_10", **where: Any) -> None:
     """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
     and a target from `target` on. Several rules may apply to a form: it needs what they all need."""
-    major, minor = since.split(".")
+    definition.rules.append(Rule(_conditions(definition, where), _version(since), int(target.removeprefix("sm_"))))
+
+
+def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:
+    """Forms of `definition` whose modifiers match `where` are gone where the PTX ISA version is `since` or later and the
+    target is `target` or later."""
+    rule = Removal(_conditions(definition, where), _version(since), int(target.removeprefix("sm_")))
+    definition.removals.append(rule)
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
+    return int(major), int(minor)
+
+
+def _conditions(definition: Definition, where: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The values that each modifier of a rule may have."""
     conditions = {k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()}
     for name in conditions:
         if name not in definition.modifiers:
             raise blame(f"{definition.name} has no modifier {name}")
-    definition.rules.append(Rule(conditions, (int(major), int(minor)), int(target.removeprefix("sm_"))))
+    return conditions
+
+
+def limits_constants(definition: Definition, **ranges: range) -> None:
+    """A constant that stands for one of these operands is a number of its range."""
+    for name in ranges:
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.constant_ranges.update(ranges)
 
 
 def takes_wider_registers(definition: Definition) -> None:
     """Operands may be registers wider than the instruction's types, by the relaxed rules of type checking."""
     definition.wider = True
+
+
+def takes_no_constants(definition: Definition) -> None:
+    """Source operands are registers only."""
+    definition.registers = True
 
 
 def gives_addresses(*definitions: Definition) -> None:
@@ -390,6 +564,22 @@ def gives_addresses(*definitions: Definition) -> None:
         definition.gives_addresses = True
 
 
-def reads_special_registers(definition: Definition) -> None:
-    """Source operands may be special registers."""
-    definition.special_registers = True
+def may_discard_result(*definitions: Definition) -> None:
+    """In place of the destination may stand the sink `_`: the instruction is executed, and its result dropped."""
+    for definition in definitions:
+        definition.discards = True
+
+
+def changes_nothing(*definitions: Definition) -> None:
+    """These instructions have neither results nor effects: executing them takes a step and leaves all values as they are."""
+    for definition in definitions:
+        if definition.results:
+            raise blame(f"{definition.name} has results, so that it does change something")
+        definition.changes_nothing = True
+
+
+def reads_special_registers(definition: Definition, **where: Any) -> None:
+    """Source operands may be special registers, in the forms whose modifiers match `where` (a value, or a tuple of values)."""
+    definition.special_registers = {
+        k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()
+    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxspec.terms.arithmetic import OPERATIONS
-from ptxspec.terms.vocabulary import meaning_of
+from ptxspec.terms.vocabulary import DEVIATION, is_allowed, meaning_of
 
 #: what resolves a freedom: (the term, its operands' values) -> the bits chosen
 Choice = Callable[[Any, tuple[int, ...]], int]
@@ -22,7 +22,16 @@ class NoChoice(Exception):
 
 
 def refuse(freedom: Any, operands: tuple[int, ...]) -> int:
-    """The choice that is none."""
+    """The choice that is none: what is documented, if the machine may deviate from that."""
+    if freedom.attrs[2] == DEVIATION:
+        return operands[0]
+    raise NoChoice(freedom)
+
+
+def unchosen(freedom: Any) -> Any:
+    """The same as a term."""
+    if freedom.attrs[2] == DEVIATION:
+        return freedom.args[0]
     raise NoChoice(freedom)
 
 
@@ -57,3 +66,32 @@ def evaluate(term: Any, values: Mapping[str, Any], choose: Choice = refuse, memo
         return result
 
     return value(term)
+
+
+def allows(
+    term: Any,
+    values: Mapping[str, Any],
+    bits: Any,
+    choose: Choice = refuse,
+    settled: dict[tuple[Any, tuple[int, ...]], int] | None = None,
+) -> bool:
+    """Whether `bits` may be the value of `term`. A result that is left open may be whatever its condition allows, unless
+    `choose` resolves it. `settled` collects what open results must be for that: shared between terms, it keeps one result from
+    being two things. Raises NoChoice where an open result is not the value itself but goes into a further computation."""
+    memo: dict[int, Any] = {}
+    whole, kept = term, None  # of the term's value only so many low bits are asked about
+    while term.op in ("select", "bounded", "low"):
+        if term.op == "low":
+            kept = term.attrs[0] if kept is None else min(kept, term.attrs[0])
+        taken = 1 if term.op == "select" and evaluate(term.args[0], values, choose, memo) else -1
+        term = term.args[taken]
+    if term.op != "freedom" or (kept is not None and kept < term.attrs[1]):
+        return evaluate(whole, values, choose, memo) == bits
+    operands = tuple(evaluate(a, values, choose, memo) for a in term.args)
+    try:
+        return choose(term, operands) == bits
+    except NoChoice as why:
+        if why.freedom is not term:
+            raise
+    known = {} if settled is None else settled
+    return is_allowed(term, operands, bits) and known.setdefault((term, operands), bits) == bits

@@ -33,6 +33,9 @@ class Backend(Protocol):
 
     def bit_length(self, v: Any, n: int) -> Any: ...
     def popcount(self, v: Any, n: int) -> Any: ...
+    def lookup(self, table: tuple[int, ...], v: Any, n: int, to: int) -> Any:
+        """The entry at the place v, a word of n bits that is below the table's length, as a word of `to` bits, which hold it."""
+
     def supplies(self, name: str, static: tuple) -> bool: ...
     def call(self, name: str, static: tuple, args: list[Any]) -> Any: ...
     def freedom(self, term: Any, lowering: Lowering) -> Any:
@@ -170,6 +173,20 @@ class Lowering:
         word, width, _ = self.whole(t.args[0])
         return self.resize(self.backend.popcount(word, width), width, n, False)
 
+    def _root(self, t: Any, n: int) -> Any:
+        """Digit by digit from the top: `rest` is what is left of the radicand, `found` the root so far, both in the place of
+        the digit that is tried."""
+        rest, width, _ = self.whole(t.args[0])
+        b, found = self.backend, self.backend.const(0, width)
+        for place in range((width - 1) & ~1, -1, -2):
+            digit = b.const(1 << place, width)
+            tried = b.binary("or", found, digit, width)
+            too_large = b.compare("ult", rest, tried, width)
+            rest = b.select(too_large, rest, b.binary("sub", rest, tried, width), width)
+            half = b.binary("lshr", found, b.const(1, width), width) if width > 1 else b.const(0, width)
+            found = b.select(too_large, half, b.binary("or", half, digit, width), width)
+        return self.resize(found, width, n, False)
+
     def _call(self, t: Any, n: int) -> Any:
         name, width, *static = t.attrs
         if self.backend.supplies(name, tuple(static)):
@@ -179,6 +196,12 @@ class Lowering:
             inputs = {name: self.low(a, width) for name, a in zip(names, t.args, strict=True)}
             word = Lowering(self.backend, inputs).low(body, width)
         return self.resize(word, width, n, False)
+
+    def _lookup(self, t: Any, n: int) -> Any:
+        (index,), (table,) = t.args, t.attrs
+        word, places, _ = self.whole(index)
+        width, signed = bits_for(min(table), max(table))
+        return self.resize(self.backend.lookup(table, word, places, width), width, n, signed)
 
     def _freedom(self, t: Any, n: int) -> Any:
         return self.resize(self.backend.freedom(t, self), t.attrs[1], n, False)

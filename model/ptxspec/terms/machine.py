@@ -6,18 +6,23 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ptxspec.terms.core import blame
+from ptxspec.terms.core import Int, blame, integer, variable
 from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import low_bits
 
 
 class SpecialRegister(NamedTuple):
-    """A read-only register. `read(thread)` gives its value, or one value a component."""
+    """A read-only register. `read(thread)` gives its value, or one value a component; `also` are narrower types that it may be
+    read as, by its low bits. If it `changes` while the program runs, `read` is given the moment instead of the thread."""
 
     name: str
     type: Type
     components: str
     read: Callable[[Any], Any]
     since: tuple[int, int]
+    target: int
+    also: tuple[Type, ...]
+    changes: bool
     path: str
     line: int
 
@@ -25,25 +30,55 @@ class SpecialRegister(NamedTuple):
     def names(self) -> list[str]:
         return [f"{self.name}.{c}" for c in self.components] or [self.name]
 
+    def meaning(self) -> Int:
+        """The value of a register that changes, over the variable %elapsed."""
+        return low_bits(integer(self.read(Moment())), self.type.width)
+
+
+class Moment:
+    """What a register that changes may ask of the moment at which a thread reads it."""
+
+    def __init__(self) -> None:
+        #: what the launch has executed so far; see spec/special-registers/clocks.md
+        self.elapsed = variable("%elapsed", 64)
+
 
 #: every special register the pages define, by name
 SPECIAL_REGISTERS: dict[str, SpecialRegister] = {}
 
 
+def changing(name: str) -> SpecialRegister | None:
+    """The special register of that name, if it is one that changes while a program runs."""
+    found = SPECIAL_REGISTERS.get(name)
+    return found if found is not None and found.changes else None
+
+
 def special_register(
-    name: str, type: Any, components: str = "", since: str = "1.0"
+    name: str,
+    type: Any,
+    components: str = "",
+    since: str = "1.0",
+    target: str = "sm_10",
+    also: tuple[Any, ...] = (),
+    changes: bool = False,
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Mark a function of a thread as what reading the special register gives. The thread offers `index` (its number in the
     CTA, counted along x, then y, then z), `cta` (the CTA's number in the grid, likewise), `block` and `grid` (their three
-    extents). The arithmetic must hold for NumPy arrays of threads too: only + - * // and %."""
+    extents), `launch` (the launch's number), `shared` and `dynamic_shared` (bytes a CTA has, and how many of them the launch
+    asked for). The arithmetic must hold for NumPy arrays of threads too: only + - * // % and shifts. A register that `changes`
+    is a function of the moment, which offers `elapsed`, and is written in terms."""
     if name in SPECIAL_REGISTERS:
         raise blame(f"the special register {name} is defined twice")
+    if changes and components:
+        raise blame(f"the special register {name} changes, so that it has no components")
     major, minor = since.split(".")
+    number = int(target.removeprefix("sm_"))
 
     def mark(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
         code = read.__code__
+        place = (code.co_filename, code.co_firstlineno)
         SPECIAL_REGISTERS[name] = SpecialRegister(
-            name, type, components, read, (int(major), int(minor)), code.co_filename, code.co_firstlineno
+            name, type, components, read, (int(major), int(minor)), number, also, changes, *place
         )
         return read
 

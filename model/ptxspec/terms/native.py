@@ -1,24 +1,34 @@
 """The native interpretation: terms become LLVM's intermediate language, as text.
 
 Integers keep the exact widths of their ranges (i33, i66 …): LLVM makes of them what the processor has. Of floating point the
-processor supplies correctly rounded addition, multiplication and fused multiply-add; everything else is derived.
+processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root; everything else
+is derived.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from ptxspec.terms.core import make, variable
-from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import meaning_of
 
 #: what this interpretation supplies: the operation and its number of operands
-SUPPLIED = {"sum": ("fadd", 2), "product": ("fmul", 2), "fused": ("fma", 3)}
+SUPPLIED = {
+    "sum": ("fadd", 2),
+    "product": ("fmul", 2),
+    "fused": ("fma", 3),
+    "ratio": ("fdiv", 2),
+    "square_root": ("sqrt", 1),
+}
+#: those of them that are functions to LLVM, not instructions
+_FUNCTIONS = ("fma", "sqrt")
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 #: llvm.set.rounding's numbers
 _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
@@ -82,6 +92,18 @@ class Emitter:
         self.needs.add(f"declare i{n} @llvm.ctpop.i{n}(i{n})")
         return self.emit(f"call i{n} @llvm.ctpop.i{n}(i{n} {v})")
 
+    def lookup(self, table: tuple[int, ...], v: str, n: int, to: int) -> str:
+        size = next(s for s in (8, 16, 32, 64, to) if s >= to)
+        entries = ", ".join(f"i{size} {entry}" for entry in table)
+        name = f"@ptxspec_table_{hashlib.sha256(f'{size} {table}'.encode()).hexdigest()[:16]}"
+        self.needs.add(f"{name} = private constant [{len(table)} x i{size}] [{entries}]")
+        at = self.emit(f"getelementptr i{size}, ptr {name}, i64 {self.extend(v, n, 64, False)}")
+        return (
+            self.truncate(self.emit(f"load i{size}, ptr {at}"), size, to)
+            if size > to
+            else self.emit(f"load i{size}, ptr {at}")
+        )
+
     def supplies(self, name: str, static: tuple) -> bool:
         return name in SUPPLIED and static[0].name in ("f32", "f64")
 
@@ -99,17 +121,15 @@ class Emitter:
             return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
         op, _ = SUPPLIED[name]
         floats = [self.emit(f"bitcast i{width} {a} to {real}") for a in args]
-        if op == "fma":
-            self.needs.add(f"declare {real} @llvm.fma.f{width}({real}, {real}, {real})")
-            result = self.emit(f"call {real} @llvm.fma.f{width}({', '.join(f'{real} {f}' for f in floats)})")
+        if op in _FUNCTIONS:
+            self.needs.add(f"declare {real} @llvm.{op}.f{width}({', '.join([real] * len(floats))})")
+            result = self.emit(f"call {real} @llvm.{op}.f{width}({', '.join(f'{real} {f}' for f in floats)})")
         else:
             result = self.emit(f"{op} {real} {', '.join(floats)}")
         return self.emit(f"bitcast {real} {result} to i{width}")
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
-        if self.choose is None:
-            raise NoChoice(term)
-        return lowering.low(self.choose(term), term.attrs[1])
+        return lowering.low((self.choose or unchosen)(term), term.attrs[1])
 
 
 @cache
@@ -178,9 +198,13 @@ def _directed_needs(name: str, width: int) -> list[str]:
 
 
 class Library:
-    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this."""
+    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this.
 
-    def __init__(self, text: str, needs: set[str], *, vectorize: bool = True, level: int = 2):
+    `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but two, which make nearly
+    all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
+    """
+
+    def __init__(self, text: str, needs: set[str], *, vectorize: bool = True, level: int = 2, quick: bool = False):
         import llvmlite.binding as llvm
 
         machine = _target_machine(level)
@@ -194,7 +218,15 @@ class Library:
         options.loop_vectorization = vectorize
         options.slp_vectorization = False
         builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        if quick:
+            passes = llvm.create_new_function_pass_manager()
+            passes.add_instruction_combine_pass()
+            passes.add_simplify_cfg_pass()
+            for function in module.functions:
+                if not function.is_declaration:
+                    passes.run(function, builder)
+        else:
+            builder.getModulePassManager().run(module, builder)
         self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
         self._module = module

@@ -10,12 +10,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ptxspec.terms import exact
 from ptxspec.terms.core import Int, blame, integer
-from ptxspec.terms.exact import NoChoice
-from ptxspec.terms.vocabulary import low_bits
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
 
 #: profile -> slug -> the function that chooses
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {}
+#: the profiles under which the exact interpretation takes the nearest of the allowed results for an approximate one
+_NEAREST: set[str] = set()
 
 
 def choice(slug: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -29,6 +31,12 @@ def choice(slug: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return mark
+
+
+def take_nearest(module: str) -> None:
+    """State on a profile's page (with its __name__) that an approximate result, where values are computed, is the nearest one
+    of those allowed. It is no choice: a proof has to hold for all of them, and compiled code has none."""
+    _NEAREST.add(module.rsplit(".", 1)[-1])
 
 
 def names() -> list[str]:
@@ -49,16 +57,29 @@ class Profile:
         self._choices = CHOICES.get(name, {})
 
     def term(self, freedom: Any) -> Int:
-        """The chosen bits as a term over the freedom's operands. Raises NoChoice if the profile leaves it open."""
+        """The chosen bits as a term over the freedom's operands; what is documented, if the profile knows of no deviation.
+        Raises NoChoice if it leaves the result open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            raise NoChoice(freedom)
+            return exact.unchosen(freedom)
         return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
 
+    def chooses(self, freedom: Any) -> bool:
+        """Whether the result is settled: by the profile's choice, or because it is documented."""
+        return freedom.attrs[2] == DEVIATION or freedom.attrs[0] in self._choices
+
     def value(self, freedom: Any, operands: tuple[int, ...]) -> int:
-        """The chosen bits for the operands' values."""
+        """The bits for the operands' values: those chosen, or the nearest ones if the profile takes these."""
+        approximation = freedom.attrs[4]
+        if not self.chooses(freedom) and isinstance(approximation, Approximation) and self.name in _NEAREST:
+            return approximation.nearest(*operands)
+        return self.chosen(freedom, operands)
+
+    def chosen(self, freedom: Any, operands: tuple[int, ...]) -> int:
+        """The chosen bits for the operands' values; those documented, if the profile knows of no deviation. Raises NoChoice if
+        it leaves them open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            raise NoChoice(freedom)
+            return exact.refuse(freedom, operands)
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
-        return int(chosen.__index__())
+        return exact.evaluate(chosen, {})

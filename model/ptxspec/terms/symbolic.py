@@ -1,6 +1,6 @@
 """The symbolic interpretation: terms become z3 bit-vectors of the exact widths.
 
-Registers are bits throughout. z3's floating-point theory, which has one NaN, is entered only inside the three operations it
+Registers are bits throughout. z3's floating-point theory, which has one NaN, is entered only inside the operations it
 supplies, and a definition never looks at what those give for a NaN: NaN results are chosen outside, by rule.
 """
 
@@ -11,12 +11,13 @@ from typing import Any
 
 import z3
 
+from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
 
 _SORTS = {16: z3.Float16, 32: z3.Float32, 64: z3.Float64}
 _ROUNDING = {"rn": z3.RNE, "rz": z3.RTZ, "rm": z3.RTN, "rp": z3.RTP}
 #: what this interpretation supplies
-SUPPLIED = {"sum": z3.fpAdd, "product": z3.fpMul, "fused": z3.fpFMA}
+SUPPLIED = {"sum": z3.fpAdd, "product": z3.fpMul, "fused": z3.fpFMA, "ratio": z3.fpDiv, "square_root": z3.fpSqrt}
 _BINARY = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
@@ -83,6 +84,16 @@ class Solver:
             parts = [sum(parts[i + 1 : i + 2], parts[i]) for i in range(0, len(parts), 2)]
         return parts[0]
 
+    def lookup(self, table: tuple[int, ...], v: Any, n: int, to: int) -> Any:
+        """By halves, from the index's top bit down."""
+        if n == 0 or len(table) == 1:
+            return z3.BitVecVal(table[0], to)
+        half = 1 << (n - 1)
+        below = self.lookup(table[:half], v, n - 1, to)
+        if len(table) <= half:
+            return below
+        return z3.If(z3.Extract(n - 1, n - 1, v) == 1, self.lookup(table[half:], v, n - 1, to), below)
+
     def supplies(self, name: str, static: tuple) -> bool:
         return name in SUPPLIED
 
@@ -102,5 +113,5 @@ class Solver:
 
     def freedom(self, term: Any, lowering: Lowering) -> Any:
         if self.free is None:
-            raise NotImplementedError(f"no meaning for the freedom {term.attrs[0]}")
+            return lowering.low(unchosen(term), term.attrs[1])
         return self.free(term, lowering)

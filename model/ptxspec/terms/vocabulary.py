@@ -6,7 +6,7 @@ Arguments called x, y are exact integers (an `Int` term or a Python int); c is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, truth, variable
 from ptxspec.terms.types import Type
@@ -137,9 +137,24 @@ def bit_length(x: Int | int) -> Int:
     return make("bit_length", (_natural(x),))
 
 
+def root(x: Int | int) -> Int:
+    """The greatest integer whose square is not above x ≥ 0."""
+    return make("root", (_natural(x),))
+
+
 def count_ones(x: Int | int) -> Int:
     """How many bits of x ≥ 0 are 1."""
     return make("popcount", (_natural(x),))
+
+
+def lookup(table: Iterable[int], index: Int | int) -> Int:
+    """The number at the place `index` of a table of constants, counted from 0."""
+    entries, index = tuple(table), integer(index)
+    if not (0 <= index.lo and index.hi < len(entries)):
+        raise blame(
+            f"an index from 0 to {len(entries) - 1} is needed here (this one ranges from {index.lo} to {index.hi})"
+        )
+    return make("lookup", (index,), (entries,))
 
 
 def _natural(x: Int | int) -> Int:
@@ -210,6 +225,43 @@ def undefined(name: str, type: Type, *operands: Int | int) -> Int:
 def machine_specific(name: str, type: Type, *operands: Int | int) -> Int:
     """A result that PTX says depends on the machine."""
     return _freedom("machine-specific", name, type, operands, None)
+
+
+#: the kind of a freedom that is none to PTX: its first operand is the result
+DEVIATION = "deviation"
+
+
+def deviates(name: str, type: Type, documented: Int | int, *operands: Int | int) -> Int:
+    """The result that PTX states, of which machines are known to give another: `documented`, unless a profile knows what its
+    machine gives instead. `name` is the entry of the register of ambiguities; a choice is given all the operands."""
+    return _freedom(DEVIATION, name, type, (low_bits(documented, type.width), *operands), None)
+
+
+class Approximation(NamedTuple):
+    """Which results a bound allows, over Python's integers: the one nearest to the exact number, and whether one is allowed."""
+
+    nearest: Callable[..., int]
+    allowed: Callable[..., bool]
+
+
+def approximate(
+    name: str, type: Type, *operands: Int | int, nearest: Callable[..., int], allowed: Callable[..., bool]
+) -> Int:
+    """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
+    allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms."""
+    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed))
+
+
+def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
+    """Whether a result that PTX leaves open may have these bits, for these values of the freedom's operands."""
+    _, width, kind, _, allowed = freedom.attrs
+    if not 0 <= bits < 1 << width:
+        return False
+    if kind == DEVIATION:
+        return bits == operands[0]
+    if isinstance(allowed, Approximation):
+        return allowed.allowed(bits, *operands)
+    return allowed is None or bool(allowed(integer(bits)).attrs[0])
 
 
 def freedoms_in(*terms: Any) -> list[Int]:

@@ -1,0 +1,119 @@
+"""An entry together with the functions that it may call: one kernel, whose code is theirs one after the other."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+from ptxspec.language import tree
+from ptxspec.language.check import Call, Checked, Formal, Kernel, Op
+from ptxspec.terms.types import TYPES
+
+#: where a thread keeps the address of its frame in local memory, and how much of its stack is in use: no identifiers
+FRAME, DEPTH = "@frame", "@depth"
+
+
+def linked(checked: Checked, name: str) -> Kernel:
+    """The entry `name`, ready to run. Without calls it is the kernel as it was checked."""
+    entry = checked.kernels[name]
+    reached = _reached(checked, entry)
+    if not reached and not any(op.call for op in entry.code):
+        return entry
+    whole = Kernel(name)
+    whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
+    whole.performance = entry.performance
+    whole.sizes = dict(entry.sizes, shared=max([entry.sizes["shared"], *(f.sizes["shared"] for f in reached.values())]))
+    whole.registers = {FRAME: TYPES["u64"], DEPTH: TYPES["u64"]}
+    whole.functions = {name: entry, **reached}
+    for function in whole.functions.values():
+        start = whole.starts[function.name] = len(whole.code)
+        whole.code += function.code
+        whole.labels.update({label: at + start for label, at in function.labels.items()})
+        whole.registers.update(function.registers)
+        whole.places.update(function.places)
+    whole.sizes["local"] = _stack(whole)
+    return whole
+
+
+def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
+    """The functions that an entry may call, those included whose address it, or a variable, holds."""
+    taken = {n for place in checked.places.values() for _, n, _ in place.names}
+    found: dict[str, Kernel] = {}
+    todo = [entry]
+    while todo:
+        kernel = todo.pop(0)
+        names = [n for op in kernel.code for n in _mentioned(op)]
+        if any(op.call is not None and op.call.function is None for op in kernel.code):
+            names += sorted(taken)
+        for name in names:
+            if name in checked.functions and name not in found:
+                found[name] = checked.functions[name]
+                todo.append(found[name])
+    return found
+
+
+def _mentioned(op: Op) -> Iterable[str]:
+    if op.call is not None:
+        yield from op.call.known or ()
+    for role, operand in zip(op.plan.roles, op.operands, strict=True):
+        if role[0] == "in" and isinstance(operand, tree.Name):
+            yield operand.text
+
+
+def calls(kernel: Kernel, op: Op) -> list[str]:
+    """The functions, among those with a body, that a call may reach."""
+    call = op.call
+    if call is None:
+        return []
+    if call.known is not None:
+        return [n for n in call.known if n in kernel.functions]
+    wanted = _shape(call.signature)
+    return [n for n, f in kernel.functions.items() if f.signature is not None and _shape(f.signature) == wanted]
+
+
+def _shape(signature: Any) -> Any:
+    return [f.shape for f in signature.returns], [f.shape for f in signature.parameters]
+
+
+def returned(kernel: Kernel, call: Call) -> tuple[Formal, ...]:
+    """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has."""
+    function = kernel.functions.get(call.function or "")
+    signature = call.signature if function is None else function.signature
+    assert signature is not None
+    return signature.returns
+
+
+def frame_size(function: Kernel) -> int:
+    """Bytes of local memory that one activation of a function uses."""
+    return -(-function.sizes["local"] // 16) * 16
+
+
+def recursive(kernel: Kernel) -> set[str]:
+    """The functions that may be active more than once at a time."""
+    leads = {n: {c for op in f.code for c in calls(kernel, op)} for n, f in kernel.functions.items()}
+    changed = True
+    while changed:
+        changed = False
+        for name, callees in leads.items():
+            more = set().union(callees, *(leads[c] for c in callees))
+            if more != callees:
+                leads[name], changed = more, True
+    return {n for n, callees in leads.items() if n in callees}
+
+
+def _stack(kernel: Kernel) -> int:
+    """Bytes of local memory of a thread: those of its deepest chain of calls, or what there is for recursion."""
+    page = importlib.import_module("ptxspec.spec.functions.index")
+    if recursive(kernel):
+        return frame_size(kernel.functions[kernel.name]) + page.STACK
+    deepest: dict[str, int] = {}
+
+    def depth(name: str) -> int:
+        if name not in deepest:
+            function = kernel.functions[name]
+            below = [depth(c) for op in function.code for c in calls(kernel, op)]
+            deepest[name] = frame_size(function) + max(below, default=0)
+        return deepest[name]
+
+    return depth(kernel.name)

@@ -1,0 +1,1 @@
+__global__ void k(double *d) { d[0] = sin(d[1]); d[2] = pow(d[3], d[4]); d[5] = rsqrt(d[6]) + copysign(d[7], d[8]) + fmod(d[9], d[10]) + ldexp(d[11], 3); d[12] = isnan(d[13]) || isinf(d[14]) || signbit(d[15]); }

@@ -1,0 +1,231 @@
+"""Functions: arguments and results of every kind, recursion, indirect calls and branches, and the ways they go wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxspec
+
+ENGINES = ("exact", "native")
+HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
+def run(text: str, name: str, threads: int, engine: str, *args: object) -> np.ndarray:
+    out = np.zeros(threads, np.uint32)
+    ptxspec.load(HEAD + text).launch(name, block=threads, args=[out, *args], engine=engine)
+    return out
+
+
+def entry(body: str, name: str = "k", more: str = "") -> str:
+    """An entry that gives %r of each thread."""
+    return f"""
+.visible .entry {name}(.param .u64 out{more}) {{
+  .reg .u32 %t, %r; .reg .u64 %o, %a; .reg .pred %q;
+  mov.u32 %t, %tid.x; ld.param.u64 %o, [out]; mul.wide.u32 %a, %t, 4; add.u64 %o, %o, %a;
+  {body}
+  st.global.u32 [%o], %r; ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_mutual_recursion_with_registers(engine: str) -> None:
+    """A function declared before it is defined; a register that is live across the recursive call; threads that part."""
+    text = """
+.func (.reg .u32 r) odd(.reg .u32 n);
+.func (.reg .u32 r) even(.reg .u32 n) {
+  .reg .pred p; .reg .u32 m, t;
+  setp.eq.u32 p, n, 0; mov.u32 r, 1; @p ret;
+  sub.u32 m, n, 1; mov.u32 t, m; call (r), odd, (m); add.u32 r, r, t; sub.u32 r, r, t;
+}
+.func (.reg .u32 r) odd(.reg .u32 n) {
+  .reg .pred p; .reg .u32 m;
+  setp.eq.u32 p, n, 0; mov.u32 r, 0; @p ret;
+  sub.u32 m, n, 1; call (r), even, (m);
+}
+"""
+    out = run(text + entry("call (%r), even, (%t);"), "k", 70, engine)
+    assert np.array_equal(out, 1 - np.arange(70) % 2)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_calls_in_a_recursion(engine: str) -> None:
+    text = """
+.func (.param .b32 r) fib(.param .b32 n) {
+  .reg .u32 a, b, c; .reg .pred p; .param .b32 x, y;
+  ld.param.u32 a, [n]; setp.lt.u32 p, a, 2; @p bra DONE;
+  sub.u32 b, a, 1; st.param.b32 [x], b; call.uni (y), fib, (x); ld.param.u32 c, [y];
+  sub.u32 b, a, 2; st.param.b32 [x], b; call.uni (y), fib, (x); ld.param.u32 a, [y];
+  add.u32 a, a, c;
+DONE: st.param.b32 [r], a; ret;
+}
+"""
+    out = run(text + entry("call (%r), fib, (%t);"), "k", 15, engine)
+    fib = [0, 1]
+    while len(fib) < 15:
+        fib.append(fib[-1] + fib[-2])
+    assert out.tolist() == fib
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_array_by_value_and_its_address(engine: str) -> None:
+    """What the function does to its own copy, through an address in local memory too, the caller does not see."""
+    text = """
+.func (.param .align 8 .b8 r[16]) turn(.param .align 8 .b8 v[16]) {
+  .reg .u64 a, b, at;
+  mov.u64 at, v; ld.local.u64 a, [at]; ld.param.u64 b, [v+8];
+  st.local.u64 [at], 99;
+  st.param.u64 [r], b; st.param.u64 [r+8], a; ret;
+}
+"""
+    body = """
+  .param .align 8 .b8 given[16], back[16]; .reg .u64 %w;
+  st.param.u64 [given], 7; cvt.u64.u32 %w, %t; st.param.u64 [given+8], %w;
+  call (back), turn, (given);
+  ld.param.u64 %w, [back]; cvt.u32.u64 %r, %w; mul.lo.u32 %r, %r, 1000;
+  .reg .u32 %x; ld.param.u64 %w, [back+8]; cvt.u32.u64 %x, %w; add.u32 %r, %r, %x;
+  ld.param.u64 %w, [given]; cvt.u32.u64 %x, %w; mad.lo.u32 %r, %x, 10, %r;
+"""
+    assert run(text + entry(body), "k", 5, engine).tolist() == [1000 * t + 7 + 70 for t in range(5)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_guarded_call_leaves_the_other_threads_alone(engine: str) -> None:
+    text = ".func (.reg .u32 r) five() { mov.u32 r, 5; ret; }"
+    body = "mov.u32 %r, 77; setp.ne.u32 %q, %t, 3; @%q call (%r), five; "
+    assert run(text + entry(body), "k", 6, engine).tolist() == [5, 5, 5, 77, 5, 5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_indirect_calls_through_a_table(engine: str) -> None:
+    text = """
+.func (.param .u32 r) one(.param .u32 x) { .reg .u32 a; ld.param.u32 a, [x]; add.u32 a, a, 1; st.param.u32 [r], a; ret; }
+.func (.param .u32 r) two(.param .u32 x) { .reg .u32 a; ld.param.u32 a, [x]; mul.lo.u32 a, a, 2; st.param.u32 [r], a; ret; }
+.global .u64 table[2] = {one, two};
+"""
+    body = """
+  .reg .u64 %f, %b; .reg .u32 %i; and.b32 %i, %t, 1; mul.wide.u32 %f, %i, 8; mov.u64 %b, table; add.u64 %b, %b, %f;
+  ld.global.u64 %f, [%b];
+  proto: .callprototype (.param .u32 _) _ (.param .u32 _);
+  call (%r), %f, (%t), proto;
+  list: .calltargets one, two;
+  mov.u64 %f, one;
+  call (%r), %f, (%r), list;
+"""
+    out = run(text + entry(body), "k", 40, engine)
+    assert out.tolist() == [(t * 2 if t & 1 else t + 1) + 1 for t in range(40)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_indirect_branch(engine: str) -> None:
+    body = """
+  .reg .u32 %i; rem.u32 %i, %t, 3; mov.u32 %r, 0; setp.ne.u32 %q, %t, 4;
+  list: .branchtargets A, B, C;
+  @%q brx.idx %i, list;
+  bra D;
+  A: add.u32 %r, %r, 1; bra D;
+  B: add.u32 %r, %r, 20;
+  C: add.u32 %r, %r, 300;
+  D:
+"""
+    want = [0 if t == 4 else (1, 320, 300)[t % 3] for t in range(50)]
+    assert run(entry(body), "k", 50, engine).tolist() == want
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_exit_in_a_function_ends_the_thread(engine: str) -> None:
+    text = ".func leave(.reg .u32 n) { .reg .pred p; setp.eq.u32 p, n, 2; @p exit; ret; }"
+    assert run(text + entry("call leave, (%t); mov.u32 %r, 9;"), "k", 4, engine).tolist() == [9, 9, 0, 9]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_shared_memory_of_a_function(engine: str) -> None:
+    text = """
+.shared .u32 before;
+.func (.reg .u32 r) total(.reg .u32 n) {
+  .shared .u32 cells[64]; .reg .u32 at, i; .reg .pred p;
+  mov.u32 at, cells; mad.lo.u32 at, n, 4, at; st.shared.u32 [at], n; bar.sync 0;
+  mov.u32 r, 0; mov.u32 i, 0; mov.u32 at, cells; .reg .u32 v;
+LOOP: ld.shared.u32 v, [at]; add.u32 r, r, v; add.u32 at, at, 4; add.u32 i, i, 1; setp.lt.u32 p, i, 64; @p bra LOOP;
+}
+"""
+    body = "st.shared.u32 [before], 5; call (%r), total, (%t);"
+    assert run(text + entry(body), "k", 64, engine).tolist() == [sum(range(64))] * 64
+
+
+WRONG = (
+    HEAD
+    + """
+.func forever() { call forever; ret; }
+.func takes(.param .u32 x) { ret; }
+.extern .func nobody();
+.visible .entry deep() { call forever; ret; }
+.visible .entry none() { call nobody; ret; }
+.visible .entry wild(.param .u64 f) { .reg .u64 a; ld.param.u64 a, [f]; p: .callprototype _ (); call a, p; ret; }
+.visible .entry index(.param .u32 i) { .reg .u32 a; ld.param.u32 a, [i]; t: .branchtargets L; brx.idx a, t; L: ret; }
+"""
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("name", "args", "rule", "instruction"),
+    [
+        ("deep", [], "stack", "call forever;"),
+        ("none", [], "no body", "call nobody;"),
+        ("wild", [0], "call target", "call a, p;"),
+        ("wild", [32], "call target", "call a, p;"),
+        ("index", [1], "branch index", "brx.idx a, t;"),
+    ],
+)
+def test_what_goes_wrong_is_reported(engine: str, name: str, args: list[int], rule: str, instruction: str) -> None:
+    with pytest.raises(ptxspec.LaunchError) as caught:
+        ptxspec.load(WRONG).launch(name, args=args, engine=engine)
+    assert caught.value.rule == rule
+    assert caught.value.address is None
+    assert instruction in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("call early; ret; } .func early() { ret;", "before it is declared"),
+        ("call (r), f, (r, r); ret;", "1 arguments, the call 2"),
+        ("call f, (r); ret;", "1 results, the call 0"),
+        ("call (r), f, (w); ret;", "register of type .u64 for one of type .u32"),
+        ("call (r), f, (s); ret;", "1 bytes for a parameter of 4"),
+        ("call (r), f, (g); ret;", "lies in .global"),
+        ("call (1), f, (r); ret;", "a result goes into a register or a variable"),
+        ("call w, r; ret;", "a list of targets or a prototype"),
+        ("brx.idx r, p; ret;", "no list of labels"),
+        ("t: .branchtargets X; brx.idx r, t; ret;", "X is no label"),
+        ("l: .branchtargets L; call w, l; L: ret;", "neither .callprototype nor .calltargets"),
+        ("st.param.u32 [n], r; ret;", "parameters are not written"),
+        ("call r; ret;", "needs"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    head = """
+.global .u32 g;
+.func (.param .u32 y) f(.param .u32 x) { ret; }
+.func caller(.param .u32 n) { .reg .u32 r; .reg .u64 w; .param .b8 s; p: .callprototype _ ();
+"""
+    with pytest.raises(ptxspec.PtxError) as caught:
+        ptxspec.load(HEAD + head + text + "\n}")
+    assert message in str(caught.value)
+
+
+def test_registers_of_the_caller_are_kept_over_a_recursion_of_its_own() -> None:
+    """Under both engines the same: a product that is finished only after the calls return."""
+    text = """
+.func (.reg .u64 r) factorial(.reg .u64 n) {
+  .reg .pred p; .reg .u64 m;
+  setp.le.u64 p, n, 1; mov.u64 r, 1; @p ret;
+  sub.u64 m, n, 1; call (m), factorial, (m); mul.lo.u64 r, m, n;
+}
+"""
+    body = ".reg .u64 %n; cvt.u64.u32 %n, %t; call (%n), factorial, (%n); cvt.u32.u64 %r, %n;"
+    outs = [run(text + entry(body), "k", 13, engine) for engine in ENGINES]
+    assert np.array_equal(*outs)
+    assert outs[0][12] == 479001600

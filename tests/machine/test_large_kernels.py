@@ -1,0 +1,59 @@
+"""Kernels of many basic blocks, which the native engine compiles in other ways than small ones."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from launching import both, kernel
+
+import ptxspec
+from ptxspec.machine import flow
+from ptxspec.machine.native import MANY_BLOCKS, SOME_BLOCKS
+
+
+def chain(blocks: int) -> str:
+    """Each block changes a value and a predicate, stores now and then, and skips the next block or not."""
+    lines = ["mov.u32 %r4, %r1; mov.f32 %f1, 1.0;"]
+    for i in range(blocks):
+        lines.append(
+            f"L{i}: mad.lo.u32 %r4, %r4, {i * 7919 + 1}, {i}; shf.l.wrap.b32 %r4, %r4, %r4, {i % 31};\n"
+            f"cvt.rn.f32.u32 %f2, %r4; fma.rz.f32 %f1, %f1, 0f3F7F0000, %f2; setp.lt.u32 %p1, %r4, {i << 20};\n"
+            f"@%p1 bra L{min(i + 2, blocks)};"
+        )
+        if i % 17 == 0:
+            lines.append("st.global.u32 [%rd1], %r4; ld.global.u32 %r5, [%rd1]; @!%p1 xor.b32 %r4, %r5, 0x5a;")
+    lines.append(f"L{blocks}: mov.b32 %r6, %f1; xor.b32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;")
+    return kernel("\n".join(lines))
+
+
+@pytest.mark.parametrize("blocks", [SOME_BLOCKS, MANY_BLOCKS // 4, MANY_BLOCKS + 20])
+def test_many_blocks(blocks: int) -> None:
+    """Both engines compute the same (`both` sees to it), and something."""
+    assert len(set(both(chain(blocks), [np.zeros(9, np.uint32)], block=9)[0].tolist())) == 9
+
+
+def test_many_blocks_are_compiled_soon() -> None:
+    module = ptxspec.load(chain(MANY_BLOCKS))
+    began = time.process_time()
+    module.launch("k", args=[np.zeros(1, np.uint32)])
+    assert time.process_time() - began < MANY_BLOCKS * 0.008
+
+
+@pytest.mark.parametrize("engine", ["native", "exact"])
+def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second launch finds what the first has made of the kernel; another profile makes its own."""
+    made = []
+    original = flow.Flow.__init__
+
+    def counted(self: flow.Flow, kernel: object) -> None:
+        made.append(kernel)
+        original(self, kernel)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(flow.Flow, "__init__", counted)
+    module = ptxspec.load(chain(3))
+    for profile in ("hopper", "hopper", "portable", "hopper", "portable"):
+        if engine == "exact" or profile == "hopper":
+            module.launch("k", args=[np.zeros(1, np.uint32)], profile=profile, engine=engine)
+    assert len(made) == (2 if engine == "exact" else 1)
