@@ -24,7 +24,7 @@ ARRAY = ".global .u64 g[4] = {1, 2, 3, 4};"
         ("ld.global.u64 %rd1, g[2];", ARRAY, 3),
         ("ld.global.u64 %rd1, g[1+1*2];", ARRAY, 4),
         ("mov.u64 %rd2, g[3]; ld.global.u64 %rd1, [%rd2+-8];", ARRAY, 3),
-        ("mov.u64 %rd2, g[4]; ld.global.u64 %rd1, [%rd2-4*4];", ARRAY, 3),
+        ("mov.u64 %rd2, g[4]; ld.global.u64 %rd1, [%rd2+-4*4];", ARRAY, 3),
         ("mov.u64 %rd2, g[-1]; ld.global.u64 %rd1, [%rd2+16];", ARRAY, 2),
         ("mov.u64 %rd2, g[0xffffffffffffffff]; ld.global.u64 %rd1, [%rd2+16];", ARRAY, 2),
         ("st.global.u64 g[WARP_SZ/16], 7; ld.global.u64 %rd1, [g+16];", ARRAY, 7),
