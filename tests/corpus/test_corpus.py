@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 
 import pytest
 from mutants import complaint, modules, mutants, refusal, verdicts
-
-from ptxspec.evidence.assembler import ptxas
 
 #: sources of which nvcc's output is refused: what the first complaint says, and why
 MISSING = {
@@ -46,16 +43,6 @@ KNOWN = {
     "we refuse: atom.* takes # operands, not #": "ptxas takes an operand too many",
     "ptxas refuses: Parsing error": "sizes are constant expressions here (AMB-116)",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def assembler() -> str:
-    try:
-        return ptxas()
-    except FileNotFoundError as missing:
-        reason = f"NO PTXAS: that our verdicts agree with the assembler's was NOT tested ({missing})"
-        warnings.warn(reason, stacklevel=1)
-        pytest.skip(reason)
 
 
 def test_the_corpus() -> None:

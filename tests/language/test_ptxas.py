@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 
 import pytest
 from verdicts import HEADER, body
 
 import ptxspec
-from ptxspec.evidence.assembler import assemble, ptxas
+from ptxspec.evidence.assembler import assemble
 
 P = ".param .u64 p"
 SHARED = ".shared .align 8 .u32 a[4];"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def assembler() -> str:
-    try:
-        return ptxas()
-    except FileNotFoundError as missing:
-        reason = f"NO PTXAS: that our verdicts agree with the assembler's was NOT tested ({missing})"
-        warnings.warn(reason, stacklevel=1)
-        pytest.skip(reason)
+pytestmark = pytest.mark.usefixtures("assembler")
 
 
 def ours(text: str) -> list[int]:

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
 from verdicts import HEADER, body
 
 import ptxspec
-from ptxspec.evidence.assembler import assemble, ptxas
+from ptxspec.evidence.assembler import assemble
 
 REGISTERS = (
     ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<4>; .reg .f64 %fd<4>;"
@@ -454,14 +452,7 @@ def cases(lines: str) -> list[str]:
     return [line.strip() for line in lines.strip().splitlines()]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def assembler() -> str:
-    try:
-        return ptxas()
-    except FileNotFoundError as missing:
-        reason = f"NO PTXAS: that our verdicts agree with the assembler's was NOT tested ({missing})"
-        warnings.warn(reason, stacklevel=1)
-        pytest.skip(reason)
+pytestmark = pytest.mark.usefixtures("assembler")
 
 
 def accepted(text: str) -> bool:

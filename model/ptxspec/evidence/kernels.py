@@ -42,8 +42,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
     after: list[str] = []
     inputs: list[Type] = []
     outputs: list[Type] = []
-    operands: list[str] = []
-    groups: dict[int, list[str]] = {}
+    operands: dict[str, str] = {}
 
     def declare(type: Type) -> str:
         register = f"%x{len(declarations)}"
@@ -99,13 +98,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         text = form.marked(place, text)
         if place.listed:
             text = f"({text})"
-        if place.group:
-            if place.group in groups:
-                groups[place.group].append(text)
-                continue
-            groups[place.group] = [text]
-            text = f"\0{place.group}"
-        operands.append(text)
+        operands[place.name] = text
     meaning = form.meaning(absent)
     if meaning.effect is not None and meaning.effect.kind == "update":
         type = meaning.effect.fields["type"]
@@ -124,7 +117,6 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         register = destination(TYPES["u32"])
         read = [f"  subc.u32 {register}, 0, 0;", f"  neg.s32 {register}, {register};"]
         after[:0] = read if meaning.borrows else [f"  addc.u32 {register}, 0, 0;"]
-    shown = ", ".join("{" + ", ".join(groups[int(o[1:])]) + "}" if o.startswith("\0") else o for o in operands)
     text = "\n".join(
         [
             f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])",
@@ -146,7 +138,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
             *before,
             *_tables(form),
             *(_AROUND if around else ()),
-            f"  {form.mnemonic} {shown};" if shown else f"  {form.mnemonic};",
+            f"  {form.written(operands)}",
             "target:",
             *after,
             *(("around:",) if around else ()),

@@ -219,8 +219,7 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
     types = types_of(form)
     definition = form.definition
     absent = source.choice(form.absences)
-    operands: list[str] = []
-    groups: dict[int, list[str]] = {}
+    operands: dict[str, str] = {}
     meets = _meets(form)
     for operand in form.syntax.operands:
         type = next(types)
@@ -235,7 +234,8 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
                 text = _destinations(source, pool, operand, type, next(types), meets)
             else:
                 text = _register(source, pool, type, definition.wider)
-            while text in groups.get(operand.group, ()):
+            braces = [o.name for o in form.syntax.operands if o.group and o.group == operand.group]
+            while text in [operands[name] for name in braces if name in operands]:
                 text = _register(source, pool, type)
         elif meets and operand.name == "membermask":
             text = source.choice(["0xffffffff", "-1"])
@@ -249,16 +249,8 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
         else:
             negated = "!" if operand.negatable and source.random() < 0.5 else ""
             text = negated + _register(source, pool, type, definition.wider)
-        text = form.marked(operand, text)
-        if operand.group:
-            if operand.group in groups:
-                groups[operand.group].append(text)
-                continue
-            groups[operand.group] = [text]
-            text = f"\0{operand.group}"
-        operands.append(text)
-    shown = ["{" + ", ".join(groups[int(o[1:])]) + "}" if o.startswith("\0") else o for o in operands]
-    return f"{form.mnemonic} {', '.join(shown)};"
+        operands[operand.name] = form.marked(operand, text)
+    return form.written(operands)
 
 
 def _takes_constant(form: Form, operand: Any, type: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -98,12 +98,17 @@ class Form(NamedTuple):
         lacking = tuple(n for n in self.definition.sources if n not in written)
         return self.definition.meaning({**self.modifiers, **self.marks}, (*lacking, *absent))
 
-    def __str__(self) -> str:
+    def written(self, texts: Mapping[str, str]) -> str:
+        """The instruction with these operands, by their names; those that have no text are left out."""
         operands: list[str] = []
         for members in self.places:
-            spelled = ", ".join(self.marked(o, _spell(o)) for o in members)
-            operands.append("{" + spelled + "}" if members[0].group else spelled)
+            shown = ", ".join(texts[o.name] for o in members if o.name in texts)
+            if shown:
+                operands.append("{" + shown + "}" if members[0].group else shown)
         return f"{self.mnemonic} {', '.join(operands)};" if operands else f"{self.mnemonic};"
+
+    def __str__(self) -> str:
+        return self.written({o.name: self.marked(o, _spell(o)) for o in self.syntax.operands})
 
 
 def spread(options: tuple[str, ...]) -> list[str]:
