@@ -45,6 +45,7 @@ site: ledger proofs
 bench: install
 	$(BIN)/python tests/benchmarks/kernels.py
 	$(BIN)/python tests/benchmarks/loading.py
+	$(BIN)/python tests/benchmarks/lookups.py
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .

@@ -1,4 +1,4 @@
-"""The tour: `make tour` runs it. Five CUDA kernels, one instruction, one proof, one refutation, the site."""
+"""The tour: `make tour` runs it. Five CUDA kernels, a picture, one instruction, one proof, one refutation, the site."""
 
 from __future__ import annotations
 
@@ -56,6 +56,20 @@ def kernels() -> None:
     console.print(table)
     if failed:
         raise SystemExit("the tour ends here: " + ", ".join(failed))
+
+
+def image() -> None:
+    """Resize a picture by the kernel for images."""
+    example = runpy.run_path(str(EXAMPLES / "resize" / "resize.py"))
+    target, size = ROOT / "build" / "resized.png", (480, 320)
+    target.parent.mkdir(exist_ok=True)
+    began = time.perf_counter()
+    example["main"]([str(example["PICTURE"]), str(target), *map(str, size)])
+    seconds = time.perf_counter() - began
+    lookups = f"{size[0] * size[1]:,} filtered lookups"
+    console.print(
+        f"\n[bold]A texture and a surface.[/] {lookups} in {seconds:.2f} s, compiling included: build/resized.png"
+    )
 
 
 def instruction() -> None:
@@ -163,6 +177,7 @@ def main() -> None:
         f"[bold]ptxspec[/]: {count:,} forms, loaded from the documents in {time.perf_counter() - began:.2f} s\n"
     )
     kernels()
+    image()
     instruction()
     questions()
     proofs()

@@ -1,7 +1,9 @@
 """ptxspec: an executable, literate specification of NVIDIA's PTX ISA.
 
 module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
+module = ptxspec.link([text, …])       several that use one another's names
 module.launch("kernel", grid, block, args)
+module.bind("tex", ptxspec.Texture(texels, filter="linear"))
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
 ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.25}, a=4.0)
 ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
@@ -17,9 +19,12 @@ from ptxspec.literate.finder import install as _install_finder
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ptxspec.language.errors import PtxError
     from ptxspec.language.forms import forms
     from ptxspec.machine.errors import LaunchError
+    from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Module
     from ptxspec.query.allowed import allowed
     from ptxspec.query.evaluate import evaluate
@@ -29,13 +34,29 @@ _PLACES = {
     "PtxError": "ptxspec.language.errors",
     "LaunchError": "ptxspec.machine.errors",
     "Module": "ptxspec.machine.launch",
+    "Sampler": "ptxspec.machine.images",
+    "Surface": "ptxspec.machine.images",
+    "Texture": "ptxspec.machine.images",
     "forms": "ptxspec.language.forms",
     "allowed": "ptxspec.query.allowed",
     "evaluate": "ptxspec.query.evaluate",
     "prove": "ptxspec.query.prove",
 }
 
-__all__ = ["LaunchError", "Module", "PtxError", "allowed", "evaluate", "forms", "load", "prove"]
+__all__ = [
+    "LaunchError",
+    "Module",
+    "PtxError",
+    "Sampler",
+    "Surface",
+    "Texture",
+    "allowed",
+    "evaluate",
+    "forms",
+    "link",
+    "load",
+    "prove",
+]
 
 
 _install_finder()
@@ -47,6 +68,15 @@ def load(text: str, path: str = "<ptx>") -> Module:
     from ptxspec.machine.launch import Module
 
     return Module(check(text, path))
+
+
+def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
+    """Check the texts of several modules and link them to one, as spec/functions/linking.md says. `paths` are the names that
+    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere."""
+    from ptxspec.language.linking import link as linked
+    from ptxspec.machine.launch import Module
+
+    return Module(linked(texts, paths))
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The command `ptxspec`: run, check, eval, prove, forms, vectors, ledger. Each takes --json."""
+"""The command `ptxspec`: run, check, format, eval, prove, forms, vectors, ledger. Each takes --json."""
 
 from __future__ import annotations
 
@@ -42,22 +42,74 @@ def main() -> None:
     """An executable specification of NVIDIA's PTX instruction set."""
 
 
+_FILES = click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+
+
 @main.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@_FILES
 @_JSON
-def check(file: str, as_json: bool) -> None:
-    """Parse and check a PTX file ("-": standard input). Exit status 1 if it is not well-formed."""
-    module = _load(file, as_json)
-    found: dict[str, Any] = {
-        name: {"instructions": len(k.code), "parameters": [p.name for p in k.parameters]}
-        for name, k in module.checked.kernels.items()
-    }
-    if as_json:
-        click.echo(json.dumps({"file": file, "kernels": found, "diagnostics": []}))
-    else:
-        for name, facts in found.items():
+def check(files: tuple[str, ...], as_json: bool) -> None:
+    """Parse and check PTX files ("-": standard input). All complaints are printed; exit status 1 if there are any."""
+    from ptxspec.language.check import check as checked
+    from ptxspec.language.errors import PtxError
+
+    reports: list[dict[str, Any]] = []
+    for file in files:
+        report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": []}
+        try:
+            for name, kernel in checked(_read(file), file).kernels.items():
+                facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
+                report["kernels"][name] = facts
+        except PtxError as error:
+            report["diagnostics"] = [d.as_dict() for d in error.diagnostics]
+            report["error"] = str(error)
+        reports.append(report)
+        if as_json:
+            continue
+        for name, facts in report["kernels"].items():
             click.echo(f"{name}({', '.join(facts['parameters'])}): {facts['instructions']} instructions")
-        click.echo(f"{file}: no complaints")
+        if "error" in report:
+            click.secho(report["error"], err=True, fg="red")
+            count = len(report["diagnostics"])
+            click.echo(f"{file}: {count} complaint{'s' if count > 1 else ''}", err=True)
+        else:
+            click.echo(f"{file}: no complaints")
+    if as_json:
+        click.echo(json.dumps(reports[0] if len(reports) == 1 else {"files": reports}))
+    sys.exit(int(any(report["diagnostics"] for report in reports)))
+
+
+@main.command("format")
+@_FILES
+@click.option("--in-place", "-i", is_flag=True, help="Write the files anew instead of printing them.")
+@click.option("--check", "only_check", is_flag=True, help="Print the names of files that would change; exit status 1.")
+@_JSON
+def format_files(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: bool) -> None:
+    """Lay out PTX files anew ("-": standard input), comments kept. They need not pass the checker, only be readable."""
+    from ptxspec.language.errors import PtxError
+    from ptxspec.language.formatting import formatted
+
+    reports: list[dict[str, Any]] = []
+    for file in files:
+        text = _read(file)
+        try:
+            new = formatted(text, file)
+        except PtxError as error:
+            _fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
+        reports.append({"file": file, "changes": new != text})
+        if only_check:
+            if new != text and not as_json:
+                click.echo(file)
+        elif in_place and file != "-":
+            if new != text:
+                Path(file).write_bytes(new.encode("utf-8", errors="surrogateescape"))
+        elif as_json:
+            reports[-1]["text"] = new
+        else:
+            click.echo(new.encode("utf-8", errors="surrogateescape"), nl=False)
+    if as_json:
+        click.echo(json.dumps(reports[0] if len(reports) == 1 else {"files": reports}))
+    sys.exit(int(only_check and any(report["changes"] for report in reports)))
 
 
 @main.command()

@@ -44,8 +44,39 @@ def test_check_reports_where(tmp_path: Path) -> None:
 
 def test_check_reads_standard_input() -> None:
     assert "no complaints" in call("check", "-", stdin=SAXPY.read_bytes())
-    assert "begins with .version" in call("check", "-", status=1, stdin=b"garbage")
+    assert "expected '.version', not" in call("check", "-", status=1, stdin=b"garbage")
     assert "-:1:1: cannot read" in call("check", "-", status=1, stdin=b"\xff\xfe garbage")
+
+
+def test_check_of_several_files(tmp_path: Path) -> None:
+    """All complaints about all files, of syntax and of what instructions there are."""
+    bad = tmp_path / "bad.ptx"
+    lines = SAXPY.read_text().replace("fma.rn.f32", "fma.rx.f32").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if "cvta" in line)
+    lines[at : at + 1] = ["\tmov.u32 %r1 5;\n", "\tmov.u32 , %r1;\n", lines[at]]
+    bad.write_text("".join(lines))
+    report = asked("check", str(SAXPY), str(bad), status=1)["files"]
+    assert report[0]["kernels"].keys() == {"saxpy"} and not report[0]["diagnostics"]
+    found = report[1]["diagnostics"]
+    assert [d["line"] for d in found][:2] == [at + 1, at + 2] and "there is no fma.rx.f32" in found[-1]["message"]
+    assert len(found) == 3 and all(d["page"].startswith("spec/") for d in found)
+    output = call("check", str(SAXPY), str(bad), status=1)
+    assert f"{SAXPY}: no complaints" in output and f"{bad}: 3 complaints" in output
+
+
+def test_format(tmp_path: Path) -> None:
+    file = tmp_path / "some.ptx"
+    file.write_text(".version 9.0 .target sm_90 .entry k() {ret ; // the end\n}")
+    assert str(file) in call("format", "--check", str(file), status=1)
+    laid_out = call("format", str(file))
+    assert "    ret;  // the end\n}" in laid_out
+    assert asked("format", str(file))["text"] == laid_out
+    call("format", "-i", str(file))
+    assert file.read_text() == laid_out
+    assert call("format", "--check", str(file)) == ""
+    file.write_text(".version 9.0 .target sm_90 .entry k() {ret }")
+    assert "expected" in call("format", "-i", str(file), status=1)
+    assert file.read_text().endswith("{ret }")
 
 
 def test_run(tmp_path: Path) -> None:

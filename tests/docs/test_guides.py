@@ -20,7 +20,14 @@ def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fences = parse(text, path).of("python")
     for fence in fences:
         exec(compile("\n" * (fence.line - 1) + fence.text, str(path), "exec"), scope)
-    if path.stem in ("tutorial", "run-a-kernel", "find-a-fault", "check-results", "check-an-implementation"):
+    if path.stem in (
+        "tutorial",
+        "run-a-kernel",
+        "find-a-fault",
+        "check-results",
+        "check-an-implementation",
+        "look-up-an-image",
+    ):
         assert fences and "ptxspec" in scope
 
 

@@ -42,7 +42,8 @@ def test_every_pure_form_is_compared() -> None:
     # a variable's address is no value: these run in tests/machine
     assert {d.name for d in others if d.module.rsplit(".", 1)[-1].split("_")[0] not in warps} == {
         "ld", "ld_nc", "ld_ordered", "ldu", "st", "st_ordered", "bra", "ret", "exit", "mov_address", "mov_function",
-        "cvta_of_variable", "trap", "brkpt", "call", "call_indirect", "brx_idx",
+        "cvta_of_variable", "trap", "brkpt", "call", "call_indirect", "brx_idx", "tex", "tex_early", "tex_early_line", "tld4", "txq",
+        "txq_sampler", "txq_forced", "suld", "sust", "sust_p", "sured", "sured_p", "suq",
     }  # fmt: skip
     silent = {f.definition.name for f in ptxspec.forms() if f.definition.changes_nothing}
     assert silent == {
@@ -64,7 +65,9 @@ def test_a_wrong_definition_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHORTCUTS))
-@pytest.mark.parametrize(("type", "ftz"), [("f16", False), ("f32", False), ("f64", False), ("f32", True)])
+@pytest.mark.parametrize(
+    ("type", "ftz"), [("f16", False), ("bf16", False), ("f32", False), ("f64", False), ("f32", True), ("f16", True)]
+)
 @pytest.mark.parametrize("rounding", ["rn", "rz", "rm", "rp"])
 def test_what_the_solver_supplies_is_what_the_definition_says(name: str, type: str, ftz: bool, rounding: str) -> None:
     """The definition's derived meaning, evaluated exactly, against z3's own operation, wherever no NaN is involved."""

@@ -466,9 +466,6 @@ def test_what_ptxas_refuses_too(access: str) -> None:
 @pytest.mark.parametrize(
     "access",
     [
-        "atom.global.add.noftz.f16x2 %r4, [%rd0], %r5;",
-        "atom.global.add.noftz.bf16 %h1, [%rd0], %h0;",
-        "red.global.add.noftz.bf16x2 [%rd0], %r4;",
         "atom.shared::cluster.add.u32 %r4, [%r5], 1;",
         "atom.global.add.L2::cache_hint.u32 %r4, [%rd0], 1, %rd3;",
     ],

@@ -159,9 +159,9 @@ WRONG = (
     + """
 .func forever() { call forever; ret; }
 .func takes(.param .u32 x) { ret; }
-.extern .func nobody();
+.extern .func free(.param .b64 p);
 .visible .entry deep() { call forever; ret; }
-.visible .entry none() { call nobody; ret; }
+.visible .entry none() { call free, (0); ret; }
 .visible .entry wild(.param .u64 f) { .reg .u64 a; ld.param.u64 a, [f]; p: .callprototype _ (); call a, p; ret; }
 .visible .entry index(.param .u32 i) { .reg .u32 a; ld.param.u32 a, [i]; t: .branchtargets L; brx.idx a, t; L: ret; }
 """
@@ -173,7 +173,7 @@ WRONG = (
     ("name", "args", "rule", "instruction"),
     [
         ("deep", [], "stack", "call forever;"),
-        ("none", [], "no body", "call nobody;"),
+        ("none", [], "no body", "call free, (0);"),
         ("wild", [0], "call target", "call a, p;"),
         ("wild", [32], "call target", "call a, p;"),
         ("index", [1], "branch index", "brx.idx a, t;"),
@@ -229,3 +229,48 @@ def test_registers_of_the_caller_are_kept_over_a_recursion_of_its_own() -> None:
     outs = [run(text + entry(body), "k", 13, engine) for engine in ENGINES]
     assert np.array_equal(*outs)
     assert outs[0][12] == 479001600
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_indirect_calls_that_pass_registers(engine: str) -> None:
+    """Through a prototype and a list; threads of a warp go to different functions; the caller is one of them, and keeps what it
+    was given across the call that reaches it again."""
+    text = """
+.func (.reg .u32 r) twice(.reg .u32 x) { add.u32 r, x, x; ret; }
+.func (.reg .u32 r) square(.reg .u32 x) { mul.lo.u32 r, x, x; ret; }
+.global .u64 table[3];
+.func (.reg .u32 r) down(.reg .u32 x) {
+  .reg .u64 a; .reg .u32 y; .reg .pred p;
+  mov.u32 r, 0; setp.eq.u32 p, x, 0; @p ret;
+  ld.global.u64 a, [table+16]; sub.u32 y, x, 1;
+  P: .callprototype (.reg .u32 _) _ (.reg .u32 _);
+  call (r), a, (y), P;
+  add.u32 r, r, x; ret;
+}
+""" + entry("""
+  mov.u64 %a, twice; st.global.u64 [table], %a; mov.u64 %a, square; st.global.u64 [table+8], %a;
+  mov.u64 %a, down; st.global.u64 [table+16], %a;
+  .reg .u32 %i; .reg .u64 %w; rem.u32 %i, %t, 3; mul.wide.u32 %w, %i, 8; mov.u64 %a, table; add.u64 %a, %a, %w;
+  ld.global.u64 %a, [%a];
+  P: .callprototype (.reg .u32 _) _ (.reg .u32 _);
+  call (%r), %a, (%t), P;
+  .reg .u32 %s; T: .calltargets twice, square;
+  mov.u64 %a, square; call (%s), %a, (3), T;
+  add.u32 %r, %r, %s;
+""")  # fmt: skip
+    out = run(text, "k", 40, engine)
+    values = [(2 * t, t * t, t * (t + 1) // 2)[t % 3] + 9 for t in range(40)]
+    assert out.tolist() == values
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_indirect_call_of_a_function_that_calls_on(engine: str) -> None:
+    """Each of two functions calls the other one indirectly: neither's registers are touched by the other's arguments."""
+    text = """
+.func (.reg .u32 r) low(.reg .u32 x, .reg .u32 y) { sub.u32 r, x, y; ret; }
+.func (.reg .u32 r) high(.reg .u32 x, .reg .u32 y) {
+  .reg .u64 a; .reg .u32 s; mov.u64 a, low; T: .calltargets high, low; call (s), a, (y, x), T;
+  mul.lo.u32 r, x, 100; add.u32 r, r, y; add.u32 r, r, s; ret;
+}
+""" + entry("mov.u64 %a, high; T: .calltargets low, high; .reg .u32 %u; add.u32 %u, %t, 7; call (%r), %a, (%t, %u), T;")
+    assert run(text, "k", 5, engine).tolist() == [100 * t + t + 7 + 7 for t in range(5)]

@@ -90,7 +90,32 @@ def test_a_guarded_instruction_leaves_the_bit_alone(negated: bool) -> None:
 def test_it_begins_as_zero() -> None:
     """AMB-086."""
     source = kernel("addc.u32 %r4, 5, 0; subc.u32 %r5, %r4, 0; st.global.u32 [%rd1], %r5;")
-    assert both(source, [np.zeros(40, np.uint32)], grid=2, block=20)[0].tolist() == [5] * 40
+    for profile, want in (("portable", 5), ("hopper", 4)):  # where a borrow is kept as its complement, 0 is one
+        out = both(source, [np.zeros(40, np.uint32)], grid=2, block=20, profile=profile)[0]
+        assert out.tolist() == [want] * 40
+
+
+@pytest.mark.parametrize("profile", ["portable", "hopper"])
+def test_additions_and_subtractions_share_the_bit(profile: str) -> None:
+    """AMB-085, across a branch: half of the threads add, the others subtract, and all read it in both ways."""
+    source = kernel("""
+    setp.lt.u32 %p1, %r0, 16;
+    @%p1 bra LESS;
+    add.cc.u32 %r5, %r0, 0xffffffe0;
+    bra.uni MEET;
+LESS:
+    sub.cc.u32 %r5, %r0, 8;
+MEET:
+    addc.u32 %r6, 10, 0;
+    subc.u32 %r7, 20, 0;
+    mad.lo.u32 %r6, %r6, 100, %r7;
+    st.global.u32 [%rd1], %r6;
+    """)
+    out = both(source, [np.zeros(64, np.uint32)], block=64, profile=profile)[0]
+    kept = profile == "hopper"
+    for i, found in enumerate(out.tolist()):
+        bit = (i < 8) != kept if i < 16 else i >= 32
+        assert found == (10 + bit) * 100 + 20 - (bit != kept), i
 
 
 def test_products_of_64_bits() -> None:

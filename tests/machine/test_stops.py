@@ -108,7 +108,7 @@ def test_instructions_without_effects() -> None:
     ("instruction", "most"), [("pmevent 16;", 15), ("pmevent -1;", 15), ("pmevent.mask 0x10000;", 65535)]
 )
 def test_constants_that_are_limited(instruction: str, most: int) -> None:
-    with pytest.raises(ptxspec.PtxError, match=f"takes a constant from 0 to {most} here"):
+    with pytest.raises(ptxspec.PtxError, match=f"needs a constant from 0 to {most} here"):
         ptxspec.load(kernel(instruction))
 
 

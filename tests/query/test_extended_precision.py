@@ -44,7 +44,7 @@ def test_sums_and_differences_of_128_bits(name: str, type: str) -> None:
         results = ptxspec.evaluate(chain(name, type), **split("x", x, width), **split("y", y, width))
         exact = x + y if name == "add" else x - y
         assert joined(results, "z", width, WORDS[width]) == exact % 2**128
-        assert results["CC.CF"] == (not 0 <= exact < 2**128)
+        assert results["CC.CF"] == ((not 0 <= exact < 2**128) != (name == "sub"))  # AMB-085
 
 
 def product(type: str) -> str:
@@ -87,7 +87,9 @@ def test_signed_high_halves(width: int) -> None:
 
 def test_an_instruction_by_itself_takes_the_bit_as_an_operand() -> None:
     assert ptxspec.evaluate("addc.u32 d, a, b;", a=1, b=2, **{"CC.CF": True}) == {"d": 4}
-    assert ptxspec.evaluate("subc.u32 d, a, b;", a=1, b=2, **{"CC.CF": False}) == {"d": 2**32 - 1}
+    for profile, none in (("portable", False), ("hopper", True)):  # AMB-085
+        found = ptxspec.evaluate("subc.u32 d, a, b;", profile=profile, a=1, b=2, **{"CC.CF": none})
+        assert found == {"d": 2**32 - 1}
     for text in ("addc.u32 d, a, b;", "subc.cc.s64 d, a, b;"):
         with pytest.raises(
             TypeError, match=r'the operand CC\.CF \(\.pred\) has no value: pass it as \*\*\{"CC\.CF": …\}'
@@ -111,11 +113,20 @@ def test_a_guard_keeps_the_bit_as_it_was(holds: bool) -> None:
     assert ptxspec.evaluate(text, a=0x80000000, p=holds, e=5)["f"] == (not holds)
 
 
-def test_a_borrow_and_a_carry_are_one_bit() -> None:
-    """AMB-085: as the text reads, not as the chip does."""
-    assert ptxspec.evaluate("sub.cc.u32 d, 3, 5; addc.u32 e, 0, 0;")["e"] == 1
-    assert ptxspec.evaluate("sub.cc.u32 d, 5, 3; addc.u32 e, 0, 0;")["e"] == 0
-    assert ptxspec.evaluate("add.cc.u32 d, 5, 3; subc.u32 e, 0, 0;")["e"] == 0
+@pytest.mark.parametrize("profile", ["portable", "hopper"])
+@pytest.mark.parametrize("type", ["u32", "s64"])
+def test_a_borrow_and_a_carry_in_one_bit(profile: str, type: str) -> None:
+    """AMB-085: the text has the bit itself, the chip the complement of a borrow."""
+    kept = profile == "hopper"
+    for first, bit in (
+        ("sub.cc.u32 d, 3, 5;", not kept), ("sub.cc.u32 d, 5, 3;", kept), ("sub.cc.s64 d, 5, 5;", kept),
+        ("add.cc.u32 d, 5, 3;", False), ("add.cc.u32 d, -1, 1;", True), ("mad.hi.cc.u64 d, 1, 1, 1;", False),
+        ("add.cc.u32 d, -1, 1; subc.cc.u32 d, 5, 5;", True),
+        ("add.cc.u32 d, 1, 1; subc.cc.u32 d, 5, 5;", False),
+    ):  # fmt: skip
+        assert ptxspec.evaluate(f"{first} addc.{type} e, 7, 0;", profile=profile)["e"] == 7 + bit, first
+        borrow = bit != kept
+        assert ptxspec.evaluate(f"{first} subc.{type} e, 7, 0;", profile=profile)["e"] == 7 - borrow, first
 
 
 def test_the_bit_is_compared_where_both_sides_leave_one() -> None:

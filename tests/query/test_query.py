@@ -121,12 +121,13 @@ def test_evaluate_extends_into_wider_registers() -> None:
         ("add.u16 d, a, b;", {"a": "7", "b": 2}, TypeError, "is no operand"),
         ("add.u16 d, a, b;", {"a": True, "b": 2}, TypeError, "not a predicate"),
         ("selp.u32 d, 1, 2, p;", {"p": 7}, TypeError, "is a predicate"),
-        ("add.f16x2 d, a, b;", {}, ptxspec.PtxError, "nearest forms are"),
+        ("add.f32x2 d, a, b;", {}, ptxspec.PtxError, "nearest forms are"),
         ("nonsense d;", {}, ptxspec.PtxError, "no instruction that the pages define"),
         ("add.u32 d, a, b", {}, ptxspec.PtxError, "expected"),
+        ("add.u32 d, ; mov.u32 , e; .entry", {}, ptxspec.PtxError, r"(?s)expected an op.*not ','.*not '.entry'"),
         ("add.u32 d, a; ", {}, ptxspec.PtxError, "no form of add.u32 takes these operands"),
         ("add.u32 d, a, b; add.u64 e, a, b;", {}, ptxspec.PtxError, r"a is .b32 elsewhere"),
-        ("}", {}, ptxspec.PtxError, "closes nothing"),
+        ("}", {}, ptxspec.PtxError, "expected a statement, not '}'"),
     ],
 )
 def test_evaluate_refuses(text: str, operands: dict[str, object], error: type[Exception], what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 import re
 import struct
@@ -13,9 +12,8 @@ import pytest
 pytest.importorskip("sphinx")
 pytest.importorskip("myst_parser")
 
+from building import build
 from pygments.token import Error
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
@@ -123,6 +121,13 @@ def test_integers_are_shown_as_their_type_reads_them() -> None:
     assert numerals.reading(0x80000001, TYPES["s32"]) == "−2<sup>31</sup> + 1"
     assert numerals.reading((1 << 64) - 2, TYPES["u64"]) == "2<sup>64</sup> − 2"
     assert numerals.reading(0xFFFFFF80, TYPES["b32"]) == ""
+    assert numerals.reading(0x3FC0, TYPES["bf16"]) == "1.5" and numerals.reading(0x3E02, TYPES["bf16"]) == "0.127"
+    assert (
+        numerals.reading(0xBFC03F80, TYPES["bf16x2"]) == "−1.5, 1"
+        and numerals.reading(0xFFFF0003, TYPES["s16x2"]) == "−1, 3"
+    )
+    assert numerals.written(0x3C00, TYPES["f16x2"]) == "0x00003c00" and numerals.reading(0x3AFE, TYPES["e4m3x2"]) == ""
+    assert [numerals.parsed(t, TYPES["bf16"]) for t in ("1.5", "0.1", "-2.0")] == [0x3FC0, 0x3DCD, 0xC000]
     assert [numerals.parsed(t, TYPES["f32"]) for t in ("1.5", "0x7f800001")] == [0x3FC00000, 0x7F800001]
 
 
@@ -203,7 +208,12 @@ def test_computed_text_is_kept_under_what_it_depends_on(tmp_path: Path) -> None:
 def test_lexers_read_every_fence() -> None:
     for path in sorted((DOCUMENTS / "spec").rglob("*.md")):
         document = parse(path.read_text("utf-8"), path)
-        for language, lexer in (("ptx", lexers.PtxLexer()), ("syntax", lexers.SyntaxLexer())):
+        for language, lexer in (
+            ("ptx", lexers.PtxLexer()),
+            ("syntax", lexers.SyntaxLexer()),
+            ("grammar", lexers.GrammarLexer()),
+            ("words", lexers.WordsLexer()),
+        ):
             for fence in document.of(language):
                 wrong = [text for kind, text in lexer.get_tokens(fence.text) if kind is Error]
                 assert not wrong, f"{path}:{fence.line}: {wrong}"
@@ -216,26 +226,6 @@ def test_reading_order() -> None:
 
 
 # Whole builds ----------------------------------------------------------------------------------------------------------
-
-
-def build(root: Path) -> str:
-    """Build a source tree; the warnings."""
-    warnings = io.StringIO()
-    settings = {
-        "extensions": ["myst_parser", "ptxspec.site"],
-        "html_theme": "basic",
-        "myst_enable_extensions": ["attrs_inline"],
-        "myst_heading_anchors": 3,
-        "exclude_patterns": ["build"],
-        "ptxspec_solver_seconds": 1.0,  # the verdicts are no matter here
-    }
-    out = root / "build"
-    with patch_docutils(), docutils_namespace():
-        app = Sphinx(
-            str(root), None, str(out / "site"), str(out / "trees"), "html", settings, status=None, warning=warnings
-        )
-        app.build()
-    return re.sub(r"\x1b\[[\d;]*m", "", warnings.getvalue())
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ptxspec
+from ptxspec.evidence.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.query.evaluate import evaluate
@@ -60,16 +61,13 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     for form in ptxspec.forms():
         meaning = form.meaning()
         stored = meaning.effect.fields.get("values", ()) if meaning.effect else ()
-        for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored):
+        reached = image_terms(form, meaning)
+        for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored, *reached):
             met.add(freedom.attrs[0])
             if freedom.attrs[0] in CHOICES["hopper"]:
                 assert 0 <= hopper.term(freedom).lo
     assert met <= slugs, met - slugs
-    # the arithmetic of textures, which no instruction calls yet; tests/spec/test_textures.py meets these
-    waiting = {"scaled-coordinate", "texture-weight", "filtered-nan"}
-    waiting |= {f"filtered-{kind}" for kind in ("single", "half", "unsigned", "signed")}
-    assert not met & waiting and waiting <= slugs
-    assert met | waiting == set(CHOICES["hopper"])
+    assert met == set(CHOICES["hopper"])
     assert "portable" not in CHOICES
 
 

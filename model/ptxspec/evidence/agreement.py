@@ -73,9 +73,9 @@ def _choices() -> Profile:
 def settled(freedom: Any) -> Any:
     """What takes the place of a result that PTX leaves open: the profile's choice of an approximate one, which is a computation
     that the three must agree on like any other, and all ones for the rest. Where machines deviate, the documented result and
-    the profile's are added, so that all three must agree on both."""
+    twice the profile's are added, so that all three must agree on both, and on which is which."""
     if freedom.attrs[2] == DEVIATION:
-        return freedom.args[0] + _choices().term(freedom)
+        return freedom.args[0] + 2 * _choices().term(freedom)
     if isinstance(freedom.attrs[4], Approximation) and _choices().chooses(freedom):
         return _choices().term(freedom)
     return ones(freedom)
@@ -84,7 +84,7 @@ def settled(freedom: Any) -> Any:
 def settled_value(freedom: Any, operands: tuple[int, ...]) -> int:
     """The same for the operands' values."""
     if freedom.attrs[2] == DEVIATION:
-        return low_bits(integer(operands[0]) + _choices().chosen(freedom, operands), freedom.attrs[1]).attrs[0]
+        return low_bits(integer(operands[0]) + 2 * _choices().chosen(freedom, operands), freedom.attrs[1]).attrs[0]
     if isinstance(freedom.attrs[4], Approximation) and _choices().chooses(freedom):
         return _choices().chosen(freedom, operands)
     return ones(freedom).attrs[0]

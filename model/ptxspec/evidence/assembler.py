@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.evidence.kernels import Kernel, module
+from ptxspec.evidence.kernels import Kernel, module, names_sampler
 
 
 class Refusal(NamedTuple):
@@ -64,16 +64,25 @@ def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str
 
 
 #: by the target from which a form is gone: the version and target of a module that has it
-FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13")}
+FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
 
 
 def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:
     """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
     are assembled in an older one."""
-    found = _refusals([k for k in kernels if k.form.removal is None], version, target)
+    found: list[Refusal] = []
+    for apart in (False, True):
+        lasting = [k for k in kernels if k.form.removal is None and names_sampler(k) is apart]
+        found += _refusals(lasting, version, target)
     for gone, place in FORMER.items():
-        found += _refusals([k for k in kernels if k.form.removal is not None and k.form.removal[1] == gone], *place)
+        found += _refusals([k for k in kernels if _gone(k) == gone], *place)
     return found
+
+
+def _gone(kernel: Kernel) -> int | None:
+    """The target from which a kernel's form is gone, 0 if that is so from the first versions on; None if it stays."""
+    removal = kernel.form.removal
+    return None if removal is None else 0 if removal[0] < (1, 3) else removal[1]
 
 
 def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
@@ -85,7 +94,7 @@ def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refu
         if not errors:
             break
         ends = []
-        line = 5
+        line = module([], version, target).count("\n") - 1
         for one in remaining:
             line += one.text.count("\n") + 1
             ends.append(line)

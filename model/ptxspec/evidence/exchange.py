@@ -53,8 +53,8 @@ launch of one CTA takes as many rows as the CTA has threads, 1024 at most. A thi
 not run PTX ignores `ptx` and computes the results from `form` and `rows`.
 
 An instruction that updates memory has one more input, what stands in memory before (`old`), and one more output, what stands
-there afterwards (`new`). The condition code, where it is read or written, is the last input or output (`CC`): a borrow for a
-subtraction, else a carry.
+there afterwards (`new`). The condition code, where it is read or written, is the last input or output (`CC`): the bit as
+an addition writes and reads it.
 
 A value of `expected` that begins with `?` is open: more than one result is allowed there. After the `?` comes the name of an
 entry of `spec/ambiguities.md`, and of an approximate result the nearest of the allowed values. `open` says of each such name

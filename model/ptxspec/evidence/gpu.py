@@ -15,17 +15,17 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ptxspec.evidence import assembler, warps
+from ptxspec.evidence import assembler, effects, warps
 from ptxspec.evidence.agreement import results_of
 from ptxspec.evidence.kernels import Kernel, kernel, module
-from ptxspec.evidence.vectors import ROWS, SEED, comparable, expected, table_of, write, wrong
+from ptxspec.evidence.vectors import ROWS, SEED, comparable, expected, read, table_of, write, wrong
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
 
@@ -75,15 +75,21 @@ class Gpu:
         return handle
 
     def run(
-        self, image: ctypes.c_void_p, name: str, data: np.ndarray, into: ctypes.c_uint64, out_of: ctypes.c_uint64
+        self,
+        image: ctypes.c_void_p,
+        name: str,
+        data: np.ndarray,
+        into: ctypes.c_uint64,
+        out_of: ctypes.c_uint64,
+        argument: bytes = bytes(64),
     ) -> np.ndarray:
-        """Launch one CTA with a thread a row of `data`; the rows of output cells."""
+        """Launch one CTA with a thread a row of `data`; the rows of output cells. `argument` is the kernel's third parameter."""
         function = ctypes.c_void_p()
         self.call("cuModuleGetFunction", ctypes.byref(function), image, name.encode())
         self.call("cuMemcpyHtoD_v2", into, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes))
         answer = np.full_like(data, 0xA5A5A5A5A5A5A5A5)
         self.call("cuMemcpyHtoD_v2", out_of, answer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(answer.nbytes))
-        spare = (ctypes.c_uint8 * 64)()
+        spare = (ctypes.c_uint8 * len(argument)).from_buffer_copy(argument)
         pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(p) for p in (into, out_of, spare)])
         self.call("cuLaunchKernel", function, 1, 1, 1, len(data), 1, 1, 0, None, pointers, None)
         self.call("cuCtxSynchronize")
@@ -112,29 +118,39 @@ def cells(kernels: Sequence[Kernel], tables: Sequence[list[tuple[int, ...]]]) ->
 
 
 Chunk = list[tuple[Form, tuple[str, ...]]]
+T = TypeVar("T")
 
 
-def assembled(chunks: list[Chunk]) -> Iterator[tuple[Chunk, list[Kernel], dict[str, bytes]]]:
-    """Each chunk of forms with its kernels and their machine code at both levels; as many assemblers run as there are
-    processors."""
+def assembled_modules(chunks: Iterable[T], text: Callable[[T], str]) -> Iterator[tuple[T, dict[str, bytes]]]:
+    """Each chunk with the machine code of its module at both levels; as many assemblers run as there are processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting: deque[tuple[Chunk, list[Kernel], dict[str, Future[bytes]]]] = deque()
+        waiting: deque[tuple[T, dict[str, Future[bytes]]]] = deque()
         for chunk in chunks:
-            kernels = [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
-            removal = chunk[0][0].removal
-            text = module(kernels, *assembler.FORMER[removal[1]]) if removal else module(kernels)
-            waiting.append((chunk, kernels, {o: pool.submit(assemble, text, o) for o in ("-O0", "-O3")}))
+            own = text(chunk)
+            waiting.append((chunk, {o: pool.submit(assemble, own, o) for o in ("-O0", "-O3")}))
             if len(waiting) > (os.cpu_count() or 1):
-                done, own, code = waiting.popleft()
-                yield done, own, {o: f.result() for o, f in code.items()}
-        for done, own, code in waiting:
-            yield done, own, {o: f.result() for o, f in code.items()}
+                done, code = waiting.popleft()
+                yield done, {o: f.result() for o, f in code.items()}
+        for done, code in waiting:
+            yield done, {o: f.result() for o, f in code.items()}
 
 
-def main(folder: str, profile: str = "hopper") -> int:
+def _kernels(chunk: Chunk) -> list[Kernel]:
+    return [kernel(f, f"k{i}", absent) for i, (f, absent) in enumerate(chunk)]
+
+
+def _module(chunk: Chunk) -> str:
+    removal = chunk[0][0].removal
+    return module(_kernels(chunk), *assembler.FORMER[removal[1]]) if removal else module(_kernels(chunk))
+
+
+def main(folder: str, *opcodes: str, profile: str = "hopper") -> int:
+    """Record everything; with `opcodes`, the forms of these that are functions of their operands, and all effects. The other
+    answers of the folder are kept, if the same device, driver and assembler gave them."""
     gpu = Gpu()
     choices = Profile(profile)
-    cases = [(v, absent) for f in forms() if comparable(f) for v in f.variants for absent in f.absences]
+    asked = [f for f in forms() if comparable(f) and (not opcodes or f.syntax.opcode in opcodes)]
+    cases = [(v, absent) for f in asked for v in f.variants for absent in f.absences]
     into, out_of = gpu.allocate(ROWS * STRIDE), gpu.allocate(ROWS * STRIDE)
     answers: dict[str, np.ndarray] = {}
     summary: list[dict[str, Any]] = []
@@ -142,7 +158,8 @@ def main(folder: str, profile: str = "hopper") -> int:
     for gone in (None, *assembler.FORMER):  # a module has one version and target
         same = [c for c in cases if (c[0].removal[1] if c[0].removal else None) == gone]
         chunks += [same[begin : begin + _CHUNK] for begin in range(0, len(same), _CHUNK)]
-    for chunk, kernels, code in assembled(chunks):
+    for chunk, code in assembled_modules(chunks, _module):
+        kernels = _kernels(chunk)
         meanings = [f.meaning(absent) for f, absent in chunk]
         tables = [table_of(f, m) for (f, _), m in zip(chunk, meanings, strict=True)]
         own_cases = [(f, m) for (f, _), m in zip(chunk, meanings, strict=True)]
@@ -192,6 +209,18 @@ def main(folder: str, profile: str = "hopper") -> int:
         "profile": profile,
     }
     differing = [r for r in summary if r["O0"] or r["O3"] or r["levels"]]
+    if opcodes:
+        before = read(Path(folder))
+        if before is None or any(before.facts[k] != facts[k] for k in ("device", "driver", "ptxas", "seed", "profile")):
+            raise GpuError(
+                f"{folder} has no answers of this device, driver and assembler to which others could be added"
+            )
+        wanted = {str(v): v for f in forms() if comparable(f) for v in f.variants}
+        both = {**before.values, **answers}
+        answers = {name: both[name] for name in wanted}
+        differing = [
+            d for d in before.facts["differences"] if wanted[d["form"]].syntax.opcode not in opcodes
+        ] + differing
     write(Path(folder), facts, answers, differing)
     print(json.dumps(facts))
     print(f"{len(summary)} forms, {len(differing)} with differences")
@@ -204,6 +233,8 @@ def main(folder: str, profile: str = "hopper") -> int:
         print(f"{opcode:<8} forms {counts[0]:>4}  rows -O0 {counts[1]:>6}  -O3 {counts[2]:>6}  -O0/-O3 {counts[3]:>6}")
     answered, unlike = warps.record(gpu, Path(folder), facts)
     print(f"{answered} forms of warps and barriers, {unlike} with differences")
+    answered, unlike = effects.record(gpu, Path(folder), facts)
+    print(f"{answered} forms with effects, {unlike} with differences")
     return 0
 
 

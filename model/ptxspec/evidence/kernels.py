@@ -7,11 +7,12 @@ it leaves there comes out after the destinations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import Immediate, Special, VectorOf, operand_type, vector_length
+from ptxspec.terms.definitions import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: what stands where an operand must be a constant
@@ -30,6 +31,9 @@ class Kernel(NamedTuple):
     outputs: tuple[Type, ...]
 
 
+#: an entry's parameters in a list, and in its body, where modules of PTX ISA before 1.4 have them
+_LIST = "(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
+_IN_BODY = " .param .u64 in; .param .u64 out; .param .align 16 .b8 argument[64];"
 #: the cell of a row that says whether the thread executes the instruction, where some threads branch around it
 TAKES_PART = 120
 
@@ -68,7 +72,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         outputs.append(type)
         return register
 
-    def several(type: Type | VectorOf, one) -> str:
+    def several(type: Type | VectorOf, one: Callable[[Any], str]) -> str:
         if not isinstance(type, VectorOf):
             return one(type)
         count = vector_length(form.modifiers)
@@ -86,15 +90,17 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
                 second = operand_type(results.pop(0), form.modifiers)
                 text += "|" + several(second, destination)  # type: ignore[arg-type]
         elif isinstance(parameter.annotation, Immediate):
-            most = parameter.annotation.most
-            text = str(IMMEDIATE if most is None else min(IMMEDIATE, most))
+            allowed = form.definition.constant_ranges.get(place.name)
+            text = str(IMMEDIATE if allowed is None else min(IMMEDIATE, allowed[-1]))
         else:
             type = operand_type(parameter.annotation, form.modifiers)
-            text = (
-                _special(type, place.memory, place.offset, form, place.name)
-                if isinstance(type, Special)
-                else several(type, source)
-            )
+            if isinstance(type, TupleOf):
+                registers = [source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
+                text = "{" + ", ".join(registers) + "}"
+            elif isinstance(type, Special):
+                text = _special(type, place.memory, place.offset, form, place.name)
+            else:
+                text = several(type, source)
         text = form.marked(place, text)
         if place.listed:
             text = f"({text})"
@@ -109,17 +115,15 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         else:  # the cell is the output's own
             before.extend([f"  add.u64 %at, %out, {8 * len(outputs)};", f"  st.global.{word} [%at], {old};"])
             outputs.append(type)
-    # a machine may store a borrow the other way round, so that only a subtraction sets and reads it
-    if meaning.carry_read:  # 1 + (2^32 − 1) leaves a carry, 0 + (2^32 − 1) none; 0 − 1 leaves a borrow, 0 − 0 none
-        prepare = "sub.cc.u32 %at32, 0, %at32" if meaning.borrows else "add.cc.u32 %at32, %at32, 0xffffffff"
-        before.extend([f"  selp.u32 %at32, 1, 0, {source(TYPES['pred'])};", f"  {prepare};"])
+    # the bit as additions write and read it: a machine may keep a borrow the other way round
+    if meaning.carry_read:  # 1 + (2^32 − 1) leaves a carry, 0 + (2^32 − 1) none
+        before.extend([f"  selp.u32 %at32, 1, 0, {source(TYPES['pred'])};", "  add.cc.u32 %at32, %at32, 0xffffffff;"])
     if meaning.carry is not None:
         register = destination(TYPES["u32"])
-        read = [f"  subc.u32 {register}, 0, 0;", f"  neg.s32 {register}, {register};"]
-        after[:0] = read if meaning.borrows else [f"  addc.u32 {register}, 0, 0;"]
+        after.insert(0, f"  addc.u32 {register}, 0, 0;")
     text = "\n".join(
         [
-            f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])",
+            f".visible .entry {name}{_LIST}",
             "{",
             "  .reg .u64 %in, %out, %at;",
             "  .reg .u32 %t, %at32;",
@@ -147,6 +151,13 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         ]
     )
     return Kernel(name, form, text, tuple(inputs), tuple(outputs))
+
+
+def padded(types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """The types of the elements that a tuple is written with: there is no tuple of three."""
+    sizes = importlib.import_module("ptxspec.spec.operands.type_checking").TUPLES
+    count = next(n for n in sizes if n >= len(types))
+    return (*types, *types[-1:] * (count - len(types)))
 
 
 #: functions that the calls reach, by whether they give and take something
@@ -198,10 +209,22 @@ _AROUND = (
 )
 
 
-def _special(type: Special, memory: bool, offset: bool, form: Form, listed: str) -> str:
+#: a sampler apart from textures, which only modules in independent texture mode have
+SAMPLER = "some_sampler"
+
+
+def _special(type: Special, memory: bool, offset: bool, form: Form, listed: str, absent: tuple[str, ...] = ()) -> str:
     """An operand that is a place: a label of the kernel, or a variable that every state space may be asked for."""
     if type.name == "label":
         return "target"
+    if type.name in HANDLES:
+        names = {
+            "texture": "some_texture",
+            "surface": "some_surface",
+            "sampler": SAMPLER,
+            "sampler_state": "some_texture",
+        }
+        return f"[{names[type.name]}]" if memory else names[type.name]
     if type.name in ("function_name", "function_address"):
         return _function(form)
     if type.name == "target_list":
@@ -227,16 +250,28 @@ def _cell(form: Form) -> str:
 
 
 def module(kernels: Sequence[Kernel] | Iterable[Kernel], version: str = "9.0", target: str = "sm_90") -> str:
-    """A PTX module of one-instruction kernels."""
+    """A PTX module of one-instruction kernels. All of them, or none, name a sampler."""
+    kernels = list(kernels)
+    apart = bool(kernels) and names_sampler(kernels[0])
+    number = tuple(map(int, version.split(".")))
     head = [
         f".version {version}",
-        f".target {target}",
-        ".address_size 64",
+        f".target {target}{', texmode_independent' if apart else ''}",
+        ".address_size 64" if number >= (2, 3) else "",
         ".const .align 16 .b8 constant[64];",
         ".global .align 16 .b8 shared_by_all[64];",
+        ".global .texref some_texture;" if number >= (1, 5) else ".tex .u32 some_texture;",
+        ".global .surfref some_surface;" if number >= (1, 5) else "",
+        f".global .samplerref {SAMPLER};" if apart else "",
         *(_FUNCTIONS.values() if int(target.removeprefix("sm_")) >= 20 else ()),  # parameters in .param came with sm_20
     ]
-    return "\n".join([*head, *(k.text for k in kernels), ""])
+    texts = (k.text if number >= (1, 4) else k.text.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for k in kernels)
+    return "\n".join([*head, *texts, ""])
+
+
+def names_sampler(kernel: Kernel) -> bool:
+    """Whether a kernel belongs into a module in independent texture mode."""
+    return SAMPLER in kernel.text
 
 
 def kernels_for(forms: Iterable[Form]) -> list[Kernel]:

@@ -62,7 +62,7 @@ def rows_of(opcode: str, store: Path = STORE) -> list[dict[str, Any]]:
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
-    from ptxspec.evidence import agreement, assembler, multifunction, vectors, warps
+    from ptxspec.evidence import agreement, assembler, effects, images_answered, multifunction, vectors, warps
     from ptxspec.evidence.kernels import kernels_for
     from ptxspec.language.forms import forms
     from ptxspec.query.identities import load_all
@@ -80,6 +80,8 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     differing = {d.form for d in vectors.compare(own, recorded)[1]} if recorded else set()
     meeting = warps.read()
     differing |= {d.form for d in warps.compare(own, meeting)[1]} if meeting else set()
+    acting = effects.read()
+    differing |= {d.form for d in effects.compare(own, acting)[1]} if acting else set()
     many = multifunction.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
@@ -92,7 +94,10 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "interpretations": _agrees(form, wrong) if str(form) in compared else None,
             "identities": mentions,
             "gpu": _answered([str(v) for v in form.variants], recorded, differing)
-            or _answered([str(form)], meeting, differing),
+            or _answered([str(form)], meeting, differing)
+            or _answered([warps.key(form, absent) for absent in form.absences], acting, differing)
+            or (images_answered.answered(form.mnemonic) if effects.asks_images(form) else None),
+            "unasked": effects.unasked(form),
             "approximate": agreement.approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
@@ -162,6 +167,7 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
     counts["gpu yes"] = sum(1 for row in found if row["gpu"] and row["gpu"]["agrees"])
     counts["gpu no"] = sum(1 for row in found if row["gpu"] and not row["gpu"]["agrees"])
     counts["gpu not run"] = sum(1 for row in found if row["gpu"] is None)
+    counts["gpu cannot be asked"] = sum(1 for row in found if row["gpu"] is None and row.get("unasked"))
     approximate = [row.get("compared") for row in found if row.get("approximate")]
     counts["approximate forms"] = len(approximate)
     counts["0 of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] == 0)

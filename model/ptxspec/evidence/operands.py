@@ -7,17 +7,22 @@ from collections.abc import Sequence
 
 from ptxspec.terms.types import Type
 
-_FRACTION = {16: 10, 32: 23, 64: 52}
+#: the bits of a format's fraction
+_FRACTION = {"f16": 10, "bf16": 7, "tf32": 23, "f32": 23, "f64": 52}
 
 
 def special(type: Type) -> list[int]:
     """Bit patterns at which definitions of this type tend to break."""
     if type.kind == "pred":
         return [0, 1]
+    if type.lanes > 1:
+        return _side_by_side(type)
     width = type.width
+    if width <= 8 and not type.is_fundamental:  # all there are
+        return list(range(1 << width))
     ones, top = (1 << width) - 1, 1 << (width - 1)
     if type.is_float:
-        fraction = _FRACTION[width]
+        fraction = _FRACTION[type.name]
         infinity = (1 << (width - 1)) - (1 << fraction)
         unit = ((1 << (width - 2 - fraction)) - 1) << fraction
         positive = [
@@ -67,6 +72,29 @@ def special(type: Type) -> list[int]:
     return list(dict.fromkeys([v & ones for v in small + edges]))
 
 
+def _side_by_side(type: Type) -> list[int]:
+    """Each special value in each lane, beside others."""
+    own = special(type.lane)
+    strides = (1, 7, 11, 5)
+    rows = [[own[(i * strides[k] + 3 * k) % len(own)] for k in range(type.lanes)] for i in range(len(own))]
+    return list(dict.fromkeys(sum(v << k * type.lane_step for k, v in enumerate(row)) for row in rows))
+
+
+def _drawn(type: Type, source: random.Random) -> int:
+    """A value at random, or of a packed type as many."""
+    if type.lanes > 1:
+        return sum(_drawn(type.lane, source) << k * type.lane_step for k in range(type.lanes))
+    value = source.getrandbits(type.width)
+    if type.name in _FRACTION:
+        if source.random() < 0.5:  # near one another, so that sums cancel and fractions matter
+            fraction = _FRACTION[type.name]
+            unit = ((1 << (type.width - 2 - fraction)) - 1) + source.randint(-3, fraction + 3)
+            value = value & ~(((1 << (type.width - 1 - fraction)) - 1) << fraction) | unit << fraction
+    elif type.is_fundamental and source.random() < 0.5:
+        value >>= source.randrange(type.width)
+    return value
+
+
 def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int, ...]]:
     """`count` rows of bit patterns, one pattern an operand. Half are drawn from the special values (all combinations where
     there are few enough), the rest at random; of these every other one has fields of random length, so that small and
@@ -84,16 +112,5 @@ def rows(types: Sequence[Type], count: int, seed: object = 0) -> list[tuple[int,
     else:
         found = [tuple(source.choice(values) for values in specials) for _ in range(count // 2)]
     while len(found) < count:
-        row = []
-        for type in types:
-            value = source.getrandbits(type.width)
-            if type.is_float:
-                if source.random() < 0.5:  # near one another, so that sums cancel and fractions matter
-                    fraction = _FRACTION[type.width]
-                    unit = ((1 << (type.width - 2 - fraction)) - 1) + source.randint(-3, fraction + 3)
-                    value = value & ~(((1 << (type.width - 1 - fraction)) - 1) << fraction) | unit << fraction
-            elif source.random() < 0.5:
-                value >>= source.randrange(type.width)
-            row.append(value)
-        found.append(tuple(row))
+        found.append(tuple(_drawn(type, source) for type in types))
     return found

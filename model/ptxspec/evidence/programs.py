@@ -228,7 +228,8 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
         if operand.memory:
             text = f"[{cell}]"
         elif isinstance(type, Immediate):
-            text = str(source.randrange((type.type.max if type.most is None else type.most) + 1))
+            allowed = definition.constant_ranges.get(operand.name, range(type.type.max + 1))
+            text = str(allowed[source.randrange(len(allowed))])
         elif operand.name not in definition.sources:
             if operand.second:
                 text = _destinations(source, pool, operand, type, next(types), meets)
@@ -256,7 +257,7 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
 def _takes_constant(form: Form, operand: Any, type: Any) -> bool:
     if form.marks or form.definition.registers or operand.group or not isinstance(type, Type) or _is_folded(form):
         return False
-    return not (type.is_float and type.width == 16)
+    return type.lanes == 1 and not (type.is_float and type.width == 16)
 
 
 @cache

@@ -55,7 +55,8 @@ class Launch(NamedTuple):
 def meets(form: Form) -> bool:
     """Whether the form has results that depend on other threads."""
     meaning = form.meaning(form.absences[-1])
-    return meaning.lands and bool(meaning.results)
+    of_warp = meaning.effect is not None and meaning.effect.kind != "image"
+    return of_warp and meaning.lands and bool(meaning.results)
 
 
 def cases() -> list[tuple[Form, tuple[str, ...]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -61,5 +61,24 @@ class Source:
     def line(self, offset: int) -> int:
         return bisect_left(self._feeds, offset) + 1
 
+    def place(self, offset: int) -> tuple[str, int]:
+        """(the text's name, a line of it)"""
+        return self.path, self.line(offset)
+
     def error(self, offset: int, message: str, page: str | None = None) -> PtxError:
         return PtxError([self.diagnostic(offset, message, page)])
+
+
+class Sources(Source):
+    """Several texts one after the other. An offset counts from the beginning of the first."""
+
+    def __init__(self, sources: list[Source]):
+        super().__init__("".join(f"{s.text}\n" for s in sources), sources[0].path)
+        self.sources = sources
+        self.starts = [0]
+        for source in sources:
+            self.starts.append(self.starts[-1] + len(source.text) + 1)
+
+    def place(self, offset: int) -> tuple[str, int]:
+        which = bisect_right(self.starts, offset) - 1
+        return self.sources[which].place(offset - self.starts[which])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
-from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special
+from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special, TupleOf
 from ptxspec.terms.types import TYPES
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected
@@ -104,7 +104,8 @@ class Form(NamedTuple):
         for members in self.places:
             shown = ", ".join(texts[o.name] for o in members if o.name in texts)
             if shown:
-                operands.append("{" + shown + "}" if members[0].group else shown)
+                opens, closes = "[]" if members[0].bracketed else "{}"
+                operands.append(f"{opens}{shown}{closes}" if members[0].group else shown)
         return f"{self.mnemonic} {', '.join(operands)};" if operands else f"{self.mnemonic};"
 
     def __str__(self) -> str:
@@ -197,8 +198,9 @@ class Opcode:
         return any(isinstance(a, Special) and a.name == "list_of_operands" for a in annotations)
 
     def nearest(self, mnemonic: str, count: int = 5) -> list[str]:
-        """Mnemonics the opcode has that are most like one it has not."""
-        known = {form.mnemonic for form in self.forms}
+        """Mnemonics the opcode has that are most like one it has not; those that no module loses, if there are any."""
+        known = {form.mnemonic for form in self.forms if form.removal is None}
+        known = known or {form.mnemonic for form in self.forms}
         wanted = set(mnemonic.split("."))
         ranked = sorted(known, key=lambda m: (len(wanted ^ set(m.split("."))), len(m), m))
         close = difflib.get_close_matches(mnemonic, ranked[:200], count, 0.3)
@@ -218,8 +220,12 @@ def _operand_shape(form: Form) -> tuple:
     shape = []
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
-        kind = parameter.annotation.name if parameter and isinstance(parameter.annotation, Special) else "value"
-        shape.append((kind, operand.memory, operand.group, operand.optional, operand.offset, operand.sign))
+        annotation = parameter.annotation if parameter else None
+        kind = "tuple" if isinstance(annotation, TupleOf) else "value"
+        kind = annotation.name if isinstance(annotation, Special) else kind
+        shape.append(
+            (kind, operand.memory, operand.group, operand.bracketed, operand.optional, operand.offset, operand.sign)
+        )
     return tuple(shape)
 
 

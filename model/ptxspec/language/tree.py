@@ -5,6 +5,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
+class Spelled(int):
+    """An integer that remembers how it was written. It is equal to the same integer written otherwise."""
+
+    text: str
+
+    @classmethod
+    def of(cls, value: int, text: str) -> int:
+        """The integer, with the text if that is not how Python writes it."""
+        if str(value) == text:
+            return int(value)
+        spelled = cls(value)
+        spelled.text = text
+        return spelled
+
+
 class Name(NamedTuple):
     """A register, special register, variable, label, function, or the sink `_`; `V.x` is written with its component."""
 
@@ -31,6 +46,12 @@ class Generic(NamedTuple):
     offset: int = 0
 
 
+class Fields(NamedTuple):
+    """`{ name = value, … }`: the initializer of an opaque variable."""
+
+    fields: tuple[tuple[str, Name | Number | Real], ...]
+
+
 class Sum(NamedTuple):
     """A name and a constant byte offset."""
 
@@ -38,10 +59,17 @@ class Sum(NamedTuple):
     offset: int
 
 
+class Masked(NamedTuple):
+    """`mask(value)` in an initializer: the byte of a value that a mask selects."""
+
+    mask: int
+    value: Generic | Sum | Name | Number | Part
+
+
 class Address(NamedTuple):
     """`[base+offset]`; `base` is None for an absolute address."""
 
-    base: Name | None
+    base: Name | Indexed | None
     offset: int
 
 
@@ -51,6 +79,23 @@ class Element(NamedTuple):
     base: Name
     register: Name | None
     offset: int
+
+
+class Indexed(NamedTuple):
+    """The address of an element whose index is in a register, once it is known what the array is: that of the array and what
+    spec/variables/index.md adds for the register, `scale` bytes an element, and for a constant number of bytes. `bits` are
+    those of the address."""
+
+    base: Name
+    register: Name
+    scale: int
+    offset: int
+    bits: int
+
+    @property
+    def text(self) -> str:
+        """The array's name."""
+        return self.base.text
 
 
 class Braces(NamedTuple):
@@ -64,6 +109,12 @@ class Pair(NamedTuple):
 
     first: Name
     second: Name
+
+
+class Bracket(NamedTuple):
+    """`[a, {b, c}]`: a texture or a surface, perhaps a sampler, and coordinates."""
+
+    elements: tuple[Any, ...]
 
 
 class Parens(NamedTuple):
@@ -86,7 +137,7 @@ class Part(NamedTuple):
     negated: bool
 
 
-Operand = Name | Number | Real | Sum | Address | Element | Braces | Pair | Parens | Not | Part
+Operand = Name | Number | Real | Sum | Address | Element | Indexed | Braces | Bracket | Pair | Parens | Not | Part
 
 
 def bare(operand: Operand) -> Operand:
@@ -129,10 +180,26 @@ class Variable(NamedTuple):
     values: object
     linkage: str | None
     position: int
+    attributes: tuple[Attribute, ...] = ()
+
+
+class Attribute(NamedTuple):
+    """`.managed`, or `.unified(…)` with its numbers."""
+
+    name: str
+    numbers: tuple[int, ...]
+
+
+class Pointer(NamedTuple):
+    """`.ptr` of a parameter: the space that it points into, and how what is there is aligned."""
+
+    space: str | None
+    align: int | None
 
 
 class Parameter(NamedTuple):
-    """A parameter or a result; `space` is "param" or "reg", the name `_` that of one in a prototype."""
+    """A parameter or a result; `space` is "param" or "reg", the name `_` that of one in a prototype. `size` is that of
+    an array; of one that the call makes as long as it needs, it is -1."""
 
     type: str
     name: str
@@ -140,6 +207,7 @@ class Parameter(NamedTuple):
     size: int | None
     position: int
     space: str = "param"
+    pointer: Pointer | None = None
 
 
 class Targets(NamedTuple):
@@ -158,14 +226,58 @@ class Prototype(NamedTuple):
     returns: tuple[Parameter, ...]
     parameters: tuple[Parameter, ...]
     position: int
+    performance: dict[str, tuple[int, ...]] = {}
+    """such as .noreturn, with their numbers"""
 
 
-Statement = Instruction | Label | Scope | Variable | Targets | Prototype
+class Pragma(NamedTuple):
+    """`.pragma`: its strings, as they stand between the quotes."""
+
+    texts: tuple[str, ...]
+    position: int
+
+
+class Location(NamedTuple):
+    """`.loc`: (file, line, column), and if the code was inlined there, (where its function's name is found, offset,
+    file, line, column)."""
+
+    place: tuple[int, ...]
+    inlined: tuple[Any, ...] | None
+    position: int
+
+
+class File(NamedTuple):
+    """`.file`: its number and name, and perhaps when it was changed and how large it is."""
+
+    number: int
+    name: str
+    facts: tuple[int, ...]
+    position: int
+
+
+class Section(NamedTuple):
+    """`.section`: lines of (width, integers or one address as it is written), or (None, a label)."""
+
+    name: str
+    lines: tuple[tuple[str | None, tuple[Any, ...]], ...]
+    position: int
+
+
+class Alias(NamedTuple):
+    """`.alias`: another name of a function."""
+
+    name: str
+    of: str
+    position: int
+
+
+Statement = Instruction | Label | Scope | Variable | Targets | Prototype | Pragma | Location
+Directive = File | Section | Pragma | Alias
 
 
 class Function(NamedTuple):
-    """An entry or a function. `body` is None for a declaration without one; `performance` maps directives such as .maxntid to
-    their numbers."""
+    """An entry or a function. `body` is None for a declaration without one; `performance` maps directives such as
+    .maxntid or .noreturn to their numbers."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -175,6 +287,10 @@ class Function(NamedTuple):
     position: int
     is_entry: bool = True
     returns: tuple[Parameter, ...] = ()
+    pragmas: tuple[Pragma, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    end: int = 0
+    """where the brace stands that closes the body"""
 
 
 class Module(NamedTuple):
@@ -189,3 +305,31 @@ class Module(NamedTuple):
     address_size_position: int | None
     uses: tuple[tuple[str, int], ...] = ()
     """what only some versions of PTX have, each with where it stands"""
+    directives: tuple[Directive, ...] = ()
+    """those of the module that declare neither a variable nor a function"""
+
+
+def type_of(item: Any) -> type:
+    """The class of an item. (Calling type() would let a type checker narrow to one class, where many are meant.)"""
+    return item.__class__
+
+
+def placeless(item: Any) -> Any:
+    """A part of a tree with all positions zero: what is the same in two texts that say the same."""
+    if isinstance(item, Spelled):
+        return int(item)
+    if hasattr(item, "_fields"):
+        found: dict[str, Any] = {}
+        for name, value in zip(item._fields, item, strict=True):
+            if name == "end" or (name.endswith("position") and value is not None):
+                found[name] = 0
+            elif name == "option_positions":
+                found[name] = (0,) * len(value)
+            elif name == "uses":
+                found[name] = tuple(sorted((what, 0) for what, _ in value))
+            else:
+                found[name] = placeless(value)
+        return item._replace(**found)
+    if isinstance(item, tuple | list):
+        return item.__class__(map(placeless, item))
+    return item

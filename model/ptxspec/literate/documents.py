@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 #: what a fence may say it holds; any other word is a fence nobody reads
-READ_FENCES = frozenset({"python", "syntax", "ptx", "text", "console"})
+READ_FENCES = frozenset({"python", "syntax", "words", "grammar", "ptx", "text", "console"})
 
 
 class DocumentError(Exception):
@@ -63,7 +63,7 @@ def parse(text: str, path: str | Path) -> Document:
             if language not in READ_FENCES:
                 known = ", ".join(sorted(READ_FENCES))
                 raise DocumentError(path, first, f"nobody reads a fence of {language!r}; fences hold {known}")
-            if language in ("python", "syntax") and token.level:
+            if language in ("python", "syntax", "words", "grammar") and token.level:
                 raise DocumentError(path, first, f"a {language} fence inside another block; move it to the margin")
             fences.append(Fence(language, first + 1, token.content))
     if not title:

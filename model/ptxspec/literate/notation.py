@@ -3,7 +3,8 @@
 A fence holds syntax lines and sets. `.x` in a line is a member of the set `.x = { … };` if the fence defines one, else the
 modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
 destination with an optional second, `p|q` two destinations, `{!}c` a predicate that may be negated, `{, b}` may be left
-out, `a+imm` takes an offset, `{a, b}` are registers in braces, and `(a)` is a list of any length in parentheses. `a{.asel}`
+out, `a+imm` takes an offset, `{a, b}` are registers in braces,
+`[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a list of any length in parentheses. `a{.asel}`
 may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
 range: `.h[0-3][0-3]` stands for sixteen members.
 """
@@ -48,7 +49,9 @@ class Operand(NamedTuple):
     optional: bool = False
     offset: bool = False
     group: int = 0
-    """operands in braces share a number from 1 on"""
+    """operands in one pair of braces or brackets share a number from 1 on"""
+    bracketed: bool = False
+    """whether that is a pair of brackets: a texture or a surface with coordinates"""
     listed: bool = False
     """any number of operands in parentheses"""
     paired: bool = False
@@ -200,7 +203,7 @@ def _line(
     if text[at:] and not text[at].isspace():
         raise DocumentError(path, number, f"cannot read the modifiers of {text!r} from {text[at:]!r}")
     operands = []
-    for piece, optional, group in _pieces(rest):
+    for piece, optional, group, bracketed in _pieces(rest):
         match = _OPERAND.match(piece)
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise DocumentError(path, number, f"cannot read the operand {piece!r}")
@@ -222,6 +225,7 @@ def _line(
                 optional,
                 bool(match["offset"]),
                 group,
+                bracketed,
                 match["open"] == "(",
                 match["paired"] is not None,
                 selector,
@@ -231,20 +235,29 @@ def _line(
     return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()))
 
 
-def _pieces(text: str) -> list[tuple[str, bool, int]]:
-    """Operands separated by commas: the text of each, whether it stands in a `{, … }` that may be left out, and the number
-    of the braces it stands in (0: in none)."""
-    pieces: list[tuple[str, bool, int]] = []
-    optional, group, groups = False, 0, 0
-    for token in re.findall(r"\{\s*,|(?:\{[!-]\})?[^\s,{}][^,{}]*(?:\{\.\w+\})?|\{|\}|,", text):
+def _pieces(text: str) -> list[tuple[str, bool, int, bool]]:
+    """Operands separated by commas: the text of each, whether it stands in a `{, … }` or a `{… ,}` that may be left out, the
+    number of the braces or brackets it stands in (0: in none), and whether these are brackets."""
+    pieces: list[tuple[str, bool, int, bool]] = []
+    optional, group, groups, bracketed = False, 0, 0, False
+    for token in re.findall(r"\{\s*,|\{\s*\w+\s*,\s*\}|(?:\{[!-]\})?[^\s,{}][^,{}]*(?:\{\.\w+\})?|\{|\}|,", text):
         token = token.strip()
         if token.startswith("{") and token.endswith(","):
             optional = True
+        elif token.startswith("{") and token.endswith(",}"):
+            pieces.append((token[1:-2].strip(), True, group, bracketed))
         elif token == "{":
             groups += 1
             group = groups
         elif token == "}":
             optional, group = (optional, 0) if group else (False, 0)
         elif token != ",":
-            pieces.append((token, optional, group))
+            if token.startswith("[") and "]" not in token and "]" in text:
+                groups += 1
+                group, bracketed, token = groups, True, token[1:]
+            if bracketed and token.endswith("]"):
+                pieces.append((token[:-1], optional, group, True))
+                group, bracketed = 0, False
+            else:
+                pieces.append((token, optional, group, bracketed))
     return pieces

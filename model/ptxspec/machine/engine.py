@@ -8,13 +8,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ptxspec.language import tree
-from ptxspec.language.check import Checked, Kernel, Op, constant_bits
+from ptxspec.language.checked import Checked, Kernel, Op
+from ptxspec.language.constants import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
 from ptxspec.machine.link import linked
 from ptxspec.machine.memory import Memory
+from ptxspec.terms.core import Int, integer
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
@@ -22,6 +24,8 @@ from ptxspec.terms.types import Type
 #: that even threads that race for memory take the same turns under both
 RESIDENT = 2048
 TURN = 100_000
+#: the same for kernels that ask images: all threads that wait are answered at once, which many share the cost of
+RESIDENT_WITH_IMAGES = 16_384
 
 
 class Fault(NamedTuple):
@@ -51,6 +55,11 @@ class Running(Protocol):
     def resume(self, threads: Waiting) -> None:
         """Let threads go on that waited for others."""
 
+    request: np.ndarray
+    """what threads ask images: a row a word, a column a lane"""
+    answer: np.ndarray
+    """what they are answered, likewise"""
+
     def ended(self) -> np.ndarray:
         """The lanes of the threads that have ended."""
 
@@ -76,13 +85,15 @@ class Program(NamedTuple):
         if name in self.functions:
             return self.functions[name]
         place = self.kernel.places[name]
+        if place.opaque:
+            return place.offset
         return place.offset + self.bases.get(place.space, 0) if place.offset >= 0 else self.bases["dynamic"]
 
 
 def function_addresses(checked: Checked) -> dict[str, int]:
-    """The addresses of a module's functions."""
+    """The addresses of a module's functions and entries."""
     page = importlib.import_module("ptxspec.spec.functions.index")
-    return {name: page.address_of(i) for i, name in enumerate(checked.signatures)}
+    return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
 def program(checked: Checked, name: str, profile: Profile) -> Program:
@@ -151,6 +162,27 @@ def check_room(program: Program, stack: int, local: int) -> None:
     most = importlib.import_module("ptxspec.spec.functions.index").STACK
     if stack > most or local > program.kernel.sizes["local"]:
         raise Violation("stack", f"the calls need more than {most} bytes")
+
+
+def has_images(kernel: Kernel) -> bool:
+    """Whether a kernel asks textures or surfaces for anything."""
+    return any(is_image(op) for op in kernel.code)
+
+
+def resident(kernel: Kernel) -> int:
+    """How many of a kernel's threads are resident at once."""
+    return RESIDENT_WITH_IMAGES if has_images(kernel) else RESIDENT
+
+
+def is_image(op: Op) -> bool:
+    effect = op.plan.meaning.effect
+    return effect is not None and effect.kind == "image"
+
+
+def requested(effect: Any) -> list[Int]:
+    """What a thread gives the unit that holds the images: two handles, and the operands."""
+    fields = effect.fields
+    return [fields["image"], integer(0) if fields["sampler"] is None else fields["sampler"], *fields["operands"]]
 
 
 def stopped(op: Op) -> Violation:

@@ -9,9 +9,21 @@ import numpy as np
 
 from ptxspec.language import tree
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
-from ptxspec.machine.engine import Fault, Program, Stopped, call_target, check_room, constant_of, in_frame, stopped
+from ptxspec.machine.engine import (
+    Fault,
+    Program,
+    Stopped,
+    call_target,
+    check_room,
+    constant_of,
+    has_images,
+    in_frame,
+    requested,
+    stopped,
+)
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import destinations, sources, values_of
+from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import FRAME, frame_size, returned
 from ptxspec.machine.memory import Memory
 from ptxspec.terms.exact import NoChoice, evaluate
@@ -33,6 +45,7 @@ class ExactRun:
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
         self.fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        self.variables = importlib.import_module("ptxspec.spec.variables.index")
         self.restart(batch)
 
     def restart(self, batch: Batch) -> None:
@@ -52,7 +65,9 @@ class ExactRun:
         self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
         self.standing[0] = list(range(batch.lanes))
         self.waiting: list[tuple[int, ...]] = []
-        self.stacks: list[list[tuple[int, dict[str, Any], int]]] = [[] for _ in range(batch.lanes)]
+        self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(batch.lanes)]
+        lanes = batch.lanes if has_images(self.program.kernel) else 0
+        self.request, self.answer = np.zeros((REQUEST, lanes), np.int64), np.zeros((ANSWER, lanes), np.int64)
         self.learned = np.zeros((2, batch.lanes + 32), np.int64)
 
     def run(self, budget: int) -> Stopped:
@@ -124,7 +139,7 @@ class ExactRun:
                     if chosen >= len(block.ways):
                         raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
                     goes = block.ways[chosen][1]
-                elif effect.kind in ("barrier", "gather"):
+                elif effect.kind in ("barrier", "gather", "image"):
                     self.wait(effect, env, memo, lane, index, block)
                     return None
                 else:
@@ -140,7 +155,11 @@ class ExactRun:
     def wait(self, effect: Any, env: dict[str, Any], memo: dict[int, Any], lane: int, index: int, block: Any) -> None:
         """Put a thread among those that wait for others."""
         fields = effect.fields
-        named = fields["threads" if effect.kind == "barrier" else "mask"]
+        if effect.kind == "image":
+            for i, term in enumerate(requested(effect)):
+                word = self.value(term, env, memo) & (1 << 64) - 1
+                self.request[i, lane] = word - (word >> 63 << 64)
+        named = fields.get("threads" if effect.kind == "barrier" else "mask")
         number = self.value(fields["barrier"], env, memo) if effect.kind == "barrier" else 0
         count = -1 if named is None else self.value(named, env, memo)
         value = self.value(fields["value"], env, memo)
@@ -158,7 +177,9 @@ class ExactRun:
         named, values = self.learned
         effect = op.plan.meaning.effect
         assert effect is not None
-        if effect.kind == "gather":
+        if effect.kind == "image":
+            env.update({f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())})
+        elif effect.kind == "gather":
             own = lane % self.batch.extents.threads % 32
             first = lane - own
             env["%own"] = own
@@ -186,6 +207,10 @@ class ExactRun:
         if isinstance(operand, tree.Address):
             base = 0 if operand.base is None else self.operand(None, 64, operand.base, lane)
             return base + operand.offset & mask
+        if isinstance(operand, tree.Indexed):
+            start = self.operand(None, 64, tree.Sum(operand.base, 0), lane)
+            index = self.operand(None, 32, operand.register, lane)
+            return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits) & mask
         if isinstance(operand, tree.Not):
             return not registers[operand.name.text]
         offset = in_frame(self.program, operand)
@@ -228,7 +253,7 @@ class ExactRun:
         values = [self.passed(o, f, lane) for o, f in zip(op.call.arguments, op.call.signature.parameters, strict=True)]
         for value, formal in zip(values, callee.signature.parameters, strict=True):  # type: ignore[union-attr]
             self.receive(value, formal, frame, lane)
-        stack.append((block.taken, saved, used))
+        stack.append((block.taken, saved, used, name))
         registers[FRAME] = frame
         return begins
 
@@ -239,14 +264,14 @@ class ExactRun:
         """Close the frame of the function that was called, and take its results."""
         registers, kernel = self.registers[lane], self.program.kernel
         call = op.call
-        returns = returned(kernel, call)
+        _, saved, _, name = self.stacks[lane].pop()
+        returns = returned(kernel, call, name)
         results = [
             registers[str(f.register)]
             if f.place is None
             else self.in_local(lane, registers[FRAME] + f.place.offset, f.size)
             for f in returns
         ]
-        _, saved, _ = self.stacks[lane].pop()
         registers.update(saved)
         registers[FRAME] -= frame_size(kernel.functions[self.program.flow.function_of(index)])
         for operand, value, formal in zip(call.results, results, returns, strict=True):

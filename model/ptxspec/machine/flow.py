@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
-from ptxspec.language.check import Kernel, Op
+from ptxspec.language.checked import Kernel, Op
+from ptxspec.language.scopes import MODULE
 from ptxspec.machine import link
 from ptxspec.terms.core import truth_variable
 from ptxspec.terms.definitions import CONDITION_CODE
 from ptxspec.terms.types import TYPES
 
 #: effects that end a basic block
-_ENDING = ("branch", "return", "exit", "barrier", "gather", "call", "stop")
+_ENDING = ("branch", "return", "exit", "barrier", "gather", "image", "call", "stop")
 
 
 class Block(NamedTuple):
@@ -112,11 +113,11 @@ class Flow:
         return max((n for n in starts if starts[n] <= index), key=lambda n: starts[n]) if starts else self.kernel.name
 
     def left_behind(self, index: int) -> set[str]:
-        """The registers that a return leaves to the caller: those of the results, and the condition code, which is the thread's
-        and no function's."""
+        """The registers that a return leaves to the caller: those of the results, and those that are the thread's and no
+        function's."""
         signature = self.kernel.functions[self.function_of(index)].signature
         found = {f.register for f in signature.returns if f.register} if signature else set()
-        return found | ({CONDITION_CODE} & self.kernel.registers.keys())
+        return found | self._of_thread
 
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by: those that are live after it, if its function may be entered again before it
@@ -127,7 +128,14 @@ class Flow:
         landing = next(i for i, b in enumerate(self.blocks) if b.finishes == index)
         after = self.blocks[landing].next
         live = set() if after is None else self._live[after]
-        return sorted(live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, CONDITION_CODE})
+        return sorted(
+            live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
+        )
+
+    @cached_property
+    def _of_thread(self) -> set[str]:
+        """The registers that all functions share: the condition code, and those that the module declares."""
+        return {name for name in self.kernel.registers if name == CONDITION_CODE or name.endswith(MODULE)}
 
     @cached_property
     def _recursive(self) -> set[str]:
@@ -246,7 +254,9 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
     """(type, variable, operand) for each variable of an instruction's meaning; a label has none."""
     for place, operand in sources(op):
         elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
-        if place.variables:
+        if place.types:  # a tuple may be written with more elements than it has
+            yield from zip(place.types, place.variables, elements, strict=False)
+        elif place.variables:
             for variable, element in zip(place.variables, elements, strict=True):
                 yield place.type, variable, element
     if op.plan.meaning.carry_read:
@@ -265,6 +275,8 @@ def registers_read(op: Op, kernel: Kernel) -> set[str]:
             note(operand.name)
         elif isinstance(operand, tree.Address):
             note(operand.base)
+        elif isinstance(operand, tree.Indexed):
+            note(operand.register)
         elif isinstance(operand, tree.Braces | tree.Parens):
             for element in operand.elements:
                 note(element)

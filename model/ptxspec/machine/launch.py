@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.language.check import Checked, Kernel
-from ptxspec.machine.batch import Batch, Extents
+from ptxspec.language.checked import Checked, Kernel, Pointer
+from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
-    RESIDENT,
     TURN,
     Engine,
     Fault,
@@ -21,10 +20,14 @@ from ptxspec.machine.engine import (
     Running,
     describe,
     function_addresses,
+    is_image,
     program,
+    resident,
 )
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
+from ptxspec.machine.images import Sampler, Surface, Texture
+from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
 from ptxspec.machine.native import NativeEngine
@@ -37,6 +40,11 @@ MOST_THREADS = 1024
 MOST_GRID = (2**31 - 1, 65535, 65535)
 MOST_BLOCK = (1024, 1024, 64)
 MOST_SHARED = 227 * 1024
+
+
+#: what the host makes of arrays for textures, samplers and surfaces
+OPAQUE_TYPES: dict[type, str] = {Texture: "texref", Sampler: "samplerref", Surface: "surfref"}
+IMAGES = tuple(OPAQUE_TYPES)
 
 
 class Outcome(NamedTuple):
@@ -56,6 +64,7 @@ class Module:
         self._profiles: dict[str, Profile] = {}
         self._programs: dict[tuple[str, str], Program] = {}
         self._launches = 0
+        self._bound: dict[str, Any] = {}
 
     @property
     def kernels(self) -> list[str]:
@@ -67,19 +76,55 @@ class Module:
         for place in self.checked.places.values():
             if place.space == space and place.initial is not None:
                 data = bytearray(place.initial)
-                for at, name, addend in place.names:
-                    data[at : at + 8] = (self._address_of(name) + addend & (1 << 64) - 1).to_bytes(8, "little")
+                for pointer in place.pointers:
+                    at = pointer.offset
+                    data[at : at + pointer.size] = self._address(pointer).to_bytes(pointer.size, "little")
                 image[place.offset : place.offset + place.size] = np.frombuffer(data, np.uint8)
         return image
 
-    def _address_of(self, name: str) -> int:
+    def _address(self, pointer: Pointer) -> int:
         """What an initializer gets that names a function or a variable."""
         addresses = function_addresses(self.checked)
-        if name in addresses:
-            return addresses[name]
-        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
-        place = self.checked.places[name]
-        return place.offset + (layout.GLOBAL_BASE if place.space == "global" else 0)
+        found = addresses.get(pointer.name)
+        if found is None:
+            layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+            place = self.checked.places[pointer.name]
+            found = place.offset + pointer.addend + (layout.GLOBAL_BASE if place.space == "global" else 0)
+            if pointer.generic:
+                found += layout.base(place.space)
+        found %= 1 << 64
+        if pointer.mask is not None:
+            return importlib.import_module("ptxspec.spec.variables.initializers").masked(pointer.mask, found)
+        return found % (1 << 8 * pointer.size)
+
+    def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
+        """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
+        and TypeError for a thing of another kind. Manual: 5.3."""
+        place = self.checked.places.get(name)
+        if place is None or not place.opaque:
+            known = ", ".join(p.name for p in self.checked.places.values() if p.opaque) or "none"
+            raise KeyError(f"the module has no opaque variable {name!r}; there are {known}")
+        _check_kind(name, place.opaque, thing)
+        self._bound[name] = thing
+
+    def _images(self, kernel: Kernel, args: Sequence[Any]) -> tuple[dict[int, Any], dict[int, str]]:
+        """What each handle stands for, and what it is called: variables of the module, parameters, and images passed by value."""
+        page: Any = importlib.import_module("ptxspec.spec.variables.opaque_types")
+        bound: dict[int, Any] = {}
+        names: dict[int, str] = {}
+        for name, place in self.checked.places.items():
+            if place.opaque:
+                names[place.offset] = name
+                if name in self._bound:
+                    bound[place.offset] = self._bound[name]
+        for i, (place, value) in enumerate(zip(kernel.parameters, args, strict=False)):
+            if place.opaque:
+                _check_kind(f"argument {i} ({place.name})", place.opaque, value)
+                bound[place.offset], names[place.offset] = value, place.name
+            elif isinstance(value, IMAGES):
+                handle = page.handle(page.HOST_HANDLES, i + 1, OPAQUE_TYPES[type(value)])
+                bound[handle], names[handle] = value, f"argument {i} ({place.name})"
+        return bound, names
 
     def launch(
         self,
@@ -98,7 +143,8 @@ class Module:
         `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
         becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; a
         NumPy scalar is passed by value and must have the parameter's size; a Python int or float is converted to the
-        parameter's type; bytes fill a parameter that is an array. `profile` names the choices for results that PTX leaves
+        parameter's type; bytes fill a parameter that is an array; a Texture, a Sampler or a Surface fills a parameter of its
+        opaque type, and its handle is passed for a 64-bit one. `profile` names the choices for results that PTX leaves
         open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
@@ -123,12 +169,15 @@ class Module:
         if engine not in self._engines:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
+        len(args)  # a sequence, not what could be gone through but once
+        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
+        args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = self._arguments(kernel, args)
         if (name, profile) not in self._programs:
             self._programs[name, profile] = program(self.checked, name, self._profiles[profile])
         ready = self._programs[name, profile]
         kernel = ready.kernel
-        slots = max(1, min(extents.ctas, RESIDENT // extents.threads))
+        slots = max(1, min(extents.ctas, resident(kernel) // extents.threads))
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
         self._launches += 1
         extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
@@ -146,7 +195,7 @@ class Module:
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, step_limit)
+                    self._finish(kernel, batch, running, unit, step_limit)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -157,12 +206,14 @@ class Module:
                 at = memory.place(allocation)
                 data = memory.arena[at : at + allocation.size]
                 array[...] = data.view(array.dtype).reshape(array.shape)
+        unit.finish()
         self._data["global"][:] = memory.arena[: memory.module_size]
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, limit: int) -> None:
+    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
         meetings = Meetings(kernel, batch.extents.threads)
+        asks = np.array([is_image(op) for op in kernel.code], bool)
         while True:
             left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
             stopped = running.run(min(left, TURN))
@@ -170,7 +221,10 @@ class Module:
                 raise self._fault(kernel, batch, stopped.fault)
             if running.steps > limit:
                 raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            passing = meetings.arrive(stopped.waiting)
+            asking = asks[stopped.waiting.op]
+            passing = meetings.arrive(stopped.waiting.where(~asking))
+            if asking.any():
+                passing = passing.joined(self._serve(kernel, batch, running, unit, stopped.waiting.where(asking)))
             running.resume(passing)
             if not meetings.anybody and not len(passing):
                 if stopped.out_of_steps:
@@ -183,11 +237,24 @@ class Module:
                 raise LaunchError(fault.rule, fault.note, where) from None
             running.resume(go)
 
+    def _serve(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, threads: Waiting) -> Waiting:
+        """Let the images answer those threads that ask them, instruction by instruction, and lane by lane."""
+        if (np.diff(threads.lane) < 0).any():
+            threads = Waiting(*(column[np.argsort(threads.lane, kind="stable")] for column in threads))
+        alike = (threads.op == threads.op[0]).all()
+        for at in threads.op[:1].tolist() if alike else np.unique(threads.op).tolist():
+            lanes = threads.lane if alike else threads.lane[threads.op == at]
+            try:
+                unit.serve(kernel.code[at], lanes, running.request, running.answer)
+            except ImageFault as fault:
+                raise self._fault(kernel, batch, Fault(fault.lane, at, None, fault.error)) from None
+        return threads
+
     def _where(self, kernel: Kernel, batch: Batch, lane: int, op: int) -> Where:
         thread, cta = batch.where(lane)
         source = self.checked.source
         at = kernel.code[op]
-        return Where(thread, cta, source.path, source.line(at.position), describe(at, source.text))
+        return Where(thread, cta, *source.place(at.position), describe(at, source.text))
 
     def _fault(self, kernel: Kernel, batch: Batch, fault: Fault) -> LaunchError:
         where = self._where(kernel, batch, fault.lane, fault.op)
@@ -231,6 +298,8 @@ class Module:
             zip(kernel.parameters, kernel.parameter_types, args, strict=True)
         ):
             what = f"argument {i} ({place.name})"
+            if place.opaque:
+                continue
             if isinstance(value, np.ndarray) and value.ndim == 0:
                 value = value[()]
             if isinstance(value, np.ndarray):
@@ -259,8 +328,33 @@ class Module:
 
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. Raises KeyError for another name."""
-        place = self.checked.places[name]
-        return self._data[place.space][place.offset : place.offset + place.size].copy()
+        return self._variable(name).copy()
+
+    def write(self, name: str, value: bytes | np.ndarray | np.generic) -> None:
+        """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
+        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
+        variable has fewer bytes."""
+        data = value if isinstance(value, bytes | bytearray) else np.ascontiguousarray(value).tobytes()
+        variable = self._variable(name)
+        if len(data) > len(variable):
+            raise ValueError(f"{name} has {len(variable)} bytes, not {len(data)}")
+        variable[: len(data)] = np.frombuffer(data, np.uint8)
+
+    def _variable(self, name: str) -> np.ndarray:
+        """The bytes of a variable, not a copy."""
+        place = self.checked.places.get(name)
+        if place is None or place.space not in self._data or "@" in name:
+            known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
+            raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
+        return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _check_kind(what: str, opaque: str, thing: Any) -> None:
+    wanted = next(kind for kind, name in OPAQUE_TYPES.items() if name == opaque.split()[0])
+    if not isinstance(thing, wanted):
+        raise TypeError(
+            f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
+        )
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptxspec.language import tree
-from ptxspec.language.check import Call, Checked, Formal, Kernel, Op
+from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op
 from ptxspec.terms.types import TYPES
 
-#: where a thread keeps the address of its frame in local memory, and how much of its stack is in use: no identifiers
-FRAME, DEPTH = "@frame", "@depth"
+#: where a thread keeps the address of its frame in local memory, how much of its stack is in use, and the address of the function
+#: that it returned from last: no identifiers
+FRAME, DEPTH, RETURNED = "@frame", "@depth", "@returned"
 
 
 def linked(checked: Checked, name: str) -> Kernel:
@@ -24,7 +25,7 @@ def linked(checked: Checked, name: str) -> Kernel:
     whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
     whole.performance = entry.performance
     whole.sizes = dict(entry.sizes, shared=max([entry.sizes["shared"], *(f.sizes["shared"] for f in reached.values())]))
-    whole.registers = {FRAME: TYPES["u64"], DEPTH: TYPES["u64"]}
+    whole.registers = {FRAME: TYPES["u64"], DEPTH: TYPES["u64"], RETURNED: TYPES["u64"]}
     whole.functions = {name: entry, **reached}
     for function in whole.functions.values():
         start = whole.starts[function.name] = len(whole.code)
@@ -38,7 +39,7 @@ def linked(checked: Checked, name: str) -> Kernel:
 
 def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
     """The functions that an entry may call, those included whose address it, or a variable, holds."""
-    taken = {n for place in checked.places.values() for _, n, _ in place.names}
+    taken = {pointer.name for place in checked.places.values() for pointer in place.pointers}
     found: dict[str, Kernel] = {}
     todo = [entry]
     while todo:
@@ -76,9 +77,10 @@ def _shape(signature: Any) -> Any:
     return [f.shape for f in signature.returns], [f.shape for f in signature.parameters]
 
 
-def returned(kernel: Kernel, call: Call) -> tuple[Formal, ...]:
-    """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has."""
-    function = kernel.functions.get(call.function or "")
+def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
+    """The results of a call as its function, if it is known and defined, has them; else as the call's prototype has. `name` is
+    that of the function that an indirect call came back from."""
+    function = kernel.functions.get(call.function or name)
     signature = call.signature if function is None else function.signature
     assert signature is not None
     return signature.returns

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.language.check import Kernel
+from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Waiting, nobody
 
 #: the block at which a thread goes on that only left its mark at a barrier: it went on before

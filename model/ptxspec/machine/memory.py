@@ -135,6 +135,9 @@ class Memory:
         return (self.const if space == "const" else self.param), at
 
     def _global_violation(self, address: int, size: int, write: bool) -> Violation:
+        handles = importlib.import_module("ptxspec.spec.variables.opaque_types")
+        if handles.MODULE_HANDLES <= address < handles.END_OF_HANDLES:
+            return Violation("opaque", "an access at a handle")
         for allocation, _ in self.buffers:
             if allocation.base <= address and address + size <= allocation.base + allocation.size:
                 if write and not allocation.writable:

@@ -17,23 +17,27 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language import tree
-from ptxspec.language.check import Op
+from ptxspec.language.checked import Op
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
-    RESIDENT,
     Fault,
     Program,
     Stopped,
     call_target,
     check_room,
     constant_of,
+    has_images,
     in_frame,
+    requested,
+    resident,
     stopped,
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, destinations, ending, registers_read, sources, successors, values_of
-from ptxspec.machine.link import DEPTH, FRAME, frame_size, returned
+from ptxspec.machine.imaging import ANSWER, REQUEST
+from ptxspec.machine.link import DEPTH, FRAME, RETURNED, calls, frame_size, returned
 from ptxspec.machine.memory import READABLE, WRITABLE, Memory
+from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
 from ptxspec.terms.native import Emitter, Library
@@ -44,7 +48,7 @@ _CONTEXT = (
     "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size",
     "module_base", "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size",
     "shared_stride", "local", "local_size", "local_stride", "threads", "number", "named", "value", "waits_at", "resume",
-    "learned_named", "learned_value", "stack",
+    "learned_named", "learned_value", "stack", "request", "answer",
     "fault_lane", "fault_op", "fault_address", "steps", "turns", "last",
 )  # fmt: skip
 _FIELD = {name: i for i, name in enumerate(_CONTEXT)}
@@ -67,7 +71,7 @@ class NativeEngine:
         key = (id(program.kernel), program.profile.name)
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = Compiled(program, RESIDENT)
+            found = self._compiled[key] = Compiled(program, resident(program.kernel))
         return found
 
 
@@ -95,7 +99,7 @@ class Compiled:
             for _, o in sources(op)
             if isinstance(o, tree.Name) and o.text not in kernel.registers and o.text not in kernel.places
         }
-        from ptxspec.language.check import special_registers
+        from ptxspec.language.specials import special_registers
 
         self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
@@ -203,7 +207,8 @@ def _field(name: str, type: str = "ptr") -> str:
 
 _NAME = re.compile(r"%(\w+)")
 _POINTERS = ("registers", "special", "lists", "counts", "arena", "shadow", "const", "param", "shared", "local",
-             "number", "named", "value", "waits_at", "resume", "learned_named", "learned_value", "stack")  # fmt: skip
+             "number", "named", "value", "waits_at", "resume", "learned_named", "learned_value", "stack",
+             "request", "answer")  # fmt: skip
 _NUMBERS = ("buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
             "shared_stride", "local_size", "local_stride", "threads", "steps")  # fmt: skip
 
@@ -304,7 +309,10 @@ class BlockText:
             cell = self.emitter.emit(f"getelementptr i64, ptr %learned_{what}, i64 {lane}")
             return self.emitter.emit(f"load i64, ptr {cell}")
 
-        if op.plan.meaning.effect.kind == "gather":
+        if op.plan.meaning.effect.kind == "image":
+            for i in range(ANSWER):
+                env[f"%answer{i}"] = self.emitter.emit(f"load i64, ptr {self.word_of('answer', i)}")
+        elif op.plan.meaning.effect.kind == "gather":
             both = learned("named", "%lane")
             env["%members"] = self.emitter.truncate(both, 64, 32)
             env["%at_once"] = self.emitter.truncate(self.emitter.binary("lshr", both, "32", 64), 64, 32)
@@ -329,6 +337,8 @@ class BlockText:
             if not operand.offset:
                 return base
             return self.emitter.binary("add", base, str(operand.offset & (1 << 64) - 1), 64)
+        if isinstance(operand, tree.Indexed):
+            return self.element(operand, width)
         if isinstance(operand, tree.Not):
             return self.emitter.logic("xor", self.register(operand.name.text), "true")
         offset = in_frame(self.program, operand)
@@ -351,6 +361,15 @@ class BlockText:
         if own.width > width:
             return self.emitter.truncate(value, own.width, width)
         return self.emitter.extend(value, own.width, width, False)
+
+    def element(self, operand: tree.Indexed, width: int) -> str:
+        """The address of an element, by the words of the page."""
+        start = self.operand(None, 64, tree.Sum(operand.base, 0))
+        index = self.operand(None, 32, operand.register)
+        page = importlib.import_module("ptxspec.spec.variables.index")
+        begin, which = variable("%start", 64), variable("%index", 32)
+        term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
+        return Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
 
     def instruction(self, op: Op, index: int) -> None:
         env = self.environment(op)
@@ -584,14 +603,18 @@ class BlockText:
             self.depart(op, next_list)
             return
         if leaves:
+            self.put(RETURNED, str(self.program.functions[self.program.flow.function_of(index)]))
             top = e.binary("sub", self.register(DEPTH), "8", 64)
             taken = e.emit(f"load i64, ptr {self.stack_at(top)}")
-        elif effect.kind in ("barrier", "gather"):
+        elif effect.kind in ("barrier", "gather", "image"):
             taken = str(ended + 1)
             lowering = Lowering(e, self.environment(op))
+            if effect.kind == "image":
+                for i, word in enumerate(requested(effect)):
+                    self.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {self.word_of('request', i)}")
             is_barrier = effect.kind == "barrier"
             number = lowering.low(effect.fields["barrier"], 64) if is_barrier else "0"
-            named = effect.fields["threads" if is_barrier else "mask"]
+            named = effect.fields.get("threads" if is_barrier else "mask")
             count = str((1 << 64) - 1) if named is None else lowering.low(named, 64)
             resume = str(ended if self.block.taken is None else self.block.taken)
             for field, value in (
@@ -620,6 +643,11 @@ class BlockText:
     def local_at(self, address: str) -> str:
         start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
         return self.emitter.emit(f"getelementptr i8, ptr %local, i64 {self.emitter.binary('add', start, address, 64)}")
+
+    def word_of(self, field: str, number: int) -> str:
+        """Where a word lies that the thread gives or gets."""
+        place = self.emitter.binary("add", "%lane", str(number * self.compiled.capacity), 64)
+        return self.emitter.emit(f"getelementptr i64, ptr %{field}, i64 {place}")
 
     def put(self, name: str, value: str) -> None:
         """Store a register at once."""
@@ -695,8 +723,11 @@ class BlockText:
         self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), none, index)
         values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=True)]
         self.keep(saved, used)
-        for (value, is_pointer), formal in zip(values, formals, strict=True):
-            self.receive(value, is_pointer, formal, frame)
+        for k, ((value, is_pointer), formal) in enumerate(zip(values, formals, strict=True)):
+            if call.function is None and formal.place is None:
+                self.receive_among(value, address, k, list(ways))
+            else:
+                self.receive(value, is_pointer, formal, frame)
         self.put(FRAME, frame)
         self.put(DEPTH, used)
         return begins
@@ -719,6 +750,26 @@ class BlockText:
             return self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64)), True
         return self.operand(formal.type, formal.type.width, operand), False
 
+    def receive_among(self, value: str, address: str, k: int, functions: list[str]) -> None:
+        """Give the k-th argument to the register of that one of the functions that the call goes to."""
+        for name in functions:
+            formal = self.kernel.functions[name].signature.parameters[k]  # type: ignore[union-attr]
+            here = self.emitter.compare("eq", address, str(self.program.functions[name]), 64)
+            register = str(formal.register)
+            width = 1 if formal.type.kind == "pred" else formal.type.width
+            self.put(register, self.emitter.select(here, value, self.register(register), width))
+
+    def left_among(self, k: int, functions: list[str]) -> str:
+        """The k-th result, from the register of that one of the functions that the thread returned from."""
+        value = ""
+        for name in functions:
+            formal = self.kernel.functions[name].signature.returns[k]  # type: ignore[union-attr]
+            own = self.register(str(formal.register))
+            here = self.emitter.compare("eq", self.register(RETURNED), str(self.program.functions[name]), 64)
+            width = 1 if formal.type.kind == "pred" else formal.type.width
+            value = self.emitter.select(here, own, value, width) if value else own
+        return value or "0"
+
     def receive(self, value: str, is_pointer: bool, formal: Any, frame: str) -> None:
         if formal.place is None:
             self.put(formal.register, value)
@@ -736,8 +787,10 @@ class BlockText:
         formals = returned(kernel, call)
         frame, used = self.register(FRAME), self.register(DEPTH)
         results: list[str] = []
-        for formal in formals:
-            if formal.place is None:
+        for k, formal in enumerate(formals):
+            if formal.place is None and call.function is None:
+                results.append(self.left_among(k, calls(kernel, op)))
+            elif formal.place is None:
                 results.append(self.register(str(formal.register)))
             else:
                 results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64)))
@@ -834,12 +887,14 @@ class NativeRun:
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
         self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
+        rows = capacity if has_images(program.kernel) else 0
+        self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(_CONTEXT), np.int64)
         arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
             "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "const": memory.const,
             "param": memory.param, "shared": memory.shared, "local": memory.local, **self.waits,
-            **self.learned, "stack": self.stack,
+            **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer,
         }  # fmt: skip
         for name, array in arrays.items():
             self.context[_FIELD[name]] = array.ctypes.data
@@ -927,8 +982,9 @@ class NativeRun:
     def resume(self, threads: Waiting) -> None:
         self.learned["learned_named"][threads.lane] = threads.named
         self.learned["learned_value"][threads.lane] = threads.value
-        for block in np.unique(threads.resume):
-            lanes = threads.lane[threads.resume == block]
+        alike = (threads.resume == threads.resume[:1]).all()
+        for block in threads.resume[:1] if alike else np.unique(threads.resume):
+            lanes = threads.lane if alike else threads.lane[threads.resume == block]
             begin = self.counts[block]
             self.lists[block, begin : begin + len(lanes)] = lanes
             self.counts[block] += len(lanes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.language.check import special_registers
+from ptxspec.language.specials import special_registers
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION
 
 
@@ -70,7 +71,8 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
                 # else a guard left the register as it was: without a value
         results.steps.append((step.text, f"{step.page}:{step.line}", writes))
         results.update(writes)
-    results.types, results.inputs, results.chosen = fragment.registers, values, chosen
+    types = {**fragment.registers, **{n: t for n, t in fragment.formats.items() if n in results}}
+    results.types, results.inputs, results.chosen = types, values, chosen
     return results
 
 
@@ -84,7 +86,7 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
             type = fragment.registers.get(name)
             if type is None:
                 raise TypeError(f"{name} is a special register, which a single thread has by itself")
-            values[name] = as_bits(name, given.pop(name), type)
+            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type))
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
@@ -108,6 +110,11 @@ def as_bits(name: str, value: Any, type: Type) -> Any:
     if isinstance(value, float):
         if type.width not in (16, 32, 64):
             raise TypeError(f"{name} is {type}: no floating-point number has that width")
+        if type.name == "bf16":  # the upper half of a single; an even one, if two are as near
+            kept, rest = divmod(as_bits(name, value, TYPES["f32"]), 1 << 16)
+            return kept + (math.isfinite(value) and rest + (kept & 1) > 1 << 15)
+        if type.name != f"f{type.width}" and type.kind != "b":
+            raise TypeError(f"{name} is {type}: pass its bits")
         try:
             return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[type.width], value), "little")
         except OverflowError:
@@ -146,7 +153,9 @@ def readings(bits: Any, type: Type) -> dict[str, Any]:
         "unsigned": bits,
         "signed": bits - (1 << width) if bits >> (width - 1) else bits,
     }
-    if width in (16, 32, 64):
+    if type.name == "bf16":
+        shown["float"] = readings(bits << 16, TYPES["f32"])["float"]
+    elif width in (16, 32, 64) and type.lanes == 1:
         data = bits.to_bytes(width // 8, "little")
         shown["float"] = struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], data)[0]
     return shown

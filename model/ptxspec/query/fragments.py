@@ -6,10 +6,13 @@ import importlib
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
-from ptxspec.language.check import Op, Plan, constant_bits, select_form, special_origin, special_registers
+from ptxspec.language.checked import Op, Plan
+from ptxspec.language.constants import constant_bits
 from ptxspec.language.errors import Source
+from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.language.parser import parse_fragment, statement
+from ptxspec.language.specials import special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.definitions import CONDITION_CODE, Special, VectorOf, operand_type
@@ -27,6 +30,7 @@ _DOES = {
     "load": "reads memory",
     "store": "writes memory",
     "update": "reads and writes memory",
+    "image": "asks a texture or a surface",
     "gather": "depends on the other lanes of the warp",
     "barrier": "waits for other threads",
     "branch": "goes elsewhere in a kernel",
@@ -57,7 +61,8 @@ class Step(NamedTuple):
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
-    that is written to the term of its final value; `steps` are the instructions."""
+    that is written to the term of its final value; `steps` are the instructions. `formats` has the type of each name that holds a
+    format which cannot be declared, or packed values, as it is first read or last written."""
 
     text: str
     registers: dict[str, Type]
@@ -65,6 +70,7 @@ class Fragment(NamedTuple):
     carried: frozenset[str]
     outputs: dict[str, Any]
     steps: tuple[Step, ...]
+    formats: dict[str, Type]
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
@@ -82,6 +88,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     rules = importlib.import_module("ptxspec.spec.operands.type_checking")
     values: dict[str, Any] = {}
     inputs: dict[str, bool] = {}
+    formats: dict[str, Type] = {}
     steps = []
 
     def read(name: str, type: Type, carried: bool = False) -> Any:
@@ -102,6 +109,8 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)  # type: ignore[union-attr]
         env = {}
         for type, placeholder, operand in values_of(op):
+            if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
+                formats.setdefault(operand.text, type)
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
         written = {}
         memo: dict[int, Any] = {}
@@ -109,6 +118,10 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         for name, type, term in destinations(op):
             value = substitute(term, env, memo)
             register = registers[name]
+            if _is_special(type):
+                formats[name] = type
+            else:
+                formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
             if guard is not None:
@@ -120,7 +133,12 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         steps.append(Step(statement(source.text, item.position), page_name(definition.path), definition.line, written))
     outputs = {name: values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps))
+    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats)
+
+
+def _is_special(type: Type | None) -> bool:
+    """Whether the register's own type does not tell what is in it."""
+    return type is not None and (type.lanes > 1 or not type.is_fundamental)
 
 
 def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:

@@ -22,6 +22,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("ptxspec_solver_seconds", 40.0, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
+    app.add_lexer("grammar", lexers.GrammarLexer)
+    app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ptxspec.site import contents, corner_cases, freedoms, identities, ledger, pages, store, vocabulary
+from ptxspec.site import contents, corner_cases, freedoms, identities, ledger, pages, pictures, store, vocabulary
 from ptxspec.site.nodes import Details
 
 log = logging.getLogger(__name__)
@@ -156,6 +157,18 @@ class Vocabulary(Computed):
         return vocabulary.markdown()
 
 
+class Picture(Computed):
+    """A picture of lookups, by name. Each line of the content says what is seen in one of its parts: `label: what is seen`."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*pages.sources([self.module]), *store.model_files())
+        folder = self.build / "site-pictures"
+        address = os.path.relpath(folder, self.source_folder).replace(os.sep, "/")
+        return pictures.markdown(pictures.drawn(self.arguments[0], list(self.content)), folder, f"/{address}")
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -205,5 +218,6 @@ DIRECTIVES = {
     "identities": Identities,
     "ledger": Ledger,
     "pages": Pages,
+    "picture": Picture,
     "vocabulary": Vocabulary,
 }

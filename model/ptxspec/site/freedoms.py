@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 from typing import NamedTuple
 
+from ptxspec.evidence.image_terms import image_terms
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
 from ptxspec.terms.core import Term
@@ -32,8 +33,10 @@ def reachable(module: str) -> list[Freedom]:
         for absent in form.absences:
             meaning = form.meaning(absent)
             terms = [v for result in meaning.results for v in result.values]
+            terms += [meaning.carry] if meaning.carry is not None else []
             if meaning.effect:
                 fields = meaning.effect.fields.values()
+                terms += image_terms(form, meaning)
                 terms += [t for f in fields for t in (f if isinstance(f, tuple) else (f,)) if isinstance(t, Term)]
             for freedom in freedoms_in(*terms):
                 slug, _, kind, type, _ = freedom.attrs

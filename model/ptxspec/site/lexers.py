@@ -88,3 +88,41 @@ class SyntaxLexer(RegexLexer):
             (r"[{}\[\],-]", Punctuation),
         ],
     }
+
+
+class GrammarLexer(RegexLexer):
+    """The rules of a fence of grammar."""
+
+    name = "PTX grammar"
+    aliases = ["grammar"]
+    tokens = {
+        "root": [
+            (
+                r"^([a-z_]+)([ \t]*)(\"[^\"\n]*\")?([ \t]*)(=)",
+                bygroups(Name.Class, Whitespace, Comment, Whitespace, Operator),
+            ),
+            (r"\s+", Whitespace),
+            (r"[a-z_]+:", Name.Label),
+            (r"\"[^\"\s]+\"", String),
+            (r"[a-z_]+", Name.Variable),
+            (r"[\[\]{}()|]", Operator),
+        ]
+    }
+
+
+class WordsLexer(RegexLexer):
+    """The rules of a fence of words: regular expressions."""
+
+    name = "PTX words"
+    aliases = ["words"]
+    tokens = {
+        "root": [
+            (
+                r"^([a-z_]+)([ \t]*)(\"[^\"\n]*\")?([ \t]*)(=)",
+                bygroups(Name.Class, Whitespace, Comment, Whitespace, Operator),
+            ),
+            (r"<[a-z_]+>", Name.Variable),
+            (r"\s+", Whitespace),
+            (r".", String.Regex),
+        ]
+    }

@@ -7,20 +7,30 @@ import struct
 
 from ptxspec.terms.types import Type
 
-_FLOATS = {16: ("<e", "<H", 5), 32: ("<f", "<I", 9), 64: ("<d", "<Q", 17)}
+#: how `struct` packs a format and its bits, the bits that it has beyond the type's, and the decimals that always suffice
+_FLOATS = {
+    "f16": ("<e", "<H", 0, 5),
+    "bf16": ("<f", "<I", 16, 4),
+    "f32": ("<f", "<I", 0, 9),
+    "f64": ("<d", "<Q", 0, 17),
+}
 
 
 def written(bits: int, type: Type) -> str:
     """A pattern as it is written in a program: in hex, or as a truth value."""
     if type.kind == "pred":
         return "true" if bits else "false"
-    return f"{bits:#0{2 + type.width // 4}x}" if type.is_float else f"{bits:#x}"
+    return f"{bits:#0{2 + type.width // 4}x}" if type.is_float or type.lanes > 1 else f"{bits:#x}"
 
 
 def reading(bits: int, type: Type) -> str:
     """What the pattern stands for, as inline Markdown; "" where the pattern in hex says it all."""
+    if type.lanes > 1:  # the highest first, as in the pattern
+        lanes = [bits >> i * type.lane_step & (1 << type.lane.width) - 1 for i in reversed(range(type.lanes))]
+        texts = [reading(v, type.lane) or str(v) for v in lanes]
+        return ", ".join(texts) if type.lane.name in _FLOATS or type.lane.is_integer else ""
     if type.is_float:
-        return float_text(bits, type)
+        return float_text(bits, type) if type.name in _FLOATS else ""
     if type.signed and bits >> (type.width - 1):
         return _integer(bits - (1 << type.width))
     return _integer(bits) if type.is_integer and bits > 9 else ""
@@ -41,8 +51,8 @@ def _integer(value: int) -> str:
 
 def float_text(bits: int, type: Type) -> str:
     """The shortest decimal that rounds to the pattern, or the name of its class."""
-    form, raw, digits = _FLOATS[type.width]
-    (value,) = struct.unpack(form, struct.pack(raw, bits))
+    form, raw, beyond, digits = _FLOATS[type.name]
+    (value,) = struct.unpack(form, struct.pack(raw, bits << beyond))
     sign = "−" if bits >> (type.width - 1) else ""
     if math.isnan(value):
         return "NaN"
@@ -50,7 +60,7 @@ def float_text(bits: int, type: Type) -> str:
         return f"{sign or '+'}∞"
     for count in range(1, digits + 1):
         text = f"{abs(value):.{count}g}"
-        if _same(form, float(text), abs(value)):
+        if _same(type, float(text), abs(value)):
             break
     number, _, exponent = text.partition("e")
     return f"{sign}{number}" + (
@@ -58,11 +68,19 @@ def float_text(bits: int, type: Type) -> str:
     )
 
 
-def _same(form: str, text: float, value: float) -> bool:
+def _same(type: Type, text: float, value: float) -> bool:
     try:
-        return struct.pack(form, text) == struct.pack(form, value)
+        return _nearest(type, text) == _nearest(type, value)
     except OverflowError:
         return False
+
+
+def _nearest(type: Type, value: float) -> int:
+    """The pattern nearest to a number. Raises OverflowError."""
+    form, raw, beyond, _ = _FLOATS[type.name]
+    bits = int(struct.unpack(raw, struct.pack(form, value))[0])
+    kept, rest, half = bits >> beyond, bits & (1 << beyond) - 1, 1 << beyond >> 1
+    return kept + (beyond > 0 and (rest > half or (rest == half and kept % 2 == 1)))
 
 
 def parsed(text: str, type: Type) -> int:
@@ -73,8 +91,7 @@ def parsed(text: str, type: Type) -> int:
         return int(text in ("true", "1"))
     try:
         if type.is_float and not text.lower().startswith("0x"):
-            form, raw, _ = _FLOATS[type.width]
-            return int(struct.unpack(raw, struct.pack(form, float(text)))[0])
+            return _nearest(type, float(text))
         value = int(text, 0)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is no number of type {type}") from None

@@ -56,15 +56,21 @@ class _Vector:
         return VectorOf(element)
 
 
+class TupleOf(NamedTuple):
+    """Several values at once, as many and of such types as `has_elements` says of the form; or their types, once they are
+    known."""
+
+    types: tuple[Type, ...] = ()
+
+
 class Immediate(NamedTuple):
-    """An operand that must be a constant of a type, and no greater than `most` if that is said."""
+    """An operand that must be a constant of a type."""
 
     type: Type
-    most: int | None = None
 
 
 class Special(NamedTuple):
-    """An operand that is no value of a register: an address, the name of a variable, a label."""
+    """An operand that is no value of a register: an address, the name of a variable, a label, a texture."""
 
     name: str
 
@@ -91,7 +97,11 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     function_address: TypeAlias = Int
     list_of_operands: TypeAlias = Special
     target_list: TypeAlias = Special
-    immediate_u4: TypeAlias = Int
+    texture: TypeAlias = Int
+    sampler: TypeAlias = Int
+    sampler_state: TypeAlias = Int
+    surface: TypeAlias = Int
+    coordinates: TypeAlias = list[Int]
     immediate_u8: TypeAlias = Int
     immediate_u16: TypeAlias = Int
     pred: TypeAlias = Bool
@@ -120,12 +130,19 @@ else:
     function_address = Special("function_address")
     list_of_operands = Special("list_of_operands")
     target_list = Special("target_list")
-    immediate_u4 = Immediate(TYPES["u8"], 15)
+    texture = Special("texture")
+    sampler = Special("sampler")
+    sampler_state = Special("sampler_state")
+    surface = Special("surface")
+    coordinates = TupleOf()
     immediate_u8 = Immediate(TYPES["u8"])
-    immediate_u16 = Immediate(TYPES["u16"], 0xFFFF)
+    immediate_u16 = Immediate(TYPES["u16"])
     pred = TYPES["pred"]
     globals().update({name: type for name, type in TYPES.items() if name != "pred"})
 
+
+#: operands that are handles of opaque variables
+HANDLES = ("texture", "sampler", "sampler_state", "surface")
 
 #: the default of an operand that may be left out
 absent: Any = None
@@ -207,6 +224,20 @@ def gather(value: Int | int, width: int, members: Int | None = None, *, patient:
     return Gathered(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
 
 
+def access_image(
+    image: Int,
+    rule: Callable[..., Any],
+    *operands: Int | int,
+    sampler: Int | None = None,
+    answers: tuple[int, ...] = (),
+) -> list[Int]:
+    """Ask the image that a handle stands for: what is to be done is what `rule` says of it (see `read_image`), given the
+    description of the image, that of the sampler, and the operands. It gives as many numbers, of so many bits each, as `answers`
+    has entries."""
+    _effect("image", image=image, sampler=sampler, rule=rule, operands=tuple(map(integer, operands)), value=integer(0))
+    return [low_bits(variable(f"%answer{i}", 64), width) for i, width in enumerate(answers)]
+
+
 def branch(target: Special) -> None:
     """Go on at a label."""
     _effect("branch", target=target, among=None)
@@ -282,11 +313,13 @@ CONDITION_CODE = "CC.CF"
 
 
 class Rule(NamedTuple):
-    """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on."""
+    """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on. With `before` the
+    rule is one for targets before that."""
 
     where: dict[str, tuple[Any, ...]]
     since: tuple[int, int]
     target: int
+    before: int | None = None
 
 
 class Removal(NamedTuple):
@@ -295,6 +328,29 @@ class Removal(NamedTuple):
     where: dict[str, tuple[Any, ...]]
     since: tuple[int, int]
     target: int
+
+
+class Implication(NamedTuple):
+    """Forms whose modifiers match `where`, and that lack `modifiers`, mean the ones that have them: in modules of PTX ISA
+    versions from `since` to below `before` (None: all later ones) and targets from `target` to below `before_target`."""
+
+    where: dict[str, tuple[Any, ...]]
+    modifiers: dict[str, Any]
+    since: tuple[int, int]
+    before: tuple[int, int] | None
+    target: int
+    before_target: int | None
+
+    def holds(self, modifiers: dict[str, Any], version: tuple[int, int], target: int) -> bool:
+        """Whether it bears on a form with these modifiers in a module of that version and target."""
+        return (
+            version >= self.since
+            and (self.before is None or version < self.before)
+            and target >= self.target
+            and (self.before_target is None or target < self.before_target)
+            and all(modifiers.get(k) in values for k, values in self.where.items())
+            and not any(modifiers.get(k) for k in self.modifiers)
+        )
 
 
 class Definition:
@@ -310,12 +366,14 @@ class Definition:
         self.constant_ranges: dict[str, range] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
+        self.implications: list[Implication] = []
         self.wider = False
         self.special_registers: dict[str, tuple[Any, ...]] | None = None
         self.registers = False
         self.gives_addresses = False
         self.changes_nothing = False
         self.discards = False
+        self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -338,15 +396,25 @@ class Definition:
             return tuple(annotation.__args__)
         return (annotation,)
 
+    def elements(self, operand: str, modifiers: dict[str, Any]) -> tuple[Type, ...]:
+        """The types of what a tuple holds, in the form with these modifiers."""
+        rule = self.tuples.get(operand)
+        if rule is None:
+            raise blame(f"{self.path}:{self.line}: {self.name}: nothing says what the tuple {operand} holds")
+        wanted = inspect.signature(rule).parameters
+        return rule(**{k: v for k, v in modifiers.items() if k in wanted})
+
     def may_read_special_registers(self, modifiers: dict[str, Any]) -> bool:
         """Whether the form with these modifiers takes special registers as operands."""
         where = self.special_registers
         return where is not None and all(modifiers.get(k) in values for k, values in where.items())
 
-    def availability(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int]:
-        """(PTX ISA version, target) from which the form with these modifiers exists."""
+    def availability(self, modifiers: dict[str, Any], of: int | None = None) -> tuple[tuple[int, int], int]:
+        """(PTX ISA version, target) from which the form with these modifiers exists: in modules for the target `of`, or all."""
         since, target = (1, 0), 10
         for rule in self.rules:
+            if of is not None and rule.before is not None and of >= rule.before:
+                continue
             if all(modifiers.get(k) in values for k, values in rule.where.items()):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
@@ -357,6 +425,14 @@ class Definition:
             if all(modifiers.get(k) in values for k, values in rule.where.items()):
                 return rule.since, rule.target
         return None
+
+    def implied(self, modifiers: dict[str, Any], version: tuple[int, int], target: int) -> dict[str, Any]:
+        """What a form with these modifiers has beside them in a module of that version and target, without saying so."""
+        found: dict[str, Any] = {}
+        for rule in self.implications:
+            if rule.holds(modifiers, version, target):
+                found |= rule.modifiers
+        return found
 
     def meaning(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> Meaning:
         """What the definition says for one form; `absent` names the optional operands that are left out. Raises TermError
@@ -374,6 +450,8 @@ class Input(NamedTuple):
     type: Type | None
     variables: tuple[Any, ...]
     is_vector: bool = False
+    types: tuple[Type, ...] = ()
+    """the types of a tuple's elements, which may differ"""
 
 
 class Result(NamedTuple):
@@ -402,11 +480,14 @@ class Meaning(NamedTuple):
 
     @property
     def lands(self) -> bool:
-        """Whether the results are known only after other threads have come to the instruction too."""
-        return self.effect is not None and (self.effect.kind == "gather" or self.effect.fields.get("counts", False))
+        """Whether the results are known only after others have acted: threads that come to the instruction too, or the unit that
+        holds the images."""
+        if self.effect is None:
+            return False
+        return self.effect.kind in ("gather", "image") or self.effect.fields.get("counts", False)
 
 
-def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf:
+def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf | TupleOf:
     """The type that an annotation names, once the form's modifiers are known."""
     if isinstance(annotation, Slot):
         return annotation.type(modifiers)
@@ -444,8 +525,13 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             arguments[name] = [_typed(type.element, n) for n in names]
             raw = tuple(variable(n, type.element.width) for n in names)
             inputs.append(Input(name, type.element, raw, bool(count)))
+        elif isinstance(type, TupleOf):
+            types = definition.elements(name, modifiers)
+            arguments[name] = [_typed(t, f"{name}.{i}") for i, t in enumerate(types)]
+            raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
+            inputs.append(Input(name, None, raw, True, types))
         elif isinstance(type, Special):
-            if type.name in ("address", "variable_address", "function_address"):
+            if type.name in HANDLES or type.name in ("address", "variable_address", "function_address"):
                 arguments[name] = variable(name, 64)
                 inputs.append(Input(name, None, (arguments[name],)))
             else:
@@ -513,10 +599,15 @@ def instruction(function: Callable[..., Any]) -> Definition:
     return definition
 
 
-def available(definition: Definition, *, since: str = "1.0", target: str = "sm_10", **where: Any) -> None:
+def available(
+    definition: Definition, *, since: str = "1.0", target: str = "sm_10", before: str | None = None, **where: Any
+) -> None:
     """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
-    and a target from `target` on. Several rules may apply to a form: it needs what they all need."""
-    definition.rules.append(Rule(_conditions(definition, where), _version(since), int(target.removeprefix("sm_"))))
+    and a target from `target` on. Several rules may apply to a form: it needs what they all need. One with `before` applies in
+    modules whose target comes before that."""
+    least, end = (None if t is None else int(t.removeprefix("sm_")) for t in (target, before))
+    assert least is not None
+    definition.rules.append(Rule(_conditions(definition, where), _version(since), least, end))
 
 
 def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:
@@ -524,6 +615,31 @@ def removed(definition: Definition, *, since: str, target: str = "sm_10", **wher
     target is `target` or later."""
     rule = Removal(_conditions(definition, where), _version(since), int(target.removeprefix("sm_")))
     definition.removals.append(rule)
+
+
+def implied(
+    definition: Definition,
+    *,
+    since: str = "1.0",
+    before: str | None = None,
+    target: str = "sm_10",
+    before_target: str | None = None,
+    where: dict[str, Any] | None = None,
+    **modifiers: Any,
+) -> None:
+    """In modules whose PTX ISA version is `since` or later but earlier than `before`, and whose target is `target` or later but
+    earlier than `before_target`, a form that may have these modifiers and has not means the one that has. `where` limits this to
+    forms with other modifiers (a value, or a tuple of values)."""
+    _conditions(definition, modifiers)
+    rule = Implication(
+        _conditions(definition, where or {}),
+        modifiers,
+        _version(since),
+        None if before is None else _version(before),
+        int(target.removeprefix("sm_")),
+        None if before_target is None else int(before_target.removeprefix("sm_")),
+    )
+    definition.implications.append(rule)
 
 
 def _version(text: str) -> tuple[int, int]:
@@ -538,6 +654,13 @@ def _conditions(definition: Definition, where: dict[str, Any]) -> dict[str, tupl
         if name not in definition.modifiers:
             raise blame(f"{definition.name} has no modifier {name}")
     return conditions
+
+
+def has_elements(definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]]) -> None:
+    """What a tuple of coordinates holds: types(…) is given the form's modifiers, those that it has parameters for."""
+    if operand not in definition.sources:
+        raise blame(f"{definition.name} has no operand {operand}")
+    definition.tuples[operand] = types
 
 
 def limits_constants(definition: Definition, **ranges: range) -> None:

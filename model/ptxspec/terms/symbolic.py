@@ -14,7 +14,7 @@ import z3
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
 
-_SORTS = {16: z3.Float16, 32: z3.Float32, 64: z3.Float64}
+_SORTS = {"f16": z3.Float16, "bf16": lambda: z3.FPSort(8, 8), "f32": z3.Float32, "f64": z3.Float64}
 _ROUNDING = {"rn": z3.RNE, "rz": z3.RTZ, "rm": z3.RTN, "rp": z3.RTP}
 #: what this interpretation supplies
 SUPPLIED = {"sum": z3.fpAdd, "product": z3.fpMul, "fused": z3.fpFMA, "ratio": z3.fpDiv, "square_root": z3.fpSqrt}
@@ -95,11 +95,11 @@ class Solver:
         return z3.If(z3.Extract(n - 1, n - 1, v) == 1, self.lookup(table[half:], v, n - 1, to), below)
 
     def supplies(self, name: str, static: tuple) -> bool:
-        return name in SUPPLIED
+        return name in SUPPLIED and static[0].name in _SORTS
 
     def call(self, name: str, static: tuple, args: list[Any]) -> Any:
         type, rounding, ftz = static
-        sort, mode = _SORTS[type.width](), _ROUNDING[rounding]()
+        sort, mode = _SORTS[type.name](), _ROUNDING[rounding]()
         numbers = [z3.fpBVToFP(a, sort) for a in args]
         result = z3.fpToIEEEBV(SUPPLIED[name](mode, *numbers))
         if not ftz:

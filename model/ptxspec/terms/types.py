@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A fundamental type. `kind` is one of b, u, s, f, pred; `width` counts bits (1 for a predicate)."""
+    """A fundamental type, an alternate format, or several values of one type side by side. `kind` is one of b, u, s, f, pred,
+    and x for packed values; `width` counts bits (1 for a predicate)."""
 
     name: str
     kind: str
@@ -24,6 +25,26 @@ class Type(NamedTuple):
     def is_integer(self) -> bool:
         """Signed or unsigned, not bits."""
         return self.kind in "su"
+
+    @property
+    def is_fundamental(self) -> bool:
+        """Whether registers and variables may be declared with it."""
+        return self.name in FUNDAMENTAL
+
+    @property
+    def lanes(self) -> int:
+        """How many values lie side by side: one, unless the type is packed."""
+        return int(self.name.rpartition("x")[2]) if self.kind == "x" else 1
+
+    @property
+    def lane(self) -> Type:
+        """The type of each of the values."""
+        return TYPES[self.name.rpartition("x")[0]] if self.kind == "x" else self
+
+    @property
+    def lane_step(self) -> int:
+        """The bits from one of the values to the next, which may be more than it has."""
+        return self.width // self.lanes
 
     @property
     def bytes(self) -> int:
@@ -60,10 +81,30 @@ def _make(kind: str, widths: tuple[int, ...]) -> dict[str, Type]:
     return {f"{kind}{w}": Type(f"{kind}{w}", kind, w) for w in widths}
 
 
-TYPES: dict[str, Type] = {
+FUNDAMENTAL: dict[str, Type] = {
     **_make("b", (8, 16, 32, 64, 128)),
     **_make("u", (8, 16, 32, 64, 128)),
     **_make("s", (8, 16, 32, 64, 128)),
     **_make("f", (16, 32, 64)),
+    "f16x2": Type("f16x2", "x", 32),
     "pred": Type("pred", "pred", 1),
 }
+
+#: formats and packed types that only instructions name: registers for them are declared as bits
+_OTHERS: dict[str, tuple[str, int]] = {
+    "bf16": ("f", 16),
+    "tf32": ("f", 32),
+    "e4m3": ("f", 8),
+    "e5m2": ("f", 8),
+    "e2m3": ("f", 6),
+    "e3m2": ("f", 6),
+    "e2m1": ("f", 4),
+    "ue4m3": ("f", 7),
+    "ue8m0": ("f", 8),
+    "s2f6": ("s", 8),
+    **dict.fromkeys(("bf16x2", "u16x2", "s16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"), ("x", 32)),
+    **dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2", "s2f6x2", "e2m1x4"), ("x", 16)),
+    "e2m1x2": ("x", 8),
+}
+
+TYPES: dict[str, Type] = {**FUNDAMENTAL, **{name: Type(name, *shape) for name, shape in _OTHERS.items()}}

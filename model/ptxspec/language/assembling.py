@@ -1,0 +1,345 @@
+"""A parser from the rules of the pages: of each rule a Python function, which reads it from left to right.
+
+What comes next is decided by the next word or, where that leaves a choice, by up to three; of alternatives that these
+do not tell apart, the first is taken. Every message follows from the rules too: what could have stood at a place is
+what the page calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from ptxspec.language.places import AHEAD, ENDS, Grammar, Place, after
+from ptxspec.language.words import Lexicon
+from ptxspec.literate.documents import DocumentError
+from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence
+
+#: how deep rules may be nested in themselves
+MOST_NESTED = 150
+
+
+class Pending(NamedTuple):
+    """Something that may be left out: the variable that has the place at which it was looked for, what messages call
+    it, and what could have gone on after it."""
+
+    variable: str
+    called: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+class Assembled(NamedTuple):
+    """A parser. `make(words, classes, begin, build, fail, outside, recover, remembered)` gives the functions of one run
+    by the names of the rules."""
+
+    make: Callable[..., dict[str, Callable[[], Any]]]
+    source: str
+    pages: dict[str, str]
+    """the page of each rule"""
+
+
+class Assembly(Grammar):
+    """Writes the parser. `built` are the rules for which there is something to build a part of the tree, `recovered`
+    those after whose failures reading goes on in a repetition, `remembered` those whose result for a single word is
+    kept, `outside` the rules that are read by other means, with what they may begin with."""
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        lexicon: Lexicon,
+        built: frozenset[str],
+        recovered: frozenset[str],
+        remembered: frozenset[str],
+        outside: dict[str, tuple[str, Place]],
+    ):
+        super().__init__(rules, lexicon, built, outside)
+        self.recovered, self.remembered = recovered, remembered
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = {"Failed": Failed, "expected": _expected}
+        self.variables = 0
+
+    def test(self, node: Node, others: list[list[Place]], rule: Rule) -> str:
+        """A condition that holds where the node begins and none of the others does."""
+        own = self.prefixes(node, rule)
+        if ENDS in own[0]:
+            raise DocumentError(rule.path, rule.line, "what may be nothing cannot be left out or repeated")
+        used = {0}
+        for other in others:
+            apart = [k for k in range(AHEAD) if not self.overlap(own[k], other[k], k == 0)]
+            if apart:
+                used.add(apart[0])
+            else:  # the first in the order of the page, if all that can be seen of it fits
+                used |= {k for k in range(AHEAD) if ENDS not in own[k]}
+                if used == {0} and not all(isinstance(a, Literal) for a in own[0]):
+                    raise DocumentError(rule.path, rule.line, f"{AHEAD} words do not tell what {rule.name} is")
+        return " and ".join(self._member(own[k], k) for k in sorted(used))
+
+    def _member(self, place: Place, k: int) -> str:
+        at = "i" if k == 0 else f"i + {k}"
+        literals = sorted(p.text for p in place if isinstance(p, Literal))
+        classes = sorted(p for p in place if isinstance(p, str))
+        tests = []
+        if literals:
+            tests.append(f"words[{at}] {_among(literals)}")
+        if classes:
+            tests.append(f"classes[{at}] {_among(classes)}")
+        return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
+
+    # writing -----------------------------------------------------------------------------------------------------------
+
+    def write(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def assembled(self) -> Assembled:
+        self.write(0, "def make(words, classes, begin, build, fail, outside, recover, remembered):")
+        self.write(1, "i, nested = begin, 0")
+        for name in sorted(self.built & self.rules.keys()):
+            self.write(1, f"build_{name} = build.{name}")
+        for name in self.outside:
+            self.write(1, f"read_{name} = outside[{name!r}]")
+        for rule in self.rules.values():
+            self._function(rule)
+        self.write(1, "def begin_at(k):")
+        self.write(2, "nonlocal i")
+        self.write(2, "i = k")
+        names = ", ".join(f"{name!r}: rule_{name}" for name in self.rules)
+        self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
+        source = "\n".join(self.lines) + "\n"
+        space: dict[str, Any] = dict(self.constants)
+        exec(compile(source, "<assembled from spec/syntax>", "exec"), space)
+        return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
+
+    def _function(self, rule: Rule) -> None:
+        labels = list(dict.fromkeys(_labels(rule.node)))
+        lists = {label for label in labels if _several(rule.node, label)}
+        self.write(1, f"def rule_{rule.name}():")
+        self.write(2, "nonlocal i, nested")
+        self.write(2, "at = i")
+        if rule.name in self.recursive:
+            self.write(2, "nested += 1")
+            self.write(2, f"if nested > {MOST_NESTED}: fail(i, {rule.name!r}, None)")
+        if rule.called:
+            own = self.prefixes(rule.node, rule)[0]
+            if ENDS not in own:
+                self.write(2, f"if not ({self._member(own, 0)}): fail(i, {rule.name!r}, {rule.called!r})")
+        for label in labels:
+            self.write(2, f"v_{label} = {'[]' if label in lists else 'None'}")
+        if not labels:
+            self._one_value(rule)
+            self.write(2, "value = None")
+        self._node(rule.node, rule, 2, lists)
+        if rule.name in self.recursive:
+            self.write(2, "nested -= 1")
+        if not labels:
+            result = f"build_{rule.name}(at, value)" if rule.name in self.built else "value"
+        elif rule.name in self.built:
+            result = f"build_{rule.name}(at, {', '.join('v_' + label for label in labels)})"
+        elif len(labels) == 1:
+            result = f"v_{labels[0]}"
+        else:
+            raise DocumentError(rule.path, rule.line, f"nothing makes a part of the tree of {rule.name}")
+        self.write(2, f"return {result}")
+
+    def _one_value(self, rule: Rule) -> None:
+        """Without labels, a rule has one thing at most that it stands for."""
+
+        def count(node: Node) -> int:
+            if isinstance(node, Reference):
+                return 1
+            if isinstance(node, Choice):
+                return max(map(count, node.alternatives))
+            if isinstance(node, Sequence):
+                return sum(map(count, node.items))
+            return 0 if isinstance(node, Literal) else count(node.item) * (2 if isinstance(node, Repeated) else 1)
+
+        if count(rule.node) > 1:
+            raise DocumentError(rule.path, rule.line, f"{rule.name} has several parts: they need labels")
+
+    def _node(
+        self,
+        node: Node,
+        rule: Rule,
+        depth: int,
+        lists: set[str],
+        before: list[Pending] | None = None,
+        follow: list[Place] | None = None,
+        known: bool = False,
+    ) -> list[Pending]:
+        """Code that reads a node. `before` is what could have stood here too, `follow` what may come after it; `known`
+        says that the next word is one of those that it begins with. Returns what it may end in, and may lack."""
+        labelled = bool(_labels(rule.node))
+        before = before or []
+        terminals = self.terminals(node._replace(label=None) if isinstance(node, Literal | Reference) else node)
+        if terminals is not None and not (isinstance(node, Reference) and node.name in self.recovered):
+            label = node.label if isinstance(node, Literal | Reference) else None
+            if not known:
+                self._demand(self._member(terminals, 0), node, rule, depth, before)
+            if label is not None or (not labelled and (isinstance(node, Reference) or rule.node is node)):
+                self._keep("words[i]", label, depth, lists, labelled)
+            self.write(depth, "i += 1")
+        elif isinstance(node, Reference):
+            own = self.prefixes(node, rule)[0]
+            if before and ENDS not in own:
+                self._demand(self._member(own, 0), node, rule, depth, before)
+            if node.name in self.outside:
+                self.write(depth, f"value, i = read_{node.name}(i)")
+                self._keep("value", node.label, depth, lists, labelled)
+            elif node.name in self.remembered:
+                self.write(depth, "word = words[i]")
+                self.write(depth, f"found = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
+                self.write(depth, "if found is None:")
+                self.write(depth + 1, f"first = i; before = build.said; found = rule_{node.name}()")
+                alone = f"i == first + 1 and build.said == before and words[i] in {_STOPS!r}"
+                self.write(depth + 1, f"if {alone}: remembered[word] = found")
+                self.write(depth, "else: i += 1")
+                self._keep("found", node.label, depth, lists, labelled)
+            else:
+                self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
+        elif isinstance(node, Sequence):
+            return self._sequence(node, rule, depth, lists, before, known)
+        elif isinstance(node, Choice):
+            last, top, ends = len(node.alternatives) - 1, len(self.lines), list[Pending]()
+            for k, alternative in enumerate(node.alternatives):
+                if k == last and ENDS in self.prefixes(alternative, rule)[0]:
+                    self.write(depth, "else:")
+                    self._node(alternative, rule, depth + 1, lists)
+                    return []
+                others = [self.prefixes(a, rule) for a in node.alternatives[k + 1 :]]
+                self.write(depth, f"{'el' if k else ''}if {self.test(alternative, others, rule)}:")
+                ends += self._node(alternative, rule, depth + 1, lists, known=True)
+            self.write(depth, "else:")
+            self._demand("", node, rule, depth + 1, before)
+            if ends:
+                self.lines.insert(top, "    " * depth + " = ".join([*(p.variable for p in ends), "None"]))
+            return ends
+        elif isinstance(node, Optional):
+            others = [follow] if follow and ENDS not in follow[0] else []
+            self.write(depth, f"if {self.test(node.item, others, rule)}:")
+            self._node(node.item, rule, depth + 1, lists, known=True)
+        elif isinstance(node, Repeated) and isinstance(node.item, Reference) and node.item.name in self.recovered:
+            name = node.item.name
+            closing = sorted(p.text for p in (follow or [frozenset()])[0] if isinstance(p, Literal))
+            stop = "".join(f" and words[i] != {text!r}" for text in closing)
+            self.write(depth, f"while words[i] != ''{stop}:")
+            self.write(depth + 1, "first, level = i, nested")
+            self.write(depth + 1, "try:")
+            self._keep(f"rule_{name}()", node.item.label, depth + 2, lists, labelled)
+            self.write(depth + 1, "except Failed as failed:")
+            self.write(depth + 2, f"nested = level; i = recover({name!r}, first, failed)")
+            self.write(depth + 2, "if i < 0: i = -1 - i; break")
+        else:
+            assert isinstance(node, Repeated)
+            others = [follow] if follow and ENDS not in follow[0] else []
+            self.write(depth, f"while {self.test(node.item, others, rule)}:")
+            self._node(node.item, rule, depth + 1, lists, known=True)
+        return []
+
+    def _sequence(
+        self, node: Sequence, rule: Rule, depth: int, lists: set[str], before: list[Pending], known: bool
+    ) -> list[Pending]:
+        pending = list(before)
+        for k, item in enumerate(node.items):
+            rest: list[Place] = [frozenset([ENDS])] * AHEAD
+            for other in reversed(node.items[k + 1 :]):
+                rest = after(self.prefixes(other, rule), rest)
+            if isinstance(item, Optional | Repeated):
+                self.variables += 1
+                variable = f"at{self.variables}"
+                self.write(depth, f"{variable} = i")
+                self._node(item, rule, depth, lists, pending, rest)
+                more = self._trailing(item, rule)
+                pending.append(Pending(variable, tuple(self.called(item, rule)), tuple(more)))
+            else:
+                pending = self._node(item, rule, depth, lists, pending, rest, known and k == 0)
+        return pending
+
+    def _trailing(self, node: Node, rule: Rule) -> list[str]:
+        """What could have gone on after a node that was read."""
+        if isinstance(node, Repeated):
+            return [*self.called(node.item, rule), *self._trailing(node.item, rule)]
+        if isinstance(node, Optional):
+            return self._trailing(node.item, rule)
+        found: list[str] = []
+        for item in reversed(node.items) if isinstance(node, Sequence) else ():
+            optional = isinstance(item, Optional | Repeated)
+            found = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *found]
+            if not optional:
+                break
+        return found
+
+    def _demand(self, condition: str, node: Node, rule: Rule, depth: int, before: list[Pending]) -> None:
+        """Code that fails where a condition does not hold, and says what could have stood there."""
+        own = self.called(node, rule)
+        text = repr(_listed(own))
+        if before:
+            places = "".join(f"({p.variable}, {p.called!r}, {p.more!r}), " for p in before)
+            text = f"expected(i, ({places}), {own!r})"
+        start = f"if not {condition}: " if condition else ""
+        self.write(depth, f"{start}fail(i, {rule.name!r}, {text})")
+
+    def _keep(self, value: str, label: str | None, depth: int, lists: set[str], labelled: bool) -> None:
+        if label is None:
+            self.write(depth, value if labelled else f"value = {value}")
+        elif label in lists:
+            self.write(depth, f"v_{label}.append({value})")
+        else:
+            self.write(depth, f"v_{label} = {value}")
+
+
+#: what ends an operand: after a single word of it, one of these
+_STOPS = (",", ";")
+
+
+class Failed(Exception):
+    """A rule does not go on here. `at` counts words; `expected` is what could have stood there."""
+
+    def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
+        self.at, self.rule, self.expected, self.message, self.page = at, rule, expected, message, page
+
+
+def _among(texts: list[str]) -> str:
+    if len(texts) == 1:
+        return f"== {texts[0]!r}"
+    return f"in {{{', '.join(map(repr, texts))}}}"
+
+
+def _listed(called: list[str]) -> str:
+    """`a, b or c`"""
+    distinct = list(dict.fromkeys(called))
+    return " or ".join([", ".join(distinct[:-1]), distinct[-1]]) if len(distinct) > 1 else distinct[0]
+
+
+def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], own: list[str]) -> str:
+    """What could have stood at the word i: `own`, and of what came before it what was not there or what goes on."""
+    found: list[list[str]] = []
+    for at, called, more in reversed(list(before)):
+        if at is None:  # of an alternative that was not taken
+            continue
+        found.append(list(called if at == i else more))
+        if at != i:
+            break
+    return _listed([c for called in reversed(found) for c in called] + own)
+
+
+def _labels(node: Node) -> list[str]:
+    if isinstance(node, Literal | Reference):
+        return [node.label] if node.label else []
+    if isinstance(node, Choice):
+        return [label for a in node.alternatives for label in _labels(a)]
+    if isinstance(node, Sequence):
+        return [label for item in node.items for label in _labels(item)]
+    return _labels(node.item)
+
+
+def _several(node: Node, label: str) -> bool:
+    """Whether a label may be given more than once."""
+
+    def most(node: Node) -> int:
+        if isinstance(node, Literal | Reference):
+            return int(node.label == label)
+        if isinstance(node, Choice):
+            return max(map(most, node.alternatives))
+        if isinstance(node, Sequence):
+            return sum(map(most, node.items))
+        return most(node.item) * (2 if isinstance(node, Repeated) else 1)
+
+    return most(node) > 1

@@ -1,0 +1,39 @@
+"""What all that builds has in common: the words, and the complaints."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from ptxspec.language.errors import Diagnostic, Source
+from ptxspec.language.words import Lexicon, Split
+
+
+class Base:
+    """Builds the tree of one text. A method has the name of a rule of the grammar; it is given the number of the rule's
+    first word and what the rule's labels stand for, in their order: text of words, or what was built; None or an empty
+    list where nothing was."""
+
+    def __init__(self, source: Source, split: Split, lexicon: Lexicon):
+        self.source, self.split, self.lexicon = source, split, lexicon
+        self.words, self.classes, self.starts = split.words, split.classes, split.starts
+        self.complaints: list[Diagnostic] = []
+        #: how many complaints there were
+        self.said = 0
+        #: what only some versions have, with where it stands
+        self.uses: list[tuple[str, int]] = []
+
+    def complain(self, at: int, message: str, page: str | None = None) -> None:
+        """A complaint about a word. What is read goes on."""
+        self.said += 1
+        self.complaints.append(self.source.diagnostic(self.starts[at], message, page))
+
+    def use(self, what: str, at: int) -> None:
+        self.uses.append((what, self.starts[at]))
+
+
+@cache
+def page(name: str) -> Any:
+    """A page by its module's name below ptxspec.spec. They are looked up when something needs them."""
+    return importlib.import_module(f"ptxspec.spec.{name}")

@@ -1,0 +1,213 @@
+"""Declarations, as spec/syntax/declarations.md writes them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ptxspec.language import pages
+from ptxspec.language.building.base import page
+from ptxspec.language.building.operands import Operands
+from ptxspec.language.tree import (
+    Attribute,
+    Fields,
+    Generic,
+    Masked,
+    Name,
+    Number,
+    Parameter,
+    Pointer,
+    Real,
+    Sum,
+    Variable,
+)
+
+#: the size of an array whose length is left open
+OPEN = -1
+_ATTRIBUTES = "spec/variables/attributes.md"
+_IDENTIFIERS = "spec/syntax/identifiers.md"
+
+
+class Placed(NamedTuple):
+    """An attribute, and the number of its first word."""
+
+    at: int
+    attribute: Attribute
+
+
+class Declarations(Operands):
+    """Builds variables and parameters."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        #: where sizes are zero, which some declarations allow
+        self.zeros: list[int] = []
+        #: the words at which the name of the parameter, what it points to and its vector were read last
+        self.name_at = self.pointer_at = self.vector_at = 0
+        #: the word that closes the empty brackets that were read last
+        self.open_at = 0
+
+    # variables -----------------------------------------------------------------------------------------------------------
+
+    def variables(
+        self, at: int, space: str, qualities: list[Any], vector: str | None, type: str, declarators: list[Variable]
+    ) -> list[Variable]:
+        aligned = [q for q in qualities if isinstance(q, int)]
+        attributes = tuple(a for q in qualities if not isinstance(q, int) for a in self.attributes_of(space[1:], q))
+        align = aligned[-1] if aligned else None
+        where, length = space[1:].split("::")[0], int(vector[2:]) if vector else 1
+        return [
+            d._replace(space=where, type=type[1:], vector=length, align=align, attributes=attributes)
+            for d in declarators
+        ]
+
+    def align(self, at: int, value: int) -> int:
+        return value
+
+    def alignment(self, at: int, word: str) -> int:
+        value = self.integer(at)
+        if value <= 0 or value & (value - 1):
+            self.complain(at, f"an alignment is a power of two, not {value}", pages.VARIABLES)
+            return 1
+        return value
+
+    def declarator(self, at: int, name: str, count: int | None, dimensions: list[int], value: Any) -> Variable:
+        sizes = tuple(None if d == OPEN else d for d in dimensions)
+        if None in sizes[1:]:
+            self.complain(self.open_at, "only an array's first dimension may be left out", pages.VARIABLES)
+            sizes = tuple(1 if d is None else d for d in sizes)
+        if count is not None and count >= (1 << 32) - 1:
+            self.complain(at, f"{count} are too many: the number has 32 bits", pages.VARIABLES)
+            count = 1
+        return Variable("", "", 1, name, None, count, sizes, value, None, self.starts[at])
+
+    def variable_name(self, at: int, word: str) -> str:
+        if "." in word:
+            self.complain(at, f"{word} is no name that a variable can have", _IDENTIFIERS)
+        return word
+
+    def dimension(self, at: int, value: int | None) -> int:
+        if value is None:
+            self.open_at = at + 1
+            return OPEN
+        return value
+
+    def size(self, at: int, value: Number | Real) -> int:
+        size = self.integral(at, value, "a size")
+        if size == 0 and isinstance(value, Number):
+            self.zeros.append(at)
+        elif size < 0:
+            self.complain(at, f"expected a size, at least 1, not {int(size)}", pages.VARIABLES)
+        return max(size, 0)
+
+    def allow_zeros(self, allowed: bool) -> None:
+        """Whether the sizes that were zero may be."""
+        for at in () if allowed else self.zeros:
+            self.complain(at, "expected a size, at least 1, not 0", pages.VARIABLES)
+        self.zeros.clear()
+
+    def attributes(self, at: int, items: list[Placed]) -> tuple[int, list[Placed]]:
+        return at, items
+
+    def attribute(self, at: int, name: str, numbers: list[int]) -> Placed:
+        return Placed(at, Attribute(name[1:], tuple(numbers)))
+
+    def attributes_of(self, owner: str, given: tuple[int, list[Placed]]) -> tuple[Attribute, ...]:
+        """The attributes of a variable in a state space, or of a function ("func"), if it may have them."""
+        at, items = given
+        self.use(".attribute of a function" if owner == "func" else ".attribute", at)
+        known = page("variables.attributes")
+        for where, attribute in items:
+            name = f".{attribute.name}"
+            owners, count = known.ATTRIBUTES.get(name, ((), 0))
+            if owner not in owners:
+                fitting = [other for other, (owners, _) in known.ATTRIBUTES.items() if owner in owners]
+                whose = "a function" if owner == "func" else f"a variable in .{owner}"
+                takes = f"takes {' or '.join(fitting)}" if fitting else "takes no attribute"
+                self.complain(where, f"{whose} {takes}, not {name!r}", _ATTRIBUTES)
+            elif len(attribute.numbers) != count:
+                wanted = f"{count} integers in parentheses" if count else "no integers"
+                self.complain(where, f"{name} has {wanted}", _ATTRIBUTES)
+            elif name in known.REFUSED:
+                self.complain(where, f"{name} is for modules that are compiled apart, and not supported", _ATTRIBUTES)
+        return tuple(attribute for _, attribute in items)
+
+    # initial values ------------------------------------------------------------------------------------------------------
+
+    def fields(self, at: int, items: list[tuple[str, Any]]) -> Fields:
+        return Fields(tuple(items))
+
+    def field(self, at: int, name: str, value: Any) -> tuple[str, Any]:
+        return name, value
+
+    def field_word(self, at: int, word: str) -> Name:
+        return Name(word)
+
+    def nested_values(self, at: int, values: list[Any]) -> Any:
+        return values
+
+    def generic(self, at: int, name: str, offset: int | None) -> Generic:
+        self.use("generic()", at)
+        return Generic(Name(name), offset or 0)
+
+    def named_address(self, at: int, name: str, offset: int | None) -> Any:
+        base = Name(name)
+        return base if offset is None else Sum(base, offset)
+
+    def mask_bits(self, at: int, word: str) -> int:
+        return self.integer(at)
+
+    def mask(self, at: int, mask: int, value: Any) -> Masked:
+        self.use("a mask", at)
+        if mask not in page("variables.initializers").MASKS:
+            self.complain(at, f"{self.words[at]} is no mask: one has a byte of ones", pages.INITIALIZERS)
+            mask = 0xFF
+        if isinstance(value, Real):
+            self.complain(at + 2, "a mask takes an address or an integer", pages.INITIALIZERS)
+            value = Number(0)
+        if isinstance(value, Number):
+            self.use("a mask of an integer", at + 2)
+        return Masked(mask, value)
+
+    # parameters ----------------------------------------------------------------------------------------------------------
+
+    def parameter_name(self, at: int, word: str) -> str:
+        self.name_at = at
+        return word
+
+    def parameter_vector(self, at: int, word: str) -> str:
+        self.vector_at = at
+        return word
+
+    def parameter_rest(
+        self, at: int, align: int | None, vector: str | None, type: str, pointer: Any, name: str
+    ) -> tuple[Parameter, bool]:
+        return Parameter(type[1:], name, align, None, self.starts[self.name_at], "param", pointer), vector is not None
+
+    def _parameter(
+        self, space: str, rest: tuple[Parameter, bool], size: int | None, owner: str, points: bool, named: bool
+    ) -> Parameter:
+        """A parameter of an `owner`; whether it may say what it points to, and whether it needs a name."""
+        self.allow_zeros(False)
+        found, is_vector = rest
+        if is_vector:
+            what = f"vectors as parameters of {owner} are not supported"
+            self.complain(self.vector_at, what, pages.STATE_SPACES)
+        if found.pointer is not None and not points:
+            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", _ATTRIBUTES)
+        if named and found.name == "_":
+            self.complain(self.name_at, "expected a parameter's name, not '_'", pages.FUNCTIONS)
+        return found._replace(space=space[1:], size=size)
+
+    def parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, "a function", False, True)
+
+    def entry_parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, "an entry", True, False)
+
+    def prototype_parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, "a prototype", space == ".param", False)
+
+    def pointer(self, at: int, word: str, space: str | None, align: int | None) -> Pointer:
+        self.use(".ptr", at)
+        self.pointer_at = at
+        return Pointer(space[1:] if space else None, align)

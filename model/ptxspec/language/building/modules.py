@@ -1,0 +1,159 @@
+"""A module, as spec/syntax/modules.md writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxspec.language import pages
+from ptxspec.language.building.statements import Hint, Statements
+from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Variable
+
+#: a word of an entry's heading, with what it was given
+Limit = tuple[str, tuple[int, ...]]
+
+
+class Modules(Statements):
+    """Builds modules."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.release_at: list[int] = []
+        self.targets_at: list[int] = []
+        self.address_size_at: int | None = None
+        #: the word that is the name of the function that was read last
+        self.function_at = 0
+
+    def module(self, at: int, version: str, targets: list[str], size: int | None, members: list[Any]) -> Module:
+        major, _, minor = version.partition(".")
+        variables: list[Variable] = []
+        functions: list[Function] = []
+        standing: list[Any] = []
+        for member in members:
+            if isinstance(member, list):
+                variables += member
+            else:
+                (functions if isinstance(member, Function) else standing).append(member)
+        return Module(
+            (int(major), int(minor)),
+            tuple(targets),
+            32 if size is None else size,
+            tuple(variables),
+            tuple(functions),
+            self.starts[self.targets_at[0]],
+            self.starts[self.release_at[0]],
+            tuple(self.starts[t] for t in self.targets_at[1:]),
+            None if self.address_size_at is None else self.starts[self.address_size_at],
+            tuple(self.uses),
+            tuple(standing),
+        )
+
+    def release(self, at: int, version: str) -> str:
+        self.release_at.append(at)
+        return version
+
+    def target_name(self, at: int, name: str) -> str:
+        self.targets_at.append(at)
+        return name
+
+    def address_size(self, at: int, size: int) -> int:
+        self.address_size_at = at
+        return size
+
+    def address_bits(self, at: int, word: str) -> int:
+        size = self.integer(at)
+        if size not in (32, 64):
+            self.complain(at, "an address size is 32 or 64")
+            return 64
+        return size
+
+    def member(self, at: int, linkage: str | None, declared: Any, standing: Any) -> Any:
+        self.allow_zeros(linkage == ".extern")
+        if declared is None:
+            return standing
+        word = linkage[1:] if linkage else None
+        if isinstance(declared, Function):
+            if linkage == ".common":
+                self.complain(at, ".common belongs before a variable", pages.DIRECTIVES)
+            if linkage == ".extern" and declared.body is not None:
+                what = "an entry" if declared.is_entry else "a function"
+                self.complain(self.function_at, f"{what} with a body is not .extern", pages.DIRECTIVES)
+            return declared._replace(linkage=word)
+        space = declared[0].space
+        if space in ("local", "param") or (space == "reg" and linkage):
+            what = f"variables in .{space} are declared inside functions"
+            self.complain(at + (linkage is not None), what, pages.STATE_SPACES)
+            return []
+        for variable in declared:
+            if linkage == ".common" and variable.space != "global":
+                self.complain(at, "what is .common lies in .global", pages.VARIABLES)
+            if linkage == ".extern" and variable.values is not None:
+                self.complain(at, "a variable that is defined elsewhere has no initializer", pages.VARIABLES)
+        return [variable._replace(linkage=word) for variable in declared]
+
+    def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
+        return variables
+
+    def module_pragma(self, at: int, pragma: Pragma) -> Pragma:
+        return pragma
+
+    def alias(self, at: int, name: str, of: str) -> Alias:
+        return Alias(name, of, self.starts[at])
+
+    # entries and functions -----------------------------------------------------------------------------------------------
+
+    def entry_name(self, at: int, name: str) -> str:
+        self.function_at = at
+        return name
+
+    function_name = entry_name
+
+    def limit(self, at: int, word: str, numbers: list[int]) -> tuple[int, Limit]:
+        least = 0 if "cluster" in word else 1
+        for number in numbers:
+            if number < least:
+                self.complain(at + 1, f"expected a number, at least {least}, not {number}", pages.DIRECTIVES)
+        return at, (word, tuple(numbers))
+
+    def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
+        found: dict[str, tuple[int, ...]] = {}
+        for where, (word, numbers) in limits:
+            found[word] = numbers
+            for one, other in ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")):
+                if word in (one, other) and one in found and other in found:
+                    self.complain(where, f"an entry has {one} or {other}, not both", pages.DIRECTIVES)
+        if ".blocksareclusters" in found and not {".reqntid", ".reqnctapercluster"} <= found.keys():
+            self.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", pages.DIRECTIVES)
+        return found
+
+    def entry(
+        self,
+        at: int,
+        name: str,
+        parameters: list[Parameter] | None,
+        limits: list[tuple[int, Limit]],
+        pragmas: list[Pragma],
+        body: tuple[tuple[Any, ...], int] | None,
+    ) -> Function:
+        performance = self._limits(at, limits)
+        if performance and body is None:
+            self.complain(self.function_at, "an entry with directives about threads has a body", pages.DIRECTIVES)
+        position = self.starts[self.function_at]
+        taken, (statements, end) = tuple(parameters or ()), body or (None, 0)
+        return Function(name, taken, statements, performance, None, position, pragmas=tuple(pragmas), end=end)
+
+    def function(
+        self,
+        at: int,
+        attributes: tuple[int, list[Any]] | None,
+        results: list[Parameter] | None,
+        name: str,
+        parameters: list[Parameter] | None,
+        hints: list[Hint],
+        body: tuple[tuple[Any, ...], int] | None,
+    ) -> Function:
+        performance = self.hints_of(hints, results)
+        has = self.attributes_of("func", attributes) if attributes else ()
+        given, taken = tuple(results or ()), tuple(parameters or ())
+        position = self.starts[self.function_at]
+        statements, end = body or (None, 0)
+        return Function(name, taken, statements, performance, None, position, False, given, attributes=has, end=end)

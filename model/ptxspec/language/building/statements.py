@@ -1,0 +1,191 @@
+"""What stands in a function's body, as spec/syntax/statements.md writes it, and the lines for a debugger."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ptxspec.language import pages
+from ptxspec.language.building.declarations import Declarations
+from ptxspec.language.tree import (
+    File,
+    Instruction,
+    Label,
+    Location,
+    Name,
+    Parameter,
+    Pragma,
+    Prototype,
+    Scope,
+    Section,
+    Statement,
+    Targets,
+    Variable,
+)
+
+SECTIONS = "spec/directives/debugging.md"
+
+
+class Hint(NamedTuple):
+    """A word after the parameters of a function or a prototype, with its place and its numbers."""
+
+    at: int
+    word: str
+    numbers: tuple[int, ...]
+
+
+class Statements(Declarations):
+    """Builds statements, and what debuggers read."""
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.files: set[int] = set()
+        self.places: set[tuple[int, ...]] = set()
+
+    def body(self, at: int, statements: list[Any], end: int) -> tuple[tuple[Statement, ...], int]:
+        return tuple(flat(statements)), end
+
+    def scope(self, at: int, statements: list[Any], end: int) -> list[Statement]:
+        return [Scope(True, self.starts[at]), *flat(statements), Scope(False, end)]
+
+    def end(self, at: int, word: str) -> int:
+        return self.starts[at]
+
+    def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
+        self.allow_zeros(False)
+        if variables[0].space == "tex":
+            self.complain(at, "variables in .tex are declared outside of functions", pages.STATE_SPACES)
+            return []
+        return variables
+
+    # instructions --------------------------------------------------------------------------------------------------------
+
+    def instruction(
+        self, at: int, guard: tuple[str, bool] | None, opcode: str, modifiers: list[str], operands: list[Any]
+    ) -> Instruction:
+        if guard is not None:
+            at += 3 if guard[1] else 2
+        if modifiers:
+            opcode += "".join(modifiers)
+        return Instruction(opcode, tuple(operands), guard, self.starts[at])
+
+    def guard(self, at: int, negated: str | None, name: str) -> tuple[str, bool]:
+        return name, negated is not None
+
+    # labels --------------------------------------------------------------------------------------------------------------
+
+    def label(self, at: int, name: str) -> Label:
+        return Label(name, self.starts[at])
+
+    def branch_targets(self, at: int, name: str, targets: list[str]) -> Targets:
+        return Targets(name, self.words[at + 2], tuple(map(Name, targets)), self.starts[at])
+
+    call_targets = branch_targets
+
+    def prototype(
+        self, at: int, name: str, results: list[Parameter], parameters: list[Parameter], hints: list[Hint]
+    ) -> Prototype:
+        return Prototype(
+            name, tuple(results or ()), tuple(parameters or ()), self.starts[at], self.hints_of(hints, results)
+        )
+
+    def noreturn(self, at: int, word: str) -> Hint:
+        return Hint(at, word, ())
+
+    def preserve(self, at: int, word: str, number: int) -> Hint:
+        return Hint(at, word, (number,))
+
+    preserve_control = preserve
+
+    def hints_of(self, hints: list[Hint], results: list[Parameter] | None) -> dict[str, tuple[int, ...]]:
+        """What follows the parameters of a function or a prototype, with its numbers."""
+        for at, word, _ in hints:
+            self.use(word, at)
+            if word == ".noreturn" and results:
+                self.complain(at, "a function with results returns, and is not .noreturn", pages.DIRECTIVES)
+        return {word: numbers for _, word, numbers in hints}
+
+    def pragma(self, at: int, texts: list[str]) -> Pragma:
+        self.use(".pragma", at)
+        return Pragma(tuple(text[1:-1] for text in texts), self.starts[at])
+
+    # for a debugger ------------------------------------------------------------------------------------------------------
+
+    def _limited(self, at: int, value: int) -> int:
+        if value >= 1 << 32:
+            self.complain(at, f"{value} does not fit into 32 bits", SECTIONS)
+        return value
+
+    file_number = line_number = column_number = _limited
+
+    def file(self, at: int, number: int, name: str, time: int | None, size: int | None) -> File:
+        if number in self.files:
+            self.complain(at + 1, f"there is a file {number} already", SECTIONS)
+        self.files.add(number)
+        facts = tuple(f for f in (time, size) if f is not None)
+        return File(number, name[1:-1], facts, self.starts[at])
+
+    def changed(self, at: int, time: int) -> int:
+        self.use(".file with a time", at)
+        return time
+
+    def location(self, at: int, place: tuple[int, ...], inlined: Any) -> Location:
+        self.places.add(place)
+        return Location(place, inlined, self.starts[at])
+
+    def source_place(self, at: int, file: int, line: int, column: int) -> tuple[int, ...]:
+        return file, line, column
+
+    def inlined(self, at: int, name: str, offset: int | None, place: tuple[int, ...]) -> tuple[Any, ...]:
+        self.use(".loc with inlined_at", at)
+        return name, offset or 0, *place
+
+    def inlined_place(self, at: int, place: tuple[int, ...]) -> tuple[int, ...]:
+        if place not in self.places:
+            self.complain(at, "inlined_at names a place that no .loc before it has", SECTIONS)
+        return place
+
+    def section(self, at: int, name: str, lines: list[Any]) -> Section:
+        self.use(".section", at)
+        seen = set()
+        for width, content in lines:
+            if width is None:
+                label, where = content
+                if label in seen:
+                    self.complain(where, f"the label {label} is defined twice", SECTIONS)
+                seen.add(label)
+        return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.starts[at])
+
+    def section_label(self, at: int, name: str) -> tuple[None, tuple[Any, ...]]:
+        self.use("labels in .section", at)
+        return None, (name, at)
+
+    def data(
+        self, at: int, width: str, numbers: list[Any], mark: str | None, offset: int | None, less: str | None
+    ) -> tuple[str, tuple[Any, ...]]:
+        bits = int(width[2:])
+        if mark is not None:
+            if bits < 32:
+                self.complain(at + 1, "an address has 32 or 64 bits", SECTIONS)
+            return width, (mark + (f"+{offset}" if offset else "") + (f"-{less}" if less else ""),)
+        for value, where in numbers:
+            if not -(1 << bits - 1) <= value < 1 << bits:
+                self.complain(where, f"{value} does not fit into {bits} bits", SECTIONS)
+        return width, tuple(value for value, _ in numbers)
+
+    def data_integer(self, at: int, sign: str | None, digits: str) -> tuple[int, int]:
+        return (-int(self.integer(at + 1)), at) if sign else (self.integer(at), at)
+
+    def less(self, at: int, label: str) -> str:
+        self.use("differences in .section", at)
+        return label
+
+
+def flat(statements: list[Any]) -> list[Statement]:
+    """Statements in one list; several of them where one stands for several, as a declaration of two variables does."""
+    found: list[Statement] = []
+    for one in statements:
+        if one.__class__ is list:
+            found += one
+        else:
+            found.append(one)
+    return found

@@ -1,0 +1,159 @@
+"""What checking gives: places, signatures, instructions with their forms, kernels, modules."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ptxspec.language import tree
+from ptxspec.language.errors import Source
+from ptxspec.language.forms import Form
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.types import Type
+
+#: spaces whose variables have addresses
+ADDRESSABLE = ("const", "global", "local", "param", "shared")
+
+
+class Pointer(NamedTuple):
+    """Where the first bytes of a variable are an address: at which offset and in how many bytes, of which variable or function,
+    what is added to it, whether it is generic, and the mask that takes one byte of it."""
+
+    offset: int
+    size: int
+    name: str
+    addend: int = 0
+    generic: bool = False
+    mask: int | None = None
+
+
+class Place(NamedTuple):
+    """A variable in memory: its state space, its offset there (from the start of what this module or function has in that
+    space), its size in bytes, and the bytes it begins with (None: not initialized)."""
+
+    name: str
+    space: str
+    offset: int
+    size: int
+    align: int
+    initial: bytes | None = None
+    linkage: str | None = None
+    """visible, weak, common or extern"""
+    framed: bool = False
+    """whether it lies in the frame of a function's activation: the offset counts from there, in local memory"""
+    pointers: tuple[Pointer, ...] = ()
+    element: int = 0
+    """the bytes of an element, if this is an array"""
+    opaque: str = ""
+    """the kind of an opaque variable, whose offset is its handle"""
+
+    @property
+    def aligned(self) -> int:
+        """The alignment that it has in any case: what is declared, or that of its type where that is greater."""
+        return max(self.align, self.element or self.size)
+
+
+class Formal(NamedTuple):
+    """A parameter or a result of a function. In the space .param it has a place in the frame, else a register."""
+
+    type: Type
+    is_array: bool
+    place: Place | None
+    register: str | None
+
+    @property
+    def size(self) -> int:
+        return self.type.bytes if self.place is None else self.place.size
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What must be the same where two lists are to fit together."""
+        return self.type.width, self.is_array, self.size, self.place is None
+
+    @property
+    def declared(self) -> tuple[Any, ...]:
+        """What two declarations of one function must have in common."""
+        return self.type, self.is_array, self.size, None if self.place is None else self.place.aligned
+
+
+class Signature(NamedTuple):
+    """What a function takes and gives, and how many bytes of its frame that fills."""
+
+    name: str
+    returns: tuple[Formal, ...]
+    parameters: tuple[Formal, ...]
+    size: int
+    position: int
+
+
+class Call(NamedTuple):
+    """What a call passes. `function` is None for an indirect call; `known` are those that it may reach, None if it is not
+    said."""
+
+    function: str | None
+    signature: Signature
+    arguments: tuple[tree.Operand, ...]
+    results: tuple[tree.Operand, ...]
+    known: tuple[str, ...] | None
+
+
+class Plan(NamedTuple):
+    """How the operands of an instruction of one shape fill one form. `roles` has, for each operand as written, what it is:
+    ("in", name), ("out", index), or a tuple of such for an operand in braces or a pair."""
+
+    form: Form
+    meaning: Meaning
+    roles: tuple[Any, ...]
+
+
+class Op(NamedTuple):
+    """A checked instruction. Register names are those of the scope it stands in."""
+
+    plan: Plan
+    operands: tuple[tree.Operand, ...]
+    guard: tuple[str, bool] | None
+    position: int
+    call: Call | None = None
+    targets: tuple[str, ...] = ()
+    """the labels that an indirect branch may go to"""
+    framed: bool = False
+    """whether an access to .param goes to the frame"""
+
+
+class Kernel:
+    """A checked entry or function. `code` holds the instructions; `labels` maps a name to an index into it."""
+
+    def __init__(self, name: str, signature: Signature | None = None):
+        self.name = name
+        self.signature = signature
+        self.functions: dict[str, Kernel] = {}
+        self.starts: dict[str, int] = {}
+        self.parameters: list[Place] = []
+        self.parameter_types: list[tuple[Type, bool]] = []
+        self.registers: dict[str, Type] = {}
+        self.places: dict[str, Place] = {}
+        self.code: list[Op] = []
+        self.labels: dict[str, int] = {}
+        self.sizes = {"shared": 0, "local": 0, "param": 0}
+        self.performance: dict[str, tuple[int, ...]] = {}
+
+
+class Checked(NamedTuple):
+    """A checked module. `functions` are those with a body, `signatures` all that are declared; `used` says where functions and
+    entries are called or named for the first time."""
+
+    source: Source
+    tree: tree.Module
+    kernels: dict[str, Kernel]
+    places: dict[str, Place]
+    sizes: dict[str, int]
+    functions: dict[str, Kernel]
+    signatures: dict[str, Signature]
+    used: dict[str, int] = {}
+
+
+def operand_of(op: Op, name: str) -> Any:
+    """The operand that stands for a parameter of the definition."""
+    for role, operand in zip(op.plan.roles, op.operands, strict=True):
+        if role == ("in", name):
+            return operand
+    raise AssertionError(f"{op.plan.form} has no operand {name}")

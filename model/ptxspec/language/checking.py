@@ -1,0 +1,100 @@
+"""What all checks of a module share: its source, version and target, and the complaints so far."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+from ptxspec.language import pages, tree
+from ptxspec.language.checked import ADDRESSABLE, Place, Plan, Signature
+from ptxspec.language.errors import Diagnostic, Source
+from ptxspec.language.forms import registry
+from ptxspec.language.scopes import Names
+from ptxspec.language.specials import special_registers
+from ptxspec.terms.types import TYPES, Type
+
+_RULES = "ptxspec.spec.operands.type_checking"
+
+
+class Checking:
+    """One module under check."""
+
+    def __init__(self, source: Source, module: tree.Module, part: int | None = None):
+        """`part` is the module's number among those that are to be linked, None if it runs alone."""
+        self.source, self.module, self.part = source, module, part
+        self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
+        self.complaints: list[Diagnostic] = []
+        self.table = registry().opcodes
+        self.rules = importlib.import_module(_RULES)
+        self.specials = special_registers()
+        self.limits: dict[str, int] = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
+        self._plans: dict[tuple, Plan | str] = {}
+        self.signatures: dict[str, Signature] = {}
+        self.outer = Names(None, self.own)
+        #: where each variable, function and entry of the module is declared for the first time
+        self.positions: dict[str, int] = {}
+        self.functions: dict[str, tree.Function] = {}
+        for function in module.functions:
+            self.functions.setdefault(function.name, function)
+        exported = {f.name for f in module.functions if f.linkage is not None}
+        #: the names by which functions and entries are known when modules are linked
+        self.symbols = {name: name if name in exported else name + self.own for name in self.functions}
+        #: other names of functions
+        self.aliases: dict[str, str] = {}
+        self._images: list[tuple[tree.Variable, Type, list[int]]] = []
+        #: functions and entries that are called or whose address is taken, and where first
+        self.used: dict[str, int] = {}
+        #: by the name of a function or an entry, what it calls or names: a function (None: what an address leads to), where, and
+        #: what is passed
+        self.mentions: dict[str, list[tuple[str | None, int, Signature]]] = {}
+        #: where the instruction begins that is looked at
+        self._at = 0
+        #: variables in .global and .const that functions declare, by names that nothing else has
+        self.statics: dict[str, Place] = {}
+        #: bytes of the module's variables in each state space
+        self.sizes = dict.fromkeys(ADDRESSABLE, 0)
+        self._handles = 0
+        self._passed: dict[str, tuple[Type | None, Place | None]] = {}
+        self.version = module.version
+        self.target = _target_number(module.target[0])
+        directives = importlib.import_module("ptxspec.spec.directives.index")
+        #: whether entries name their parameters in a list, not among their variables
+        self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
+
+    def complain(self, position: int, message: str, page: str | None = None) -> None:
+        self.complaints.append(self.source.diagnostic(position, message, page))
+
+    def since(self, directive: str, position: int) -> None:
+        """Complain of a directive that is newer than the module's version."""
+        first = importlib.import_module("ptxspec.spec.directives.index").SINCE.get(directive, (1, 0))
+        if self.version < first:
+            major, minor = self.version
+            needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
+            self.complain(position, needs, pages.DIRECTIVES)
+        needed = importlib.import_module("ptxspec.spec.directives.index").NEEDS.get(directive, 0)
+        if self.target < needed:
+            needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
+            self.complain(position, needs, pages.DIRECTIVES)
+
+    def before(self, what: str, position: int) -> bool:
+        """Whether the module is old enough for what later versions refuse; if not, complain."""
+        gone = importlib.import_module("ptxspec.spec.directives.index").GONE[what]
+        if self.version >= gone:
+            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", pages.DIRECTIVES)
+            return False
+        return True
+
+    def type(self, name: str, position: int) -> Type:
+        found = TYPES.get(name)
+        if found is None or found.width == 128 or not found.is_fundamental:
+            self.complain(position, f".{name} is no type that a variable can have", "spec/operands/type-checking.md")
+            return TYPES["b32"]
+        needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, 0)
+        if self.target < needed:
+            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", pages.TYPES)
+        return found
+
+
+def _target_number(target: str) -> int:
+    match = re.match(r"(?:sm|compute)_(\d+)", target)
+    return int(match[1]) if match else 0

@@ -1,0 +1,39 @@
+"""Constants as values of a type."""
+
+from __future__ import annotations
+
+import importlib
+
+from ptxspec.language import tree
+from ptxspec.terms.types import TYPES, Type
+
+
+def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
+    """Whether a constant may stand for a value of the type as an operand: see spec/operands/type-checking.md."""
+    if isinstance(value, tree.Number):
+        return not type.is_float and type.lanes == 1
+    if type.is_float:
+        return type.is_fundamental and type.width > 16
+    return type.kind == "b" and type.width == value.width
+
+
+def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
+    """A constant's bits as a value of a type: integers keep their low bits, floating-point numbers are rounded to nearest.
+    A single written as 0f… keeps its exact bits, also where a double is wanted."""
+    if isinstance(value, tree.Number):
+        if type.kind == "pred":
+            return int(value.value != 0)
+        return value.value & ((1 << type.width) - 1)
+    if value.width == type.width or (value.width, type.width) == (32, 64):
+        return value.bits
+    if type.kind == "b":  # what a variable begins as
+        type = TYPES[f"f{type.width}"]
+    from ptxspec.terms.core import constant
+    from ptxspec.terms.exact import evaluate
+    from ptxspec.terms.vocabulary import select
+
+    formats = importlib.import_module("ptxspec.spec.arithmetic.floating_point")
+    rounding = importlib.import_module("ptxspec.spec.arithmetic.rounding")
+    source, bits = TYPES[f"f{value.width}"], constant(value.bits)
+    number = rounding.converted(type, "rn", bits, source)
+    return evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {})

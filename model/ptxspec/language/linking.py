@@ -1,0 +1,259 @@
+"""Several checked modules become one: spec/functions/linking.md says which definition of a name counts, and what must agree."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ptxspec.language import tree
+from ptxspec.language.check import check
+from ptxspec.language.checked import ADDRESSABLE, Checked, Kernel, Place, Signature
+from ptxspec.language.errors import Diagnostic, PtxError, Sources
+
+_PAGE = "spec/functions/linking.md"
+
+
+class _Declared(NamedTuple):
+    """A declaration of a name that other modules see: its module, and where it stands; whether it is .extern, .weak, .common or
+    .visible; what it declares; and whether it says what the name begins as, or does."""
+
+    part: int
+    position: int
+    linkage: str
+    of: Place | Signature | tree.Function
+    has_value: bool
+
+
+def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Checked:
+    """Check and link the texts of modules. Raises PtxError with what one of them, or all together, do wrong."""
+    if not texts:
+        raise ValueError("nothing to link")
+    names = paths or [f"<ptx {i}>" for i in range(1, len(texts) + 1)]
+    parts, complaints = [], []
+    for i, (text, path) in enumerate(zip(texts, names, strict=True), 1):
+        try:
+            parts.append(check(text, path, i))
+        except PtxError as error:
+            complaints += error.diagnostics
+    if complaints:
+        raise PtxError(complaints)
+    return _Linker(parts).linked()
+
+
+class _Linker:
+    """Links modules that were checked as parts of one."""
+
+    def __init__(self, parts: list[Checked]):
+        self.parts = parts
+        self.complaints: list[Diagnostic] = []
+        self.page = importlib.import_module("ptxspec.spec.functions.linking")
+
+    def complain(self, part: int, position: int, message: str) -> None:
+        self.complaints.append(self.parts[part].source.diagnostic(position, message, _PAGE))
+
+    def linked(self) -> Checked:
+        chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
+        self.stop()
+        for number, part in enumerate(self.parts):
+            for name, position in part.used.items():
+                if name in chosen and chosen[name].linkage == "extern" and name not in self.page.SYSTEM:
+                    self.complain(number, position, f"no module defines {name}")
+        places, moved, sizes = self.laid_out(chosen)
+        self.stop()
+        kernels: dict[str, Kernel] = {}
+        functions: dict[str, Kernel] = {}
+        signatures: dict[str, Signature] = {}
+        source = Sources([part.source for part in self.parts])
+        for number, part in enumerate(self.parts):
+            for name, signature in part.signatures.items():
+                if name not in chosen or chosen[name].part == number:
+                    signatures[name] = signature
+            for into, found in ((functions, part.functions), (kernels, part.kernels)):
+                for name, kernel in found.items():
+                    if name not in chosen or chosen[name].part == number:
+                        into[name] = kernel
+                        shift = source.starts[number]
+                        kernel.code = [op._replace(position=op.position + shift) for op in kernel.code]
+        self.share(functions, kernels, moved, sizes)
+        short = _short_names([*kernels])
+        for name, kernel in kernels.items():
+            kernel.name = short[name]
+        return Checked(
+            source,
+            self.parts[0].tree,
+            {short[name]: kernel for name, kernel in kernels.items()},
+            places,
+            sizes,
+            functions,
+            signatures,
+        )
+
+    def stop(self) -> None:
+        if self.complaints:
+            raise PtxError(self.complaints)
+
+    # which definition counts -------------------------------------------------------------------------------------------
+
+    def declarations(self) -> dict[str, list[_Declared]]:
+        """What the modules say of each name that is not one module's alone."""
+        found: dict[str, list[_Declared]] = {}
+        for number, part in enumerate(self.parts):
+            written = {v.name: v for v in part.tree.variables if v.linkage != "extern"}
+            first = {v.name: v for v in reversed(part.tree.variables)}
+            for name, place in part.places.items():
+                if place.linkage is not None and not _dynamic(place):
+                    of = written.get(name, first[name]) if name in first else None
+                    position, value = (of.position, of.values is not None) if of is not None else (0, False)
+                    found.setdefault(name, []).append(_Declared(number, position, place.linkage, place, value))
+            functions: dict[str, tree.Function] = {}
+            for function in part.tree.functions:
+                if function.linkage is not None or function.name in functions:
+                    known = functions.setdefault(function.name, function)
+                    if function.body is not None:
+                        functions[function.name] = function._replace(linkage=function.linkage or known.linkage)
+            for name, function in functions.items():
+                of_function = function if function.is_entry else part.signatures[name]
+                linkage = "extern" if function.body is None else str(function.linkage)
+                one = _Declared(number, function.position, linkage, of_function, function.body is not None)
+                found.setdefault(name, []).append(one)
+        return found
+
+    def choose(self, name: str, declared: list[_Declared]) -> _Declared:
+        """The declaration that defines a name, or the first of those that are all .extern."""
+        for linkage in ("visible", "weak", "common"):
+            if linkage == "common":
+                chosen = self.common(declared)
+            else:
+                chosen = next((d for d in declared if d.linkage == linkage), None)
+            if chosen is not None:
+                break
+        else:
+            chosen = declared[0]
+            if isinstance(chosen.of, Place):
+                self.complain(chosen.part, chosen.position, f"no module defines {name}")
+        for other in declared:
+            if other is chosen:
+                continue
+            problem = self.disagreement(chosen, other)
+            if problem:
+                self.complain(other.part, other.position, f"{name} {problem}")
+        return chosen
+
+    def common(self, declared: list[_Declared]) -> _Declared | None:
+        """Of the declarations that are .common the one with a value, or the largest."""
+        found = [d for d in declared if d.linkage == "common"]
+        return max(found, key=lambda d: (d.has_value, d.of.size), default=None)  # type: ignore[union-attr]
+
+    def disagreement(self, chosen: _Declared, other: _Declared) -> str | None:
+        """Why two declarations cannot be of one name, or None."""
+        a, b = chosen.of, other.of
+        if type(a) is not type(b):
+            return "is a variable, a function or an entry, and not all of these at once"
+        if chosen.linkage == other.linkage == "visible":
+            return "is defined twice"
+        if isinstance(a, Place):
+            assert isinstance(b, Place)
+            if a.space != b.space:
+                return f"lies in .{b.space} here and in .{a.space} in another module"
+            if other.linkage == "common":
+                if chosen.linkage == "common" and chosen.has_value and other.has_value:
+                    return "is defined twice"
+                if b.size > a.size and (chosen.has_value or chosen.linkage != "common"):
+                    return f"has {b.size} bytes here and {a.size} in another module"
+                return None
+            if a.size != b.size and b.size:
+                return f"has {b.size} bytes here and {a.size} in another module"
+            return None
+        if isinstance(a, Signature):
+            assert isinstance(b, Signature)
+            return None if _passes(a) == _passes(b) else "has other parameters here than in another module"
+        return None
+
+    # where variables lie -----------------------------------------------------------------------------------------------
+
+    def laid_out(
+        self, chosen: dict[str, _Declared]
+    ) -> tuple[dict[str, Place], dict[tuple[int, str], Place], dict[str, int]]:
+        """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
+        limits = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
+        sizes = dict.fromkeys(ADDRESSABLE, 0)
+        placed: dict[str, Place] = {}
+        aligned: dict[str, int] = {}
+        for part in self.parts:
+            for name, place in part.places.items():
+                aligned[name] = max(aligned.get(name, 1), place.align)
+        for number, part in enumerate(self.parts):
+            for name, place in part.places.items():
+                if name in chosen and chosen[name].part != number:
+                    continue
+                if _dynamic(place):
+                    placed.setdefault(name, place)
+                    continue
+                at = -(-sizes[place.space] // aligned[name]) * aligned[name]
+                sizes[place.space] = at + place.size
+                placed[name] = place._replace(offset=at, align=aligned[name])
+                if sizes[place.space] > limits[place.space]:
+                    position = next((v.position for v in part.tree.variables if v.name == name.split("#")[0]), 0)
+                    most = f".{place.space} holds at most {limits[place.space]} bytes"
+                    self.complain(number, position, f"the modules have too many variables together: {most}")
+                    return {}, {}, sizes
+        short = _short_names([*placed])
+        final = {
+            name: place._replace(
+                name=short[name],
+                pointers=tuple(p._replace(name=short.get(p.name, p.name)) for p in place.pointers),
+            )
+            for name, place in placed.items()
+        }
+        moved = {(number, name): final[name] for number, part in enumerate(self.parts) for name in part.places}
+        return {place.name: place for place in final.values()}, moved, sizes
+
+    def share(
+        self,
+        functions: dict[str, Kernel],
+        kernels: dict[str, Kernel],
+        moved: dict[tuple[int, str], Place],
+        sizes: dict[str, int],
+    ) -> None:
+        """Tell functions and entries where variables lie. Those in .shared that a function declares there is one of in a CTA, so
+        that they follow the modules'; an entry's own come last."""
+        numbers = {
+            id(k): n for n, part in enumerate(self.parts) for k in (*part.functions.values(), *part.kernels.values())
+        }
+        end = sizes["shared"]
+        for kernel in (*functions.values(), *kernels.values()):
+            number = numbers[id(kernel)]
+            part = self.parts[number]
+            at = end
+            for unique, place in kernel.places.items():
+                if part.places.get(place.name) is place:
+                    kernel.places[unique] = moved[number, place.name]
+                elif place.space == "shared":
+                    offset = -(-at // place.align) * place.align
+                    kernel.places[unique] = place._replace(offset=offset)
+                    at = offset + place.size
+            kernel.sizes["shared"] = at
+            if kernel.signature is not None:
+                end = at
+        for function in functions.values():
+            function.sizes["shared"] = end
+        sizes["shared"] = end
+
+
+def _dynamic(place: Place) -> bool:
+    """Whether a variable is as large as the launch says."""
+    return place.offset < 0
+
+
+def _passes(signature: Signature) -> Any:
+    """What must be the same for a call and a function of another module: not alignment, and not whether registers are used."""
+    return [[(f.type.is_float, f.is_array, f.size) for f in fs] for fs in (signature.returns, signature.parameters)]
+
+
+def _short_names(names: list[str]) -> dict[str, str]:
+    """For each name, the same without the number of its module if no other is called so."""
+    plain: dict[str, list[str]] = {}
+    for name in names:
+        plain.setdefault(name.partition("#")[0], []).append(name)
+    return {name: base if len(found) == 1 or name == base else name for base, found in plain.items() for name in found}

@@ -1,0 +1,152 @@
+"""Opaque variables: declarations of textures, samplers and surfaces, and the limits on their use.
+
+The rules are spec/variables/opaque-types.md's.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Op, Place
+from ptxspec.language.checking import Checking
+from ptxspec.language.scopes import Names
+from ptxspec.terms.definitions import HANDLES
+from ptxspec.terms.types import Type
+
+_PAGE = "spec/variables/opaque-types.md"
+_CODE = "ptxspec.spec.variables.opaque_types"
+#: the state space that opaque variables have here, which no access reaches
+SPACE = "opaque"
+
+
+class OpaqueVariables(Checking):
+    """Checks what stands for textures, samplers and surfaces."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether the module keeps samplers apart from textures."""
+        return "texmode_independent" in self.module.target
+
+    def is_opaque(self, type: str, space: str = "") -> bool:
+        return space == "tex" or type in importlib.import_module(_CODE).FIELDS
+
+    def opaque_kind(self, type: str) -> str:
+        """What tells variables of one type from those of another where an instruction needs one."""
+        return "texref without sampler" if type == "texref" and self.independent else type
+
+    def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> list[Place]:
+        """The handles that one declaration makes."""
+        page: Any = importlib.import_module(_CODE)
+        wrong = None
+        type = variable.type
+        if variable.space == "tex":
+            if type not in ("u32", "u64"):
+                wrong = f"a variable in .tex is of type .u32 or .u64, not .{type}"
+            elif self.version >= page.OPAQUE_SINCE:
+                wrong = "there is no .tex since PTX ISA 1.5: declare a .texref in .global"
+            type = "texref"
+        elif variable.space != "global" or inside:
+            wrong = f"a variable of type .{type} lies in .global, outside of all functions, or is an entry's parameter"
+        elif self.version < page.OPAQUE_SINCE:
+            wrong = f".{type} needs PTX ISA 1.5"
+        if type == "samplerref" and not self.independent:
+            wrong = (
+                "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
+            )
+        if variable.vector != 1:
+            wrong = f"there are no vectors of type .{type}"
+        if variable.dimensions:
+            wrong = f"arrays of type .{type} are not supported"
+        if names.taken(variable.name, variable.repeat):
+            wrong = f"{variable.name} is declared twice in this scope"
+        if wrong is None and variable.values is not None:
+            wrong = self._fields_problem(type, variable.values, page)
+        if wrong is not None:
+            self.complain(variable.position, wrong, _PAGE)
+            return []
+        if variable.repeat is not None:
+            names.prefixes.add(variable.name)
+        count = 1 if variable.repeat is None else variable.repeat
+        written = [variable.name if variable.repeat is None else f"{variable.name}{i}" for i in range(count)]
+        return [self._handle(name, type, page.MODULE_HANDLES) for name in written]
+
+    def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
+        page: Any = importlib.import_module(_CODE)
+        wrong = None
+        if parameter.size is not None:
+            wrong = f"arrays of type .{parameter.type} are not supported"
+        if self.version < page.OPAQUE_SINCE:
+            wrong = f".{parameter.type} needs PTX ISA 1.5"
+        if parameter.type == "samplerref" and not self.independent:
+            wrong = (
+                "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
+            )
+        if wrong is not None:
+            self.complain(parameter.position, wrong, _PAGE)
+            return None
+        return self._handle(parameter.name, parameter.type, page.PARAMETER_HANDLES)
+
+    def _handle(self, name: str, type: str, base: int) -> Place:
+        page: Any = importlib.import_module(_CODE)
+        self._handles += 1
+        return Place(name, SPACE, page.handle(base, self._handles, type), 0, 1, opaque=self.opaque_kind(type))
+
+    def _fields_problem(self, type: str, values: Any, page: Any) -> str | None:
+        """Why an initializer does not fit an opaque variable, or None."""
+        if not isinstance(values, tree.Fields):
+            return "an opaque variable is initialized by fields with names: { filter_mode = linear }"
+        for name, value in values.fields:
+            if name not in page.FIELDS[type]:
+                return f".{type} has no field {name}; it has {', '.join(page.FIELDS[type])}"
+            words = page.WORDS.get(name, {})
+            if isinstance(value, tree.Name) and value.text not in words:
+                return (
+                    f"{name} is a number" + (f" or one of {', '.join(words)}" if words else "") + f", not {value.text}"
+                )
+            if isinstance(value, tree.Real):
+                return f"{name} is an integer"
+        return None
+
+    def check_handles(self, item: tree.Instruction, op: Op, registers: dict[str, Type]) -> bool:
+        """Whether an instruction for images has the operands that the module's texture mode and version ask for."""
+        page: Any = importlib.import_module(_CODE)
+        wrong = None
+        sources = op.plan.form.definition.sources
+        given = dict(_operands(op.plan.roles, op.operands))
+        handles = {n for n, p in sources.items() if getattr(p.annotation, "name", "") in HANDLES}
+        if self.independent and any(sources[n].annotation.name == "sampler" for n in handles - given.keys()):
+            wrong = "in independent texture mode an instruction names a sampler, too"
+        if not self.independent and any(sources[n].annotation.name == "sampler" for n in handles & given.keys()):
+            wrong = "in unified texture mode a texture has its sampler, and no other is named"
+        version, target = page.INDIRECT
+        early = self.version < version or self.target < target
+        if early and any(_name(given[n]) in registers for n in handles & given.keys()):
+            wrong = f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
+        if wrong is not None:
+            self.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
+        return wrong is None
+
+    def count_handles(self, position: int, used: dict[str, Place]) -> None:
+        """Complain of an entry that names too many."""
+        page: Any = importlib.import_module(_CODE)
+        for type, most in page.MOST.items():
+            count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
+            if count > most:
+                self.complain(position, f"{count} variables of type .{type}; an entry uses at most {most}", _PAGE)
+
+
+def _operands(roles: tuple[Any, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    """Each source operand by its name in the definition, those in brackets too."""
+    for role, operand in zip(roles, operands, strict=True):
+        if role[0] == "each":
+            yield from _operands(role[1], operand.elements)
+        elif role[0] == "in":
+            yield role[1], operand
+
+
+def _name(operand: Any) -> str:
+    base = operand.base if isinstance(operand, tree.Address) else operand
+    return base.text if isinstance(base, tree.Name) else ""

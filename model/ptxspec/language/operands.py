@@ -1,0 +1,161 @@
+"""Operands: every name resolved, and what kind of operand it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Kernel
+from ptxspec.language.parser import operand_offset
+from ptxspec.language.scopes import Names
+from ptxspec.language.specials import special_origin
+from ptxspec.language.symbols import Symbols
+from ptxspec.terms.types import Type
+
+
+class Unresolved(Exception):
+    """An operand that stands for nothing: a complaint."""
+
+
+class Operands(Symbols):
+    """Checks operands."""
+
+    def operand_position(self, item: tree.Instruction, index: int) -> int:
+        """The offset of an operand, found by reading the instruction once more."""
+        return operand_offset(self.source.text, item.position, index)
+
+    def resolve(self, operand: tree.Operand, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+        """The operand with its names made unique, and its kind. Raises Unresolved."""
+        match operand:
+            case tree.Name():
+                return self.resolve_name(operand, names, kernel)
+            case tree.Number():
+                return operand, "integer"
+            case tree.Real():
+                return operand, f"float{operand.width}"
+            case tree.Address():
+                if operand.base is None:
+                    return operand, ("memory", None)
+                base, of = self.resolve_name(operand.base, names, kernel)  # type: ignore[arg-type]
+                if isinstance(of, str):
+                    raise Unresolved(f"{operand.base.text} is no address")
+                return tree.Address(base, operand.offset), ("memory", of)  # type: ignore[arg-type]
+            case tree.Sum():
+                base, of = self.resolve_name(operand.base, names, kernel)
+                if isinstance(of, tuple) and of[0] in ("place", "opaque") and not isinstance(of, Type):
+                    return tree.Sum(base, operand.offset), of  # type: ignore[arg-type]
+                raise Unresolved("only a variable's address takes an offset here")
+            case tree.Element():
+                return self.resolve_element(operand, names, kernel)
+            case tree.Not():
+                name, of = self.resolve_name(operand.name, names, kernel)
+                return tree.Not(name), ("not", of)  # type: ignore[arg-type]
+            case tree.Parens():
+                return self.resolve_list(operand, names, kernel)
+            case tree.Part():
+                base, of = self.resolve_name(operand.name, names, kernel)
+                return base, ("part", of, operand.selector, operand.negated)
+            case tree.Bracket():
+                parts, kinds = self.resolve_all(operand.elements, names, kernel)
+                return tree.Bracket(parts), ("bracket", kinds)
+            case tree.Braces():
+                parts, kinds = self.resolve_all(operand.elements, names, kernel)
+                return tree.Braces(parts), ("braces", kinds)
+            case tree.Pair():
+                parts, kinds = self.resolve_all(operand, names, kernel)
+                return tree.Pair(*parts), ("pair", kinds)
+        raise AssertionError(operand)
+
+    def resolve_all(
+        self, operands: Iterable[Any], names: Names, kernel: Kernel
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Several operands, and their kinds."""
+        resolved = [self.resolve(operand, names, kernel) for operand in operands]
+        return tuple(r for r, _ in resolved), tuple(k for _, k in resolved)
+
+    def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+        """What a name stands for."""
+        text = operand.text
+        found = names.register(text)
+        if found is not None:
+            kernel.registers[found[0]] = found[1]
+            return (operand if found[0] == text else tree.Name(found[0])), found[1]
+        if text == "_":
+            return operand, "_"
+        special = self.specials.get(text)
+        if special is not None:
+            origin = special_origin(text)
+            if self.version < origin.since:
+                raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
+            if self.target < origin.target:
+                raise Unresolved(f"{text} needs target sm_{origin.target}")
+            return operand, ("special", special, origin.also)
+        vector = names.vector(text)
+        if vector is not None:
+            elements, type = vector
+            kernel.registers.update(dict.fromkeys(elements, type))
+            return tree.Braces(tuple(map(tree.Name, elements))), ("braces", (type,) * len(elements))
+        variable = names.place(text)
+        if variable is not None:
+            unique, place = variable
+            if self.outer.places.get(text) is place and self.positions[text] > self._at:
+                raise Unresolved(f"{text} is used before it is declared")
+            kernel.places[unique] = place
+            kind = ("opaque", place.opaque) if place.opaque else ("place", place.space)
+            return (operand if unique == text else tree.Name(unique)), kind
+        if names.table(text) is not None:
+            return operand, "table"
+        label = names.label(text)
+        if label is not None:
+            return (operand if label == text else tree.Name(label)), "label"
+        if text in self.functions:
+            return self.resolve_function(operand, kernel)
+        if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.specials}:
+            raise Unresolved(f"{text} is a special register's name, without or with a wrong component")
+        raise Unresolved(f"{text} is not declared")
+
+    def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Operand, str]:
+        """The name of a function or an entry."""
+        function = self.functions[operand.text]
+        if function.position > self._at:
+            raise Unresolved(f"{operand.text} is used before it is declared")
+        symbol = self.function_symbol(operand.text)
+        self.used.setdefault(symbol, self._at)
+        if function.is_entry:
+            return tree.Name(symbol), "entry"
+        self.mentions.setdefault(kernel.name, []).append((symbol, self._at, self.signatures[symbol]))
+        return tree.Name(symbol), "function"
+
+    def resolve_element(self, operand: tree.Element, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+        """The address of an element of an array."""
+        base, of = self.resolve_name(operand.base, names, kernel)
+        place = kernel.places.get(base.text) if isinstance(base, tree.Name) else None
+        if place is None or not place.element or isinstance(of, Type):
+            raise Unresolved(f"{operand.base.text} is no array, and has no elements")
+        assert isinstance(base, tree.Name)
+        if operand.register is None:
+            return tree.Sum(base, operand.offset * place.element), of
+        register = names.register(operand.register.text)
+        if register is None:
+            raise Unresolved(f"{operand.register.text} is not declared")
+        if register[1].is_float or register[1].kind == "pred":
+            raise Unresolved(f"an index is an integer, and {operand.register.text} is of type {register[1]}")
+        kernel.registers[register[0]] = register[1]
+        bits = 64 if place.space == "global" else 32
+        offset = operand.offset * place.element
+        return tree.Indexed(base, tree.Name(register[0]), place.element, offset, bits), of
+
+    def resolve_list(self, operand: tree.Parens, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+        """The arguments or results of a call: their names made unique, and noted with what they are."""
+        elements: list[Any] = []
+        for element in operand.elements:
+            resolved, kind = self.resolve(element, names, kernel)
+            if isinstance(resolved, tree.Braces):
+                raise Unresolved("vectors as arguments are not supported yet: pass their elements")
+            if isinstance(resolved, tree.Name):
+                is_register = isinstance(kind, Type)
+                place = None if is_register else kernel.places.get(resolved.text)
+                self._passed[resolved.text] = (kind if is_register else None, place)
+            elements.append(resolved)
+        return tree.Parens(tuple(elements)), "list"

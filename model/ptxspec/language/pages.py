@@ -1,0 +1,10 @@
+"""The pages that complaints point at."""
+
+MEMORY = "spec/machine/memory.md"
+FUNCTIONS = "spec/functions/index.md"
+CONTROL = "spec/instructions/control/index.md"
+VARIABLES = "spec/variables/index.md"
+INITIALIZERS = "spec/variables/initializers.md"
+DIRECTIVES = "spec/directives/index.md"
+STATE_SPACES = "spec/state-spaces/index.md"
+TYPES = "spec/types/index.md"

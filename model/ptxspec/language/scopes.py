@@ -1,0 +1,157 @@
+"""Names and what they stand for, scope by scope."""
+
+from __future__ import annotations
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Place, Signature
+from ptxspec.terms.types import Type
+
+#: which element of a vector a selector names
+_COMPONENTS = {c: i for selectors in ("xyzw", "rgba") for i, c in enumerate(selectors)}
+#: the end of the unique name of a register that the module declares
+MODULE = "@"
+
+
+class Names:
+    """The registers of one scope and of those around it. Ranges (`%r<100>`) are kept as ranges."""
+
+    def __init__(self, outer: Names | None, suffix: str):
+        self.outer, self.suffix = outer, suffix
+        #: the scope of the module
+        self.module: Names = self if outer is None else outer.module
+        #: what ends a register's unique name: @ alone is the module's, whose variables end in nothing
+        self.ending = MODULE if outer is None else suffix
+        self.registers: dict[str, Type] = {}
+        self.ranges: dict[str, tuple[int, Type]] = {}
+        #: vectors of registers by name, and such ranges of them: how many elements
+        self.vectors: dict[str, tuple[int, Type]] = {}
+        self.vector_ranges: dict[str, tuple[int, int, Type]] = {}
+        self.places: dict[str, Place] = {}
+        #: the names before <…>, of registers and of variables
+        self.prefixes: set[str] = set()
+        #: all labels, and those that have been passed
+        self.labels: set[str] = set()
+        self.passed: set[str] = set()
+        self.tables: dict[str, tree.Targets | Signature] = {}
+
+    def table(self, name: str) -> tree.Targets | Signature | None:
+        """What an indirect branch or call may reach."""
+        scope: Names | None = self
+        while scope is not None:
+            if name in scope.tables:
+                return scope.tables[name]
+            scope = scope.outer
+        return None
+
+    def own_register(self, name: str) -> tuple[str, Type] | None:
+        """What `register` says, of this scope alone. The digits at a name's end are all its number's, which may begin
+        with zeros."""
+        found = self.registers.get(name)
+        if found is None and "." in name:
+            base, _, selector = name.partition(".")
+            vector, place = self.own_vector(base), _COMPONENTS.get(selector)
+            if vector is None or place is None or place >= len(vector[0]):
+                return None
+            return vector[0][place], vector[1]
+        if found is None and self.ranges:
+            prefix = name.rstrip("0123456789")
+            entry = self.ranges.get(prefix)
+            digits = name[len(prefix) :]
+            number = digits.lstrip("0") or "0"
+            if entry is None or not digits or len(number) > 12 or int(number) >= entry[0]:
+                return None
+            name, found = prefix + number, entry[1]
+        return None if found is None else (name + self.ending, found)
+
+    def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
+        """(the unique names of a vector's elements, their type), of this scope alone."""
+        found = self.vectors.get(name)
+        if found is None and self.vector_ranges:
+            prefix = name.rstrip("0123456789")
+            entry = self.vector_ranges.get(prefix)
+            number = name[len(prefix) :].lstrip("0") or "0"
+            if entry is None or len(prefix) == len(name) or len(number) > 12 or int(number) >= entry[0]:
+                return None
+            name, found = prefix + number, entry[1:]
+        return None if found is None else (tuple(f"{name}.{c}{self.ending}" for c in "xyzw"[: found[0]]), found[1])
+
+    def vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
+        scope: Names | None = self
+        while scope is not None:
+            found = scope.own_vector(name)
+            if found is not None:
+                return found
+            if scope.taken(name):
+                return None
+            scope = scope.outer
+        return None
+
+    def register(self, name: str) -> tuple[str, Type] | None:
+        """(its unique name, its type)"""
+        scope: Names | None = self
+        base = name.partition(".")[0]
+        while scope is not None:
+            found = scope.own_register(name)
+            if found is not None:
+                return found
+            if base != name and scope.taken(base):
+                return None
+            if name in scope.places or name in scope.passed:  # hides a register further out
+                return None
+            scope = scope.outer
+        return None
+
+    def place(self, name: str) -> tuple[str, Place] | None:
+        """(its unique name, the variable)"""
+        scope: Names | None = self
+        while scope is not None:
+            found = scope.places.get(name)
+            if found is not None:
+                if found.space in ("global", "const"):
+                    return found.name, found
+                if not scope.suffix and scope is not self.module and name in self.module.places:
+                    return f"{name}@", found  # an entry's; until it was declared, the name was the module's
+                return name + scope.suffix, found
+            if name in scope.passed:
+                return None
+            scope = scope.outer
+        return None
+
+    def label(self, name: str) -> str | None:
+        """Its unique name."""
+        scope: Names | None = self
+        while scope is not None:
+            if name in scope.labels:
+                return name + scope.suffix
+            scope = scope.outer
+        return None
+
+    def taken(self, name: str, count: int | None = None) -> bool:
+        """Whether something of this scope has the name already, or one of those that `name<count>` stands for."""
+        if count is None:
+            if name in self.places or name in self.passed:
+                return True
+            return self.own_register(name) is not None or self.own_vector(name) is not None
+        if name in self.prefixes:
+            return True
+        known = self.registers.keys() | self.places.keys() | self.vectors.keys()
+        if count <= len(known):
+            return any(f"{name}{i}" in known for i in range(count))
+        numbers = (k[len(name) :] for k in known if k.startswith(name))
+        return any(n.isdecimal() and (n[0] != "0" or n == "0") and len(n) < 12 and int(n) < count for n in numbers)
+
+
+def labels_of_scopes(function: tree.Function) -> list[set[str]]:
+    """The labels of each scope, by the scope's number: branches may come before their labels."""
+    found: list[set[str]] = [set()]
+    stack = [0]
+    for item in function.body or ():
+        if isinstance(item, tree.Scope):
+            if item.opens:
+                stack.append(len(found))
+                found.append(set())
+            else:
+                stack.pop()
+        elif isinstance(item, tree.Label):
+            found[stack[-1]].add(item.name)
+    return found

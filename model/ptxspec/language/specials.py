@@ -1,0 +1,34 @@
+"""The special registers that the pages define, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxspec.language.forms import registry
+from ptxspec.terms.types import Type
+
+
+def special_register(name: str) -> Type | None:
+    """The type of a special register (with its component), or None if the pages define none of that name."""
+    return special_registers().get(name)
+
+
+def special_origin(name: str) -> Any:
+    """What the pages say of a special register, given with its component."""
+    from ptxspec.terms.machine import SPECIAL_REGISTERS
+
+    return SPECIAL_REGISTERS[name.split(".")[0]]
+
+
+_specials: dict[str, Type] = {}
+
+
+def special_registers() -> dict[str, Type]:
+    if not _specials:
+        registry()
+        from ptxspec.terms.machine import SPECIAL_REGISTERS
+
+        for register in SPECIAL_REGISTERS.values():
+            for name in register.names:
+                _specials[name] = register.type
+    return _specials

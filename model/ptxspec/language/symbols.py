@@ -1,0 +1,101 @@
+"""What several declarations of one name have to do with one another: spec/functions/linking.md."""
+
+from __future__ import annotations
+
+import importlib
+
+from ptxspec.language import tree
+from ptxspec.language.declarations import Declarations
+
+_LINKING = "spec/functions/linking.md"
+
+
+class Symbols(Declarations):
+    """Checks the names that a module declares, those of its variables, functions and entries together."""
+
+    def variables_declared(self) -> list[tree.Variable]:
+        """The declarations that make variables: of several for one name, the one that is not .extern, or the first."""
+        known: dict[str, tree.Variable] = {}
+        found: dict[int, tree.Variable] = {}  # by where they stand
+        for variable in self.module.variables:
+            if variable.space == "reg":
+                if self.before("a register of the module", variable.position):
+                    self.declare_register(variable, self.outer)
+                continue
+            self.positions.setdefault(variable.name, variable.position)
+            before = known.get(variable.name) if variable.repeat is None else None
+            if before is not None:
+                problem = self._disagreement(before, variable)
+                if problem:
+                    self.complain(variable.position, problem, _LINKING)
+                if problem or before.linkage != "extern" or variable.linkage == "extern":
+                    continue
+                del found[before.position]
+            if variable.repeat is None:
+                known[variable.name] = variable
+            found[variable.position] = variable
+        return list(found.values())
+
+    def _disagreement(self, before: tree.Variable, again: tree.Variable) -> str | None:
+        """Why a name cannot be declared again so, or None."""
+        if "extern" not in (before.linkage, again.linkage):
+            return f"{again.name} is declared twice in this scope"
+        if before.linkage == "extern" and again.linkage is None:
+            return f"{again.name} was declared .extern, and what it is must be visible to other modules"
+        if before[:3] != again[:3] or not _same_sizes(_sizes(before), _sizes(again)):
+            return f"{again.name} was declared with another state space, type or size before"
+        return None
+
+    def names_agree(self) -> None:
+        """Complain of names that are both a variable's and a function's, or a function's and an entry's."""
+        for name, function in self.functions.items():
+            if name in self.positions:
+                later = max(function.position, self.positions[name])
+                self.complain(later, f"{name} is the name of a variable and of a function", _LINKING)
+            self.positions[name] = min(function.position, self.positions.get(name, function.position))
+        defined: set[str] = set()
+        linkages: dict[str, str | None] = {}
+        for function in self.module.functions:
+            first = self.functions[function.name]
+            if first.is_entry != function.is_entry:
+                self.complain(function.position, f"{function.name} is both a function and an entry", _LINKING)
+            elif function.name in defined:
+                what = "is defined twice" if function.body is not None else "is declared after its definition"
+                self.complain(function.position, f"{function.name} {what}", _LINKING)
+            before = linkages.setdefault(function.name, function.linkage)
+            if function.linkage != before and (
+                function.linkage is not None or before not in ("visible", "weak") or function.body is None
+            ):
+                shown = f".{before}" if before else "without a word about its linkage"
+                self.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
+            if (".noreturn" in first.performance) != (".noreturn" in function.performance):
+                what = f"every declaration of {function.name} is .noreturn, or none"
+                self.complain(function.position, what, _LINKING)
+            if function.body is not None:
+                defined.add(function.name)
+
+    def unresolved(self) -> None:
+        """Complain of what is declared and not defined, and cannot be defined in another module."""
+        page = importlib.import_module("ptxspec.spec.functions.linking")
+        defined = {f.name for f in self.module.functions if f.body is not None}
+        defined |= {d.name for d in self.module.directives if isinstance(d, tree.Alias)}
+        for name, function in self.functions.items():
+            if name in defined or name in page.SYSTEM:
+                continue
+            position = self.used.get(self.symbols[name]) if function.linkage == "extern" else function.position
+            if position is not None and (self.part is None or function.linkage != "extern"):
+                self.complain(position, f"nothing defines {name}", _LINKING)
+
+
+def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:
+    """The sizes of an array, the first from its initializer if it is left empty."""
+    sizes = variable.dimensions
+    if sizes and sizes[0] is None and isinstance(variable.values, list):
+        return (len(variable.values), *sizes[1:])
+    return sizes
+
+
+def _same_sizes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> bool:
+    if len(a) != len(b):
+        return False
+    return all(x == y or (i == 0 and None in (x, y)) for i, (x, y) in enumerate(zip(a, b, strict=True)))

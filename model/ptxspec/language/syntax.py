@@ -1,0 +1,70 @@
+"""The parser of PTX, put together from the fences of the pages below spec/syntax/ when it is first needed."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import NamedTuple
+
+from ptxspec.language.assembling import Assembled, Assembly
+from ptxspec.language.building.constants import LITERAL
+from ptxspec.language.building.modules import Modules
+from ptxspec.language.places import Place
+from ptxspec.language.words import MARKER, Lexicon
+from ptxspec.literate import finder, grammar
+
+#: after a failure in one of these, reading goes on with the next
+RECOVERED = frozenset({"statement", "member"})
+#: what a single word makes of one of these is kept: registers and numbers come again and again
+REMEMBERED = frozenset({"operand"})
+
+
+class Syntax(NamedTuple):
+    """The words and the grammar of the pages. `begins` has what each rule after which reading goes on may begin with:
+    for its first and its second word, a set of words and classes."""
+
+    lexicon: Lexicon
+    parser: Assembled
+    begins: dict[str, tuple[frozenset[str], frozenset[str]]]
+
+
+@cache
+def syntax() -> Syntax:
+    finder.install()
+    words: list[grammar.Words] = []
+    rules: list[grammar.Rule] = []
+    for name, path in finder.pages("ptxspec.spec", "syntax"):
+        document = finder.document_of(importlib.import_module(name))
+        words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
+        rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
+    lexicon = Lexicon(_in_order(words))
+    unary = importlib.import_module("ptxspec.spec.syntax.constant_expressions").UNARY
+    begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
+    built = frozenset(name for name in dir(Modules) if not name.startswith("_"))
+    outside = {"constant": ("an operand", begins)}
+    assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
+    parser = assembly.assembled()
+    first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in RECOVERED}
+    return Syntax(lexicon, parser, first)  # type: ignore[arg-type]
+
+
+def _in_order(words: list[grammar.Words]) -> list[grammar.Words]:
+    """Rules for words in the order in which they are tried: those that begin alike, the longer ones first."""
+    order = [
+        MARKER,
+        "predefined",
+        "dotted",
+        "name",
+        "bits",
+        "version",
+        "decimal",
+        "integer",
+        "directive",
+        "string",
+        "endless",
+    ]
+    return sorted(words, key=lambda w: order.index(w.name) if w.name in order else len(order))
+
+
+def _texts(place: Place) -> frozenset[str]:
+    return frozenset(p.text if isinstance(p, grammar.Literal) else p for p in place if p)

@@ -1,0 +1,292 @@
+"""The unit that holds textures and surfaces: it answers what threads ask, all those that wait at an instruction at once.
+
+What is to be done is the rule of the instruction, evaluated for the image (see terms/images.py). Under the exact engine its
+terms are evaluated thread by thread, under the native one they become a loop in machine code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ptxspec.language.checked import Op
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.images import Sampler, Storage, Surface, Texture
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.images import Access, access_of
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.profiles import Profile
+
+#: words that a thread gives with its request, the handles among them, and words that it is answered with
+REQUEST, HANDLES, ANSWER = 16, 2, 4
+#: bytes after an image, so that a whole texel may be read at its end
+PADDING = 16
+
+
+class ImageFault(Exception):
+    """A request that breaks a rule: the thread's lane, and what was broken."""
+
+    def __init__(self, lane: int, error: Exception):
+        super().__init__(str(error))
+        self.lane, self.error = lane, error
+
+
+class Held(NamedTuple):
+    """The bytes of an image during a launch, and for each whether the launch has written it."""
+
+    storage: Storage
+    data: np.ndarray
+    written: np.ndarray
+    is_written: bool
+    """whether a surface of the launch may write it"""
+
+
+class Unit:
+    """The images of one launch. `bound` maps handles to what they stand for, `names` to what that is called in messages (also for
+    variables that nothing is bound to)."""
+
+    def __init__(self, bound: dict[int, Any], names: dict[int, str], profile: Profile, native: bool):
+        self.bound, self.names, self.profile, self.native = bound, names, profile, native
+        surfaces = {id(b.storage) for b in bound.values() if isinstance(b, Surface)}
+        self.held: dict[int, Held] = {}
+        for thing in bound.values():
+            if isinstance(thing, Sampler) or id(thing.storage) in self.held:
+                continue
+            data = np.concatenate([thing.storage.data, np.zeros(PADDING, np.uint8)])
+            is_written = id(thing.storage) in surfaces
+            written = np.zeros(len(data) if is_written else 1, np.uint8)
+            self.held[id(thing.storage)] = Held(thing.storage, data, written, is_written)
+
+    def serve(self, op: Op, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+        """Answer what `lanes` ask: both arrays have a row a word, and a column a lane. Raises ImageFault."""
+        images, samplers = asked[0, lanes], asked[1, lanes]
+        alike = (images == images[0]).all() and (samplers == samplers[0]).all()
+        pairs = (
+            [(images[0], samplers[0])] if alike else sorted(set(zip(images.tolist(), samplers.tolist(), strict=True)))
+        )
+        for image, sampler in pairs:
+            own = lanes if alike else lanes[(images == image) & (samplers == sampler)]
+            try:
+                held, access, key = self._access(op, int(image) & (1 << 64) - 1, int(sampler) & (1 << 64) - 1)
+            except Violation as violation:
+                raise ImageFault(int(own[0]), violation) from None
+            run = self._run_native if self.native else self._run_exact
+            broken = run(access, key, held, own, asked, answers)
+            if broken is not None:
+                which, number = broken
+                raise ImageFault(int(own[which]), self._broken(access, number))
+
+    def handle_of(self, thing: Any) -> np.uint64:
+        """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
+        base = importlib.import_module("ptxspec.spec.variables.opaque_types").HOST_HANDLES
+        return np.uint64(next((h for h, known in self.bound.items() if known is thing and h >= base), 0))
+
+    def _broken(self, access: Access, number: int) -> Violation:
+        if number < len(access.faults):
+            return Violation(access.faults[number].rule, access.faults[number].note)
+        return Violation("written image", "a texel that this launch has written")
+
+    def _what(self, handle: int, wanted: type, name: str) -> Any:
+        thing = self.bound.get(handle)
+        if isinstance(thing, wanted):
+            return thing
+        known = self.names.get(handle)
+        if thing is None and known is not None:
+            raise Violation("unbound", f"nothing is bound to {known}")
+        if thing is None:
+            raise Violation("no such image", f"{handle:#x} is no handle of a {name}")
+        raise Violation(
+            "wrong image", f"{known or 'the handle'} stands for a {type(thing).__name__.lower()}, no {name}"
+        )
+
+    def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, Access, Any]:
+        fields = op.plan.meaning.effect.fields  # type: ignore[union-attr]
+        name = handle_kind(op)
+        if name == "sampler":
+            state, thing = self._what(image, Sampler, name).state, None
+        elif name == "sampler_state" and isinstance(self.bound.get(image), Sampler):
+            state, thing = self.bound[image].state, None
+        else:
+            thing = self._what(image, Surface if name == "surface" else Texture, name.split("_")[0])
+            state = getattr(thing, "state", None)
+        if fields["sampler"] is not None:
+            state = thing.with_sampler(self._what(sampler, Sampler, "sampler").state)  # type: ignore[union-attr]
+        storage = None if thing is None else thing.storage
+        description = storage.image if storage is not None else None
+        key = (op.plan.form.mnemonic, id(op.plan.meaning), description, state, self.profile.name)
+        access = _accesses.get(key)
+        if access is None:
+            _forget(_accesses)
+            access = access_of(fields["rule"], description, state, fields["operands"])  # type: ignore[arg-type]
+            _accesses[key] = access
+            _meanings[id(op.plan.meaning)] = op.plan.meaning  # so that its number stays its own
+        held = self.held[id(storage)] if storage is not None else _NOTHING
+        return held, access, key
+
+    # exact ---------------------------------------------------------------------------------------------------------------
+
+    def _run_exact(
+        self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
+    ) -> tuple[int, int] | None:
+        for k, lane in enumerate(lanes.tolist()):
+            words = asked[HANDLES:, lane].tolist()
+            env = {name: word & (1 << width) - 1 for word, (name, width) in zip(words, access.operands, strict=False)}
+            memo: dict[int, Any] = {}
+
+            def value(term: Any, env: Any = env, memo: Any = memo) -> Any:
+                return evaluate(term, env, self.profile.value, memo)
+
+            for number, fault in enumerate(access.faults):
+                if value(fault.when):
+                    return k, number
+            for i, (offset, bits) in enumerate(access.reads):
+                at = value(offset)
+                if held.is_written and not access.writes and held.written[at : at + bits // 8].any():
+                    return k, len(access.faults)
+                env[f"%read{i}"] = int.from_bytes(held.data[at : at + bits // 8].tobytes(), "little")
+            for write in access.writes:
+                if value(write.when):
+                    at, size = value(write.offset), write.bits // 8
+                    held.data[at : at + size] = list(value(write.value).to_bytes(size, "little"))
+                    held.written[at : at + size] = 1
+            for i, answer in enumerate(access.answers):
+                found = value(answer) & (1 << 64) - 1
+                answers[i, lane] = found - (found >> 63 << 64)
+        return None
+
+    # native --------------------------------------------------------------------------------------------------------------
+
+    def _run_native(
+        self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
+    ) -> tuple[int, int] | None:
+        own = (*key, held.is_written)
+        run = _compiled.get(own)
+        if run is None:
+            _forget(_compiled)
+            run = _compiled[own] = _Compiled(access, self.profile, held.is_written)
+        first = int(lanes[0])
+        if int(lanes[-1]) - first == len(lanes) - 1:  # lanes are in order: these lie side by side
+            code = run(held, len(lanes), asked[:, first:], answers[:, first:])
+        else:
+            found = np.zeros((ANSWER, len(lanes)), np.int64)
+            code = run(held, len(lanes), np.ascontiguousarray(asked[:, lanes]), found)
+            answers[:, lanes] = found
+        return None if code < 0 else (code & 0xFFFFFFFF, code >> 32)
+
+    def finish(self) -> None:
+        """Let the surfaces have what was written."""
+        for held in self.held.values():
+            if held.is_written:
+                held.storage.data[:] = held.data[: len(held.storage.data)]
+
+
+_NOTHING = Held(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)  # type: ignore[arg-type]
+_accesses: dict[Any, Access] = {}
+_compiled: dict[Any, _Compiled] = {}
+_meanings: dict[int, Any] = {}
+#: how many rules are kept that have been worked out for an image, or compiled
+KEPT = 1000
+
+
+def _forget(kept: dict[Any, Any]) -> None:
+    """Make room in a store, oldest first."""
+    while len(kept) >= KEPT:
+        del kept[next(iter(kept))]
+
+
+def handle_kind(op: Op) -> str:
+    """What an instruction for images is given first: "texture", "sampler_state" or "surface"."""
+    wanted = op.plan.meaning.effect.fields["image"].attrs[0]  # type: ignore[union-attr]
+    return op.plan.form.definition.sources[wanted].annotation.name
+
+
+_ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 2)
+
+
+class _Compiled:
+    """The loop over threads in machine code."""
+
+    def __init__(self, access: Access, profile: Profile, checks: bool):
+        lines: list[str] = []
+        needs: set[str] = set()
+        emitter = Emitter(lines, needs, profile.term)
+        env: dict[str, str] = {}
+        for i, (name, width) in enumerate(access.operands):
+            at = emitter.binary("add", emitter.binary("mul", "%columns", str(HANDLES + i), 64), "%k", 64)
+            cell = emitter.emit(f"getelementptr i64, ptr %asked, i64 {at}")
+            word = emitter.emit(f"load i64, ptr {cell}")
+            env[name] = word if width == 64 else emitter.truncate(word, 64, width)
+        lowering = Lowering(emitter, env)
+        labels = 0
+        faults: list[str] = []
+
+        def refuse(when: str, number: int) -> None:
+            nonlocal labels
+            labels += 1
+            lines.append(f"  br i1 {when}, label %bad{labels}, label %good{labels}")
+            faults.append(f"bad{labels}:\n  %code{labels} = or i64 %k, {number << 32}\n  ret i64 %code{labels}")
+            lines.append(f"good{labels}:")
+
+        for number, fault in enumerate(access.faults):
+            refuse(lowering.truth(fault.when), number)
+        for i, (offset, bits) in enumerate(access.reads):
+            at = lowering.low(offset, 64)
+            if checks and not access.writes:
+                mark = emitter.emit(f"getelementptr i8, ptr %written, i64 {at}")
+                lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")
+                refuse(emitter.compare("ne", f"%mark{i}", "0", bits), len(access.faults))
+            pointer = emitter.emit(f"getelementptr i8, ptr %data, i64 {at}")
+            whole = "0"  # of words of 64 bits: a wider load would keep LLVM from using whole vectors
+            for j in range(0, bits, 64):
+                part, size = emitter.emit(f"getelementptr i8, ptr {pointer}, i64 {j // 8}"), min(bits, 64)
+                lines.append(f"  %texel{i}_{j} = load i{size}, ptr {part}, align 1")
+                word = f"%texel{i}_{j}" if bits == size else emitter.extend(f"%texel{i}_{j}", size, bits, False)
+                whole = word if j == 0 else emitter.binary("or", whole, emitter.binary("shl", word, str(j), bits), bits)
+            env[f"%read{i}"] = whole
+        for i, write in enumerate(access.writes):
+            when, at = lowering.truth(write.when), lowering.low(write.offset, 64)
+            value = lowering.low(write.value, write.bits)
+            pointer = emitter.emit(f"getelementptr i8, ptr %data, i64 {at}")
+            mark = emitter.emit(f"getelementptr i8, ptr %written, i64 {at}")
+            ones = int.from_bytes(bytes([1] * (write.bits // 8)), "little")
+            lines.append(
+                f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:\n"
+                f"  store i{write.bits} {value}, ptr {pointer}, align 1\n"
+                f"  store i{write.bits} {ones}, ptr {mark}, align 1\n  br label %done{i}\ndone{i}:"
+            )
+        for i, answer in enumerate(access.answers):
+            word = lowering.low(answer, 64)
+            at = emitter.binary("add", emitter.binary("mul", "%answer_columns", str(i), 64), "%k", 64)
+            cell = emitter.emit(f"getelementptr i64, ptr %answers, i64 {at}")
+            lines.append(f"  store i64 {word}, ptr {cell}")
+        text = "\n".join(
+            [
+                "define i64 @serve(ptr %data, ptr %written, i64 %n, i64 %columns, i64 %answer_columns, "
+                'ptr noalias %asked, ptr noalias %answers) "prefer-vector-width"="512" {',
+                "entry:",
+                "  br label %each",
+                "each:",
+                "  %k = phi i64 [0, %entry], [%next, %more]",
+                *lines,
+                "  br label %more",
+                "more:",
+                "  %next = add i64 %k, 1",
+                "  %again = icmp ult i64 %next, %n",
+                "  br i1 %again, label %each, label %out",
+                "out:",
+                "  ret i64 -1",
+                *faults,
+                "}",
+            ]
+        )
+        self.library = Library(text, needs, level=2)
+        self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(self.library.address("serve"))
+
+    def __call__(self, held: Held, count: int, asked: np.ndarray, answers: np.ndarray) -> int:
+        columns = asked.strides[0] // 8, answers.strides[0] // 8
+        memory = held.data.ctypes.data, held.written.ctypes.data
+        return self.function(*memory, count, *columns, asked.ctypes.data, answers.ctypes.data)

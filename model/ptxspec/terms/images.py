@@ -1,0 +1,135 @@
+"""Textures and surfaces as definitions see them: what is known of an image and a sampler before a program runs, and the words
+for reaching an image's bytes.
+
+An access to an image is a *rule*: a function on a page that is given an `Image`, perhaps a `Sampler`, and the operands as
+terms. It is evaluated once for each image that it is used with, and may therefore ask with Python's `if` about all that they
+say; the terms that it gives are the meaning of the access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ptxspec.terms.arithmetic import bits_for
+from ptxspec.terms.core import Bool, Int, blame, integer, truth, variable
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import TRUE, low_bits, sign_extend
+
+
+class Image(NamedTuple):
+    """A texture's or a surface's description. `geometry` is spelled as the instructions have it. `levels` has (width, height,
+    depth) of each level of detail, 1 for directions that there are none of; `layers` counts the faces of cubes, too."""
+
+    geometry: str
+    channel: Type
+    channels: int
+    levels: tuple[tuple[int, int, int], ...]
+    layers: int
+    samples: int
+    is_linear: bool
+    """whether it lies in linear memory"""
+
+
+class Sampler(NamedTuple):
+    """How a texture is looked up. `address` has a mode for each direction; `normalized` says whether coordinates count in
+    texels or in textures, `fractions` whether integer channels are read as fractions of their greatest number. Levels of detail
+    are in units of 2^−8: `bias` is added, and the sum is kept between `least` and `greatest`."""
+
+    address: tuple[str, str, str]
+    filter: str
+    mipmap_filter: str
+    normalized: bool
+    fractions: bool
+    bias: int
+    least: int
+    greatest: int
+    forced: bool
+    """whether unnormalized coordinates were asked for, whatever the texture says"""
+
+
+class Write(NamedTuple):
+    """`value` is stored in `bits` bits at a byte offset, where `when` holds."""
+
+    when: Bool
+    offset: Int
+    bits: int
+    value: Int
+
+
+class Fault(NamedTuple):
+    """The access breaks a rule where `when` holds."""
+
+    when: Bool
+    rule: str
+    note: str
+
+
+class Access(NamedTuple):
+    """What a rule says of one image: the variables of its operands with their widths; what it reads, as (byte offset, bits),
+    into the variables %read0, %read1, …; what it writes; where it breaks a rule; what it answers."""
+
+    operands: tuple[tuple[str, int], ...]
+    reads: tuple[tuple[Int, int], ...]
+    writes: tuple[Write, ...]
+    faults: tuple[Fault, ...]
+    answers: tuple[Int, ...]
+
+
+class _Trace:
+    """The rule that is being evaluated: what it has read, written and refused."""
+
+    current: _Trace | None = None
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[Int, int]] = []
+        self.writes: list[Write] = []
+        self.faults: list[Fault] = []
+
+
+def _open() -> _Trace:
+    if _Trace.current is None:
+        raise blame("an image is reached outside of a rule of access")
+    return _Trace.current
+
+
+def read_image(offset: Int | int, bits: int) -> Int:
+    """The number of so many bits at a byte offset of the image. The offset must lie within it, also where what is read plays no
+    part in the end."""
+    trace, offset = _open(), integer(offset)
+    for i, known in enumerate(trace.reads):
+        if known[0] is offset and known[1] == bits:
+            return variable(f"%read{i}", bits)
+    trace.reads.append((offset, bits))
+    return variable(f"%read{len(trace.reads) - 1}", bits)
+
+
+def write_image(offset: Int | int, bits: int, value: Int | int, when: Bool | bool = TRUE) -> None:
+    """Store a number's low bits at a byte offset of the image, where the condition holds."""
+    _open().writes.append(Write(truth(when), integer(offset), bits, low_bits(value, bits)))
+
+
+def refuse(rule: str, note: str, when: Bool | bool = TRUE) -> None:
+    """The access breaks the rule of this name where the condition holds."""
+    _open().faults.append(Fault(truth(when), rule, note))
+
+
+def access_of(rule: Callable[..., Any], image: Image, sampler: Sampler | None, operands: tuple[Int, ...]) -> Access:
+    """Evaluate a rule for an image. The operands tell the ranges of what it is given."""
+    names: list[tuple[str, int]] = []
+    given: list[Int] = []
+    for i, operand in enumerate(operands):
+        width, signed = bits_for(operand.lo, operand.hi)
+        names.append((f"%operand{i}", width))
+        raw = variable(*names[-1])
+        given.append(sign_extend(raw, width) if signed else raw)
+    outer, _Trace.current = _Trace.current, _Trace()
+    try:
+        answers = rule(image, sampler, *given) or ()
+        trace = _Trace.current
+    finally:
+        _Trace.current = outer
+    assert trace is not None
+    return Access(
+        tuple(names), tuple(trace.reads), tuple(trace.writes), tuple(trace.faults), tuple(map(integer, answers))
+    )

@@ -1,0 +1,151 @@
+"""Loads, stores, ordered updates and control flow do on our machine what an H200 did, in every form."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxspec
+from ptxspec.evidence import accesses, effects, vectors, warps
+from ptxspec.language.forms import Form
+
+ANSWERS = effects.read()
+ASKED = [f for f in ptxspec.forms() if effects.kind(f) is not None]
+OPCODES = sorted({f.syntax.opcode for f in ASKED})
+
+
+def form(mnemonic: str) -> Form:
+    return next(f for f in ASKED if f.mnemonic == mnemonic)
+
+
+@pytest.mark.parametrize("opcode", OPCODES)
+def test_the_recorded_answers_are_what_the_machine_does(opcode: str) -> None:
+    assert ANSWERS is not None
+    count, differences = effects.compare(ptxspec.forms(opcode), ANSWERS)
+    assert count >= effects.ROWS
+    assert not differences, "\n".join(map(str, differences[:5]))
+
+
+def test_both_engines_do_the_same() -> None:
+    """A form of each kind, space and width."""
+    wanted = (
+        "ld.const.v4.u8 ld.param.v2.b64 ld.local.s16 ld.shared.v4.f32 ld.shared::cluster.u32 ld.acquire.gpu.global.u64 "
+        "ld.global.nc.L1::evict_last.v2.u32 ldu.global.v4.u8 ld.volatile.f64 st.local.v2.u16 st.shared.v4.b32 st.param.v2.f64 "
+        "st.release.sys.global.u8 st.cs.v2.u64 atom.acq_rel.cta.shared.cas.b64 red.release.gpu.global.add.noftz.f16 bra bra.uni "
+        "brx.idx call exit ret bar.arrive barrier.sync fence.sc.gpu prefetchu.L1 bar.warp.sync nanosleep.u32"
+    )
+    own = [form(m) for m in wanted.split()]
+    assert ANSWERS is not None
+    count, differences = effects.compare(own, ANSWERS, "native")
+    assert count >= 32 * len(own) and not differences
+
+
+def test_every_form_is_asked_or_says_why_not() -> None:
+    assert ANSWERS is not None
+    assert {c.name for c in effects.cases(ASKED)} == set(ANSWERS.values)
+    reasons = {}
+    for f in ptxspec.forms():
+        if effects.asks_images(f):  # test_images_of_the_gpu.py
+            continue
+        ways = [vectors.comparable(f), warps.meets(f), f in ASKED, effects.unasked(f) is not None]
+        assert ways.count(True) == 1, str(f)
+        if ways[-1]:
+            reasons[str(f)] = effects.unasked(f)
+    opcodes = {name.split()[0].split(".")[0].rstrip(";") for name in reasons}
+    assert opcodes == {"mov", "cvta", "isspacep", "istypep", "trap", "brkpt"}
+    assert "there is no kernel for it" not in reasons.values()
+
+
+def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
+    """As in the forms without an order: NaNs of sums of double precision in shared memory (AMB-088)."""
+    assert ANSWERS is not None
+    assert ANSWERS.facts["device"] == "NVIDIA H200"
+    found = ANSWERS.facts["differences"]
+    assert found and all(".shared" in d["form"] and ".add.f64" in d["form"] for d in found)
+    assert all(d["levels"] and not d["O3"] for d in found)
+
+
+def test_loads_and_stores_against_plain_bytes() -> None:
+    """The answers themselves, by an oracle that knows nothing of kernels: bytes of the row, in the order of memory."""
+    assert ANSWERS is not None
+    for case in effects.cases(f for f in ASKED if accesses.moves(f)):
+        effect = case.form.meaning().effect
+        assert effect is not None
+        size, vec = effect.fields["type"].bytes, case.form.modifiers.get("vec")
+        count = int(vec[1:]) if vec else 1
+        answer = ANSWERS.values[case.name]
+        for row in (0, 7, 31):
+            if effect.kind == "load":
+                data = accesses.image()[16 * row : 16 * row + size * count]
+                want = [data[size * i : size * (i + 1)].ljust(8, b"\xa5") for i in range(count)]
+                assert answer[row].tobytes() == b"".join(want).ljust(32, b"\xa5"), case.name
+            else:
+                data = b"".join(int(v).to_bytes(8, "little")[:size] for v in case.cells[row, :count])
+                got = answer[row].tobytes()
+                assert got.startswith(data), case.name
+                beside = 4 if effect.fields["space"] == "param" and len(data) < 4 else len(data)  # AMB-203
+                assert set(got[beside:]) <= {0xA5}, case.name
+
+
+def test_a_narrow_store_to_an_argument_clears_its_word() -> None:
+    """AMB-203."""
+    assert ANSWERS is not None
+    for mnemonic, size in (("st.param.b8", 1), ("st.param.u16", 2), ("st.param.v2.s8", 2)):
+        (case,) = effects.cases([form(mnemonic)])
+        for row in ANSWERS.values[case.name]:
+            assert row.tobytes()[size:8] == bytes(4 - size) + b"\xa5" * 4
+    assert accesses.judged(form("st.param.b8")) == (1 << 64) - 1 - 0xFFFFFF00
+    assert accesses.judged(form("st.param.b32")) == accesses.judged(form("st.global.b8")) == (1 << 64) - 1
+
+
+def test_a_wrong_answer_is_found() -> None:
+    assert ANSWERS is not None
+    for mnemonic in (
+        "ld.global.cg.u16",
+        "st.shared.v2.b8",
+        "atom.acquire.gpu.global.inc.u32",
+        "brx.idx",
+        "st.param.u8",
+    ):
+        (case,) = effects.cases([form(mnemonic)])
+        wrong: dict[str, Any] = {case.name: ANSWERS.values[case.name].copy()}
+        wrong[case.name][5, 0] ^= np.uint64(1)
+        count, found = effects.compare([case.form], vectors.Answers(ANSWERS.facts, wrong))
+        assert count == len(case.cells) and [(d.form, d.row) for d in found] == [(case.name, 5)]
+
+
+class Silent:
+    """A GPU whose kernels write nothing."""
+
+    def allocate(self, size: int) -> int:
+        return size
+
+    def load(self, cubin: bytes) -> bytes:
+        assert cubin.startswith(b"\x7fELF")
+        return cubin
+
+    def run(self, image: bytes, name: str, data: np.ndarray, *_: Any) -> np.ndarray:
+        return np.full_like(data, effects.FILL)
+
+    def call(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("assembler")
+def test_what_a_gpu_answers_is_kept_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [
+        form(m)
+        for m in ("ld.const.u32", "st.global.u8", "bar.sync", "fence.acq_rel.cta", "red.relaxed.cta.global.add.u32")
+    ]
+    monkeypatch.setattr(effects, "forms", lambda: own)
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        assert effects.record(Silent(), tmp_path, {"device": "none", "profile": "hopper", "rows": 1}) == (6, 6)
+    again = effects.read(tmp_path)
+    assert again is not None and again.facts["device"] == "none" and "rows" not in again.facts
+    assert [d["O3"] for d in again.facts["differences"]] == [len(c.cells) for c in effects.cases(own)]
+    assert effects.read(tmp_path / "nowhere") is None

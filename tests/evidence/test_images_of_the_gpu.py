@@ -1,0 +1,92 @@
+"""Textures and surfaces in kernels, against what an H200 answered to the same kernels (tests/vectors/images)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxspec.evidence.images import Case, SurfaceCase, TextureCase, cases, computed, kernel_text
+from ptxspec.literate.finder import DOCUMENTS
+
+_FOLDER = Path(DOCUMENTS, "tests/vectors/images")
+CASES = {case.name: case for case in cases()}
+#: the default run takes one case of so many
+SOME = 12
+
+
+@cache
+def answers() -> dict[str, np.ndarray]:
+    with np.load(_FOLDER / "answers.npz") as kept:
+        return {name: kept[name] for name in kept}
+
+
+@cache
+def facts() -> dict[str, Any]:
+    return json.loads((_FOLDER / "answers.json").read_text())
+
+
+def differing(case: Case, found: np.ndarray) -> int:
+    """In how many rows, or bytes of a surface, something else was answered."""
+    wanted = answers()[case.name][: len(found)]
+    assert found.shape == wanted.shape
+    return int((found != wanted).any(axis=1).sum() if found.ndim == 2 else (found != wanted).sum())
+
+
+def test_the_answers_are_those_that_were_recorded() -> None:
+    own = sorted(answers().items())
+    assert hashlib.sha256(b"".join(n.encode() + a.tobytes() for n, a in own)).hexdigest() == facts()["digest"]
+    assert set(answers()) == set(CASES) and facts()["refused"] == {} and facts()["levels differ"] == []
+    textures = sum(isinstance(case, TextureCase) for case in CASES.values())
+    assert textures >= 400 and len(CASES) - textures >= 150
+    assert all("(7" in stopped for stopped in facts()["traps"].values()) and len(facts()["traps"]) >= 15
+
+
+def test_only_gradients_differ() -> None:
+    known = facts()["differing"]
+    assert all("grad" in name for name in known) and max(known.values()) <= 9
+
+
+@pytest.mark.parametrize("name", sorted(CASES)[::SOME])
+def test_some_cases(name: str) -> None:
+    case = CASES[name]
+    assert differing(case, computed(case)) == facts()["differing"].get(name, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(set(CASES) - set(sorted(CASES)[::SOME])))
+def test_all_cases(name: str) -> None:
+    case = CASES[name]
+    assert differing(case, computed(case)) == facts()["differing"].get(name, 0)
+
+
+def of_each_kind() -> list[str]:
+    kinds: dict[Any, str] = {}
+    for name, case in CASES.items():
+        if isinstance(case, SurfaceCase):
+            kinds.setdefault((case.access, case.geometry, case.outside), name)
+        else:
+            kinds.setdefault(
+                (case.geometry, case.filter, case.mode, case.whole, case.component, case.mipmap_filter), name
+            )
+    return sorted(kinds.values())
+
+
+@pytest.mark.parametrize("name", of_each_kind()[::4])
+def test_both_engines_agree(name: str) -> None:
+    case, rows = CASES[name], 12
+    native, exact = computed(case, "native", rows), computed(case, "exact", rows)
+    assert np.array_equal(native, exact)
+
+
+def test_kernels_are_accepted_by_ptxas(assembler: str) -> None:
+    from ptxspec.evidence.assembler import assemble
+
+    texts = sorted({kernel_text(case) for case in CASES.values()})
+    for text in texts[:: len(texts) // 20]:
+        assert assemble(text, "sm_90", "-O0") == []

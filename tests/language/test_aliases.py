@@ -1,0 +1,97 @@
+"""`.alias`: a second name of a function."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from verdicts import HEADER, refused
+
+import ptxspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
+
+from mutants import refusal
+
+TARGET = ".func (.param .u32 r) b(.param .u32 x) { .reg .u32 y; ld.param.u32 y, [x]; add.u32 y, y, 7; st.param.u32 [r], y; ret; }\n"
+SAME = ".func (.param .u32 r) a(.param .u32 x);\n"
+ENTRY = """.global .u64 known = a;
+.entry k(.param .u64 out) {
+    .reg .u32 x; .reg .u64 p, f, g; .reg .pred q;
+    call (x), a, (5);
+    mov.u64 f, a; mov.u64 g, b;
+    setp.eq.u64 q, f, g; @q add.u32 x, x, 100;
+    ld.global.u64 f, [known];
+    setp.eq.u64 q, f, g; @q add.u32 x, x, 1000;
+    T: .calltargets a;
+    call (x), f, (x), T;
+    ld.param.u64 p, [out]; st.global.u32 [p], x; ret;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["exact", "native"])
+def test_a_call_by_the_second_name(engine: str) -> None:
+    """It is the same function: its address is one."""
+    out = np.zeros(1, np.uint32)
+    text = HEADER + TARGET + SAME + ".alias a, b;\n" + ENTRY
+    ptxspec.load(text).launch("k", args=[out], engine=engine)
+    assert out[0] == 5 + 7 + 100 + 1000 + 7
+
+
+@pytest.mark.parametrize("engine", ["exact", "native"])
+def test_a_second_name_among_several_modules(engine: str) -> None:
+    """Each module may have its own."""
+    out = np.zeros(1, np.uint32)
+    first = HEADER + TARGET + SAME + ".alias a, b;\n" + ENTRY
+    second = first.replace("add.u32 y, y, 7;", "add.u32 y, y, 50;").replace(".entry k", ".entry j")
+    module = ptxspec.link([first, second])
+    for name, added in (("k", 7), ("j", 50)):
+        module.launch(name, args=[out], engine=engine)
+        assert out[0] == 5 + added + 100 + 1000 + added
+
+
+def test_a_second_name_that_other_modules_see() -> None:
+    text = HEADER + ".visible " + TARGET + ".visible " + SAME + ".alias a, b;"
+    ptxspec.load(text)
+    with pytest.raises(ptxspec.PtxError, match="a: a second name that other modules see is not supported"):
+        ptxspec.link([text, HEADER])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TARGET + "¦.alias a, b;", "a is not declared before"),
+        (SAME + "¦.alias a, b;\n" + TARGET, "b is not declared before"),
+        (TARGET + SAME.replace(";", "{ ret; }") + "¦.alias a, b;", "a has a body"),
+        (TARGET + ".func a(.param .u32 x);¦.alias a, b;", "with other parameters"),
+        (".entry b() { ret; } .func a(); ¦.alias a, b;", "b is an entry"),
+        (TARGET + SAME + ".alias a, b; ¦.alias a, b;", "another name of b already"),
+        (TARGET + "¦.alias b, b;", "b has a body"),
+        (".weak " + TARGET + SAME + "¦.alias a, b;", "b is .weak"),
+    ],
+)
+def test_what_is_refused(text: str, message: str, assembler: str) -> None:
+    assert message in refused(HEADER + text).message
+    assert refusal(HEADER + text.replace("¦", "")) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TARGET + SAME + ".alias a, b;", ".visible " + TARGET + ".visible " + SAME + ".alias a, b;",
+        TARGET + SAME + SAME.replace(" a(", " c(") + ".alias a, b; .alias c, a;",
+        SAME + TARGET.split("{")[0] + "; .alias a, b;\n" + TARGET, TARGET + SAME + ".entry k() { call a, (1); }\n.alias a, b;",
+    ],
+)  # fmt: skip
+def test_what_is_accepted(text: str, assembler: str) -> None:
+    text = text.replace("call a, (1);", ".reg .u32 x; call (x), a, (1);")
+    ptxspec.load(HEADER + text)
+    assert refusal(HEADER + text) is None
+
+
+def test_the_version() -> None:
+    text = f".version 6.2\n.target sm_70\n.address_size 64\n{TARGET}{SAME}¦.alias a, b;"
+    assert ".alias needs PTX ISA 6.3" in refused(text).message
