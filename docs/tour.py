@@ -145,7 +145,7 @@ def ledger() -> None:
     for what, key in (
         ("accepted by ptxas", "ptxas"),
         ("exact, native and symbolic interpretation agree", "interpretations"),
-        ("as recorded on an H200, 512 operand rows each", "gpu"),
+        ("as recorded on an H200", "gpu"),
     ):
         rest = f", not run for {counts[key + ' not run']:,}" if counts[key + " not run"] else ""
         console.print(f"  {what}: {counts[key + ' yes']:,}, not: {counts[key + ' no']:,}{rest}")
