@@ -381,3 +381,19 @@ def test_early_spellings(engine: str) -> None:
     module = ptxspec.load(text)
     module.bind("t", ptxspec.Texture(IMAGE))
     assert module.launch("k", args=[np.uint32(0)], engine=engine).steps == 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_textures_of_modules_that_are_linked(engine: str) -> None:
+    """Each module's own texture, and one that the second declares and the first defines."""
+    first = look_up(TEX_2D, ".visible .global .texref t;").replace(".entry k", ".entry one")
+    second = look_up(TEX_2D.replace("[t", "[u"), ".visible .global .texref u;").replace(".entry k", ".entry two")
+    third = look_up(TEX_2D, ".extern .global .texref t;").replace(".entry k", ".entry three")
+    module = ptxspec.link([first, second, third])
+    module.bind("t", ptxspec.Texture(IMAGE))
+    module.bind("u", ptxspec.Texture(-IMAGE))
+    rows = words(np.array([2.5]), np.array([1.5]))
+    for name, sign in (("one", 1), ("two", -1), ("three", 1)):
+        out = np.zeros_like(rows)
+        module.launch(name, args=[rows, out], engine=engine)
+        assert out[0, :1].view(np.float32) == sign * IMAGE[1, 2]

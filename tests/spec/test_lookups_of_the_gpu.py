@@ -150,7 +150,7 @@ def test_boxes() -> None:
 def test_levels_of_detail() -> None:
     def level(lod: Int, bias: Int, least: Int, greatest: Int, blends: Int) -> Int:
         found = levels.within_range(
-            levels.biased(levels.cut(lod), bias), levels.bound(least), levels.bound(greatest), integer(9)
+            levels.cut(lod) + levels.bias_of(bias), levels.bound(least), levels.bound(greatest), integer(9)
         )
         lower, share = cube.blended_levels(found)
         return select(blends == 1, lower * 256 + share, cube.nearest_level(found) * 256)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from looking_up import PORTABLE, agrees, both, exactly, number, pattern, signed, term_of
 from ptxspec.spec.arithmetic.rounding import from_integer
-from ptxspec.spec.textures import addressing, coordinates, cube, filtering, formats, surfaces, weighted_sums
+from ptxspec.spec.textures import addressing, coordinates, cube, filtering, formats, levels, surfaces, weighted_sums
 
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.terms import TYPES, Int, integer, low_bits, select, sign_extend
@@ -398,7 +398,7 @@ def test_levels_of_the_gpu(name: str) -> None:
     between = name.split(".")[1] == "1"
 
     def level(x: Int) -> Int:
-        lod = cube.level_of_detail(x, integer(0), integer(4 << 8), integer(5))
+        lod = levels.within_range(levels.cut(x), integer(0), integer(4 << 8), integer(5))
         lower, share = cube.blended_levels(lod)
         return lower * 256 + share if between else cube.nearest_level(lod) * 256
 

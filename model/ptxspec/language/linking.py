@@ -187,7 +187,7 @@ class _Linker:
             for name, place in part.places.items():
                 if name in chosen and chosen[name].part != number:
                     continue
-                if _dynamic(place):
+                if place.opaque or _dynamic(place):  # the handles of modules differ already
                     placed.setdefault(name, place)
                     continue
                 at = -(-sizes[place.space] // aligned[name]) * aligned[name]

@@ -52,10 +52,7 @@ class OpaqueVariables(Checking):
             wrong = f"a variable of type .{type} lies in .global, outside of all functions, or is an entry's parameter"
         elif self.version < page.OPAQUE_SINCE:
             wrong = f".{type} needs PTX ISA 1.5"
-        if type == "samplerref" and not self.independent:
-            wrong = (
-                "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
-            )
+        wrong = self._mode_problem(type) or wrong
         if variable.vector != 1:
             wrong = f"there are no vectors of type .{type}"
         if variable.dimensions:
@@ -75,24 +72,26 @@ class OpaqueVariables(Checking):
 
     def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
         page: Any = importlib.import_module(_CODE)
-        wrong = None
+        wrong = self._mode_problem(parameter.type)
         if parameter.size is not None:
             wrong = f"arrays of type .{parameter.type} are not supported"
         if self.version < page.OPAQUE_SINCE:
             wrong = f".{parameter.type} needs PTX ISA 1.5"
-        if parameter.type == "samplerref" and not self.independent:
-            wrong = (
-                "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
-            )
         if wrong is not None:
             self.complain(parameter.position, wrong, _PAGE)
             return None
         return self._handle(parameter.name, parameter.type, page.PARAMETER_HANDLES)
 
+    def _mode_problem(self, type: str) -> str | None:
+        if type != "samplerref" or self.independent:
+            return None
+        return "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
+
     def _handle(self, name: str, type: str, base: int) -> Place:
         page: Any = importlib.import_module(_CODE)
         self._handles += 1
-        return Place(name, SPACE, page.handle(base, self._handles, type), 0, 1, opaque=self.opaque_kind(type))
+        number = (self.part or 0) * page.IN_A_MODULE + self._handles  # handles of modules that are linked differ
+        return Place(name, SPACE, page.handle(base, number, type), 0, 1, opaque=self.opaque_kind(type))
 
     def _fields_problem(self, type: str, values: Any, page: Any) -> str | None:
         """Why an initializer does not fit an opaque variable, or None."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.terms.core import integer
 from ptxspec.terms.images import Image
 from ptxspec.terms.images import Sampler as SamplerState
 from ptxspec.terms.types import TYPES
@@ -155,12 +156,12 @@ class Sampler:
         for one in (filter, mipmap_filter):
             if one not in _FILTERS:
                 raise ValueError(f"a filter is nearest or linear, not {one!r}")
-        least, greatest = (_in_fractions("a level of detail", level) for level in levels)
+        least, greatest = (_in_fractions("a level of detail", level, "bound") for level in levels)
         if least > greatest:
             raise ValueError(f"the levels of detail begin at {levels[0]} and end before, at {levels[1]}")
         first, second, third = (_ADDRESSES[mode] for mode in modes)
         self.state = SamplerState(
-            (first, second, third), filter, mipmap_filter, True, False, _bias(bias), least, greatest,
+            (first, second, third), filter, mipmap_filter, True, False, _in_fractions("a bias", bias, "bias_of"), least, greatest,
             bool(force_unnormalized_coords),
         )  # fmt: skip
 
@@ -220,15 +221,10 @@ def _is_linear(layout: str) -> bool:
     return layout == "linear"
 
 
-def _in_fractions(what: str, level: float) -> int:
-    """A level of detail in units of 2^−8."""
+def _in_fractions(what: str, level: float, rule: str) -> int:
+    """A level of detail in units of 2^−8, as a rule on the page of levels makes it of a single-precision number."""
     bound = importlib.import_module("ptxspec.spec.variables.opaque_types").MOST_LEVEL
     if not -bound <= level <= bound:
         raise ValueError(f"{what} lies between {-bound} and {bound}, not at {level}")
-    return int(np.floor(float(level) * 256))
-
-
-def _bias(bias: float) -> int:
-    """The same for what is added to one: cut toward zero, and to a range."""
-    _in_fractions("a bias", bias)
-    return int(np.clip(np.trunc(float(bias) * 256), -16 * 256, 16 * 256 - 1))
+    pattern = integer(int(np.float32(level).view(np.uint32)))
+    return int(getattr(importlib.import_module("ptxspec.spec.textures.levels"), rule)(pattern).attrs[0])
