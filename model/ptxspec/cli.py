@@ -128,6 +128,8 @@ def format_files(files: tuple[str, ...], in_place: bool, only_check: bool, as_js
     "--save", "-s", multiple=True, metavar="N=FILE", help="Write argument N's array to a .npy file afterwards."
 )
 @click.option("--dynamic-shared", default=0, show_default=True, help="Bytes of dynamic shared memory.")
+@click.option("--cluster", "-c", help="CTAs a cluster: x, x,y or x,y,z. Without it the entry's directives say.")
+@click.option("--nonportable-cluster", is_flag=True, help="Allow a cluster larger than every machine has room for.")
 @click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
 @click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
 @click.option("--step-limit", default=10**11, show_default=True, help="Most thread-instructions to execute.")
@@ -140,6 +142,8 @@ def run(
     arguments: tuple[str, ...],
     save: tuple[str, ...],
     dynamic_shared: int,
+    cluster: str | None,
+    nonportable_cluster: bool,
     profile: str,
     engine: str,
     step_limit: int,
@@ -158,6 +162,7 @@ def run(
     try:
         values = [_argument(text, i) for i, text in enumerate(arguments)]
         before = [v.copy() if isinstance(v, np.ndarray) else None for v in values]
+        texts: list[str] = []
         began = time.perf_counter()
         outcome = module.launch(
             kernel,
@@ -165,9 +170,12 @@ def run(
             _extents(block),
             values,
             dynamic_shared=dynamic_shared,
+            cluster=None if cluster is None else _extents(cluster),
+            nonportable_cluster=nonportable_cluster,
             profile=profile,
             engine=engine,
             step_limit=step_limit,
+            printed=texts.append if as_json else None,
         )
         seconds = time.perf_counter() - began
         for item in save:
@@ -187,6 +195,7 @@ def run(
                     "kernel": kernel,
                     "thread_instructions": outcome.steps,
                     "seconds": round(seconds, 6),
+                    "printed": "".join(texts),
                     "changed": {str(i): values[i].tolist() for i in changed},
                 }
             )

@@ -109,11 +109,28 @@ def test_run(tmp_path: Path) -> None:
         (["-a", "q=1"], "is not type=value"),
         (["-g", "x"], "extents are one to three numbers"),
         (["-k", "nope"], "no entry is called 'nope'"),
+        (["-c", "q"], "extents are one to three numbers"),
+        (["-g", "3", "-c", "2"], "no multiple of the cluster (2, 1, 1)"),
+        (["-g", "16", "--cluster", "16"], "nonportable_cluster"),
         (["-a", "@missing.npy"], "missing.npy"),
     ],
 )
 def test_run_refuses(words: list[str], what: str) -> None:
     assert what in call("run", str(SAXPY), *words, status=1)
+
+
+def test_run_in_clusters(tmp_path: Path) -> None:
+    file = tmp_path / "ranks.ptx"
+    file.write_text(
+        ".version 8.0 .target sm_90 .address_size 64 .entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %p<3>;"
+        "ld.param.u64 %p0, [out]; mov.u32 %r0, %ctaid.x; mad.wide.u32 %p1, %r0, 4, %p0; mov.u32 %r1, %cluster_ctarank;"
+        "mov.u32 %r2, %cluster_nctarank; mad.lo.u32 %r1, %r2, 100, %r1; st.global.u32 [%p1], %r1; ret; }"
+    )
+    words = ["run", str(file), "-g", "6", "-a", "u32[6]=zeros"]
+    assert asked(*words, "--cluster", "3")["changed"]["0"] == [300, 301, 302, 300, 301, 302]
+    assert asked(*words, "-c", "1,1")["changed"]["0"] == [100] * 6
+    many = ["run", str(file), "-g", "16", "-a", "u32[16]=zeros", "-c", "16", "--nonportable-cluster"]
+    assert asked(*many)["changed"]["0"] == [1600 + i for i in range(16)]
 
 
 def test_run_reports_a_fault() -> None:

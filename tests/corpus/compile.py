@@ -25,6 +25,8 @@ FURTHER = (
     ("sm_90", "-O1", "-rdc=true"),
     ("sm_75", "-use_fast_math"),
 )
+#: sources that need a later target, and what they are compiled for
+LATER = {"clusters": (("sm_90",), ("sm_90", "-G"), ("sm_90", "-O1", "-rdc=true"))}
 #: names that nvcc has nowhere else than in a linked program
 SEPARATE = ("external", "globals")
 
@@ -40,7 +42,9 @@ def compiled(source: Path, target: str, *flags: str) -> str:
 
 def main() -> None:
     sources = sorted((HERE / "cuda").glob("*.cu"))
-    wanted = [(s, w) for i, s in enumerate(sources) for w in (*PLAIN, FURTHER[i % len(FURTHER)])]
+    early = [s for s in sources if s.stem not in LATER]
+    wanted = [(s, w) for i, s in enumerate(early) for w in (*PLAIN, FURTHER[i % len(FURTHER)])]
+    wanted += [(s, w) for s in sources for w in LATER.get(s.stem, ())]
 
     def one(job: tuple[Path, tuple[str, ...]]) -> tuple[str, str]:
         source, way = job

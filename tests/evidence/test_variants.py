@@ -13,7 +13,8 @@ from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
 
-MARKED = [f for f in ptxspec.forms() if len(f.variants) > 1]
+MARKED = [f for f in ptxspec.forms() if len(f.variants) > 1 and not f.syntax.hints]
+HINTED = [f for f in ptxspec.forms() if f.syntax.hints]
 
 
 def form(text: str) -> Form:
@@ -41,6 +42,24 @@ def test_every_selector_occurs_and_every_variant_is_written_in_its_own_way(opcod
             assert met - {None} == wanted if len(wanted) <= 16 else len(met) == SPREAD + 1
             signs = {v.marks.get(operand.negation, False) for v in variants}
             assert signs == {"": {False}, "-": {True}, "{-}": {True, False}}[operand.sign]
+
+
+def test_forms_with_hints_have_one_variant_more() -> None:
+    """Every combination of hints occurs among them, and the operand that a hint brings along is there with it alone."""
+    met: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for one in HINTED:
+        plain, hinted = one.variants
+        assert plain == one and plain.plain and not hinted.plain
+        added = [m for m in hinted.mnemonic.split(".") if m not in one.mnemonic.split(".")]
+        assert added and [m for m in hinted.mnemonic.split(".") if m not in added] == one.mnemonic.split(".")
+        (found,) = registry().opcodes[one.syntax.opcode].find(hinted.mnemonic)
+        assert (found.modifiers, str(found)) == (hinted.modifiers, str(hinted))
+        assert ("policy" in str(hinted)) == ("L2::cache_hint" in added) and "policy" not in str(one)
+        names = tuple(s.name for s in one.syntax.hints)
+        met.setdefault(names, set()).add(tuple(str(hinted.modifiers.get(n)) for n in names))
+    sizes = {names: len(found) for names, found in met.items()}
+    assert sizes[("evict", "size", "L2_cache_hint")] == 6 * 4 * 2 - 1 and sizes[("evict", "L2_cache_hint")] == 11
+    assert {f.syntax.opcode for f in HINTED} == {"ld", "st", "atom", "red"}
 
 
 def test_a_spread_reaches_from_the_first_to_the_last() -> None:

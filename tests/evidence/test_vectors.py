@@ -40,7 +40,7 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
     assert ANSWERS is not None
     found = {d["form"] for d in ANSWERS.facts["differences"]}
     conversions = {"cvt.f32.f32 d, a;", "cvt.f64.f64 d, a;"}
-    spaces = ("shared", "shared::cta")
+    spaces = ("shared", "shared::cta", "shared::cluster")
     assert found == conversions | {
         f"{opcode}.{ss}.add.f64 {operands};"
         for ss in spaces

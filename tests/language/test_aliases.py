@@ -53,11 +53,23 @@ def test_a_second_name_among_several_modules(engine: str) -> None:
         assert out[0] == 5 + added + 100 + 1000 + added
 
 
-def test_a_second_name_that_other_modules_see() -> None:
-    text = HEADER + ".visible " + TARGET + ".visible " + SAME + ".alias a, b;"
-    ptxspec.load(text)
-    with pytest.raises(ptxspec.PtxError, match="a: a second name that other modules see is not supported"):
-        ptxspec.link([text, HEADER])
+@pytest.mark.parametrize("engine", ["exact", "native"])
+@pytest.mark.parametrize("linkage", ["", ".visible ", ".weak "])
+def test_a_second_name_that_other_modules_see(linkage: str, engine: str) -> None:
+    """It is one function for all, called by name and by address, and kept in a variable, and it prevails over a weak one."""
+    own = HEADER + ".visible " + TARGET + linkage + SAME + ".alias a, b;"
+    weak = HEADER + ".weak " + TARGET.replace(" b(", " a(").replace("y, 7;", "y, 50;")
+    user = HEADER + ".extern " + SAME + ".extern " + SAME.replace(" a(", " b(") + ENTRY
+    for texts in ([user, own], [own, user], [weak, own, user], [own, weak, user], [user, weak, own]):
+        out = np.zeros(1, np.uint32)
+        ptxspec.link(texts).launch("k", args=[out], engine=engine)
+        assert out[0] == 5 + 7 + 100 + 1000 + 7
+
+
+def test_a_second_name_that_other_modules_do_not_see() -> None:
+    own = HEADER + TARGET + ".visible " + SAME + ".alias a, b;"
+    with pytest.raises(ptxspec.PtxError, match="no module defines a"):
+        ptxspec.link([HEADER + ".extern " + SAME + ".entry k() { .reg .u32 x; call (x), a, (5); ret; }", own])
 
 
 @pytest.mark.parametrize(
@@ -71,6 +83,7 @@ def test_a_second_name_that_other_modules_see() -> None:
         (TARGET + SAME + ".alias a, b; ¦.alias a, b;", "another name of b already"),
         (TARGET + "¦.alias b, b;", "b has a body"),
         (".weak " + TARGET + SAME + "¦.alias a, b;", "b is .weak"),
+        (".extern " + TARGET.split("{")[0] + ";" + SAME + "¦.alias a, b;", "b is .extern"),
     ],
 )
 def test_what_is_refused(text: str, message: str, assembler: str) -> None:

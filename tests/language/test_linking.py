@@ -93,6 +93,27 @@ CASES = r"""
     .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b); .visible .entry k(){ .param .b32 r; .param .b64 x; call (r), vprintf, (x,x); ret; } @@ .global .u32 y;
     .visible .const .u8 a[40000]; @@ .visible .const .u8 b[40000];
     .func f(); .visible .entry k(){ call f; ret; } @@ .visible .func f(){ ret; }
+    .extern .func a(); .visible .entry k(){ call a; ret; } @@ .visible .func b(){ ret; } .func a(); .alias a, b;
+    .extern .func a(); .visible .entry k(){ call a; ret; } @@ .visible .func b(){ ret; } .visible .func a(); .alias a, b;
+    .extern .func a(); .visible .entry k(){ call a; ret; } @@ .visible .func b(){ ret; } .weak .func a(); .alias a, b;
+    .extern .func a(); .visible .entry k(){ call a; ret; } @@ .func b(){ ret; } .func a(); .alias a, b;
+    .extern .func a(); .visible .entry k(){ call a; ret; } @@ .func b(){ ret; } .visible .func a(); .alias a, b;
+    .extern .func a(); .visible .entry k(){ ret; } @@ .func b(){ ret; } .visible .func a(); .alias a, b;
+    .visible .func b(){ ret; } .func a(); .alias a, b; @@ .visible .func a(){ ret; }
+    .visible .func b(){ ret; } .func a(); .alias a, b; @@ .func a(){ ret; }
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .visible .func a(){ ret; }
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .weak .func a(){ ret; }
+    .visible .func b(){ ret; } .weak .func a(); .alias a, b; @@ .visible .func a(){ ret; }
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .visible .func c(){ ret; } .visible .func a(); .alias a, c;
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .weak .func b(){ ret; }
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .extern .func a(.param .b32 x); .visible .entry k(){ .param .b32 x; call a, (x); ret; }
+    .visible .func b(){ ret; } .visible .func a(); .alias a, b; @@ .visible .global .u32 a;
+    .extern .func f(.param .align 8 .b8 a[]); .visible .entry k(){ .param .align 8 .b8 a[8]; call f, (a); ret; } @@ .visible .func f(.param .align 8 .b8 a[]){ ret; }
+    .extern .func f(.param .align 8 .b8 a[]); .visible .entry k(){ call f, (); ret; } @@ .visible .func f(.param .align 8 .b8 a[]){ ret; }
+    .extern .func f(.param .align 8 .b8 a[8]); .visible .entry k(){ .param .align 8 .b8 a[8]; call f, (a); ret; } @@ .visible .func f(.param .align 8 .b8 a[]){ ret; }
+    .extern .func f(.param .align 8 .b8 a[]); .visible .entry k(){ .param .align 8 .b8 a[8]; call f, (a); ret; } @@ .visible .func f(.param .align 8 .b8 a[8]){ ret; }
+    .extern .func f(.reg .v2 .b32 a); .visible .entry k(){ .reg .v2 .b32 a; call f, (a); ret; } @@ .visible .func f(.reg .v2 .b32 a){ ret; }
+    .extern .func f(.reg .v2 .b32 a); .visible .entry k(){ .reg .v2 .b32 a; call f, (a); ret; } @@ .visible .func f(.reg .b32 a, .reg .b32 b){ ret; }
     .visible .func f(); .visible .entry k(){ call f; ret; } @@ .visible .func f(){ ret; }
     .weak .func f(); .visible .entry k(){ call f; ret; } @@ .visible .func f(){ ret; }
     .visible .func f(){ret;} .visible .entry k(){ call f; ret; } @@ .extern .func f(); .visible .func g() { call f; ret; }

@@ -57,7 +57,7 @@ STRANGE = ["-", "<", "<<", "?", "~", "% ", "&&", "(.s64)", "1.5", ".section", "#
            "*", ".func", ".reg", ".param", ".pred", "::", "<<", "1.", "U", "08", "-1", ".align", "0", "|", "!", ";",
            ":", ".x",
            "%tid", "(", ")", "#", "\\", "'", "\r", "\x0b", "\u2028", ".entry", "%", "$", ",", "0d", "0b",
-           "WARP_SZ"]  # fmt: skip
+           "WARP_SZ", "const[", ".const[2]", ".unified", "].unified", "::func"]  # fmt: skip
 
 
 def mutant(text: str, rng: random.Random) -> str:

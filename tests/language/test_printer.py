@@ -20,6 +20,7 @@ from ptxspec.language.tree import Address, Name, Number, Real, placeless
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
 from mutants import modules
+from seeds import written
 
 COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|(//[^\n]*|/\*.*?\*/)', re.S)
 
@@ -50,6 +51,11 @@ def test_the_corpus(name: str) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_the_examples(path: Path) -> None:
     survives(path.read_text())
+
+
+@pytest.mark.parametrize("name", sorted(written()))
+def test_what_people_write(name: str) -> None:
+    survives(written()[name])
 
 
 def test_a_text_with_everything() -> None:
@@ -97,6 +103,9 @@ def test_statements(text: str) -> None:
         ".extern .func (.reg .u32 r) f (.reg .u32 a);", ".weak .entry k(.param .u64 .ptr .align 8 p) .maxnreg 3 .pragma \"x\"; { ret; }",
         ".global .u64 x[] = {f, generic(y)+4, z+8, 0xff(a), 0xFF00(generic(b)+1)};", ".extern .shared .b8 s[];",
         ".global .attribute(.managed) .align 8 .v2 .f32 x[2][2] = {{{1.0, 2.0}, {0f00000000, 3e5}}};",
+        ".extern .const[2] .align 4 .b8 a[], b[0];", ".const[0] .v2 .u32 x[2] = {{1}};", ".local .u32 l<3>;",
+        ".entry k() { ld.const[10].u32 %r1, [a+4]; ld.u32 .const[0] %r1, a[1]; ld.global.u32 %r1, [%rd1+8].unified; }",
+        ".func f(.param .u32 x) { st.param::func.u32 [x], 1; }",
         ".section .debug_x { .b8 1, 2 L: .b64 L-M .b32 .debug_y+4 }",
     ],
 )  # fmt: skip

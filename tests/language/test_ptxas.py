@@ -267,7 +267,6 @@ DIFFERENT = {
         body(".reg .v4 .u32 v; mov.v4.u32 v, %tid;"),
         "its components have to be named one by one",
     ),
-    "128 bits": (body(".reg .b128 q;"), "128-bit registers are not supported yet"),
     "arrays of textures": (HEADER + ".global .texref t[4];", "arrays of opaque variables are not supported yet"),
     "a generic access by name": (
         body(f"{SHARED} ld.u32 %r1, [a];"),
@@ -281,7 +280,14 @@ DIFFERENT = {
         body("mov.u64 %rd1, 18446744073709551616;"),
         "refused here as no number of 64 bits; ptxas drops the high bits",
     ),
-    "a barrier of the cluster": (body("barrier.cluster.arrive;"), "not modelled yet"),
+    "an address in a cluster of a variable that is said to be generic": (
+        body(f"{SHARED} mapa.u64 %rd1, a, 1;"),
+        "ptxas uses the shared address as if it were generic (AMB-221)",
+    ),
+    "a rank of a register with an offset": (
+        body("getctarank.shared::cluster.u32 %r1, %r2+4;"),
+        "only a variable's name has an offset; ptxas is lenient",
+    ),
     "a fraction for 16 bits": (HEADER + ".global .b16 x = 1.5;", "ptxas makes zero of it"),
     "a sum of a register and a number": (
         body("add.u32 %r1, %r2+1, 1;"),

@@ -143,6 +143,37 @@ INSTRUCTIONS = r"""
     .reg .v4 .f32 t[2];
     .reg .align 16 .v4 .f32 t;
     .reg .f32 t; mov.f32 t.x, 1.0;
+    mov.u32 %r1, %tid.r;
+    mov.u32 %r1, %ntid.g;
+    mov.u32 %r1, %clusterid.a;
+    mov.u32 %r1, %laneid.r;
+    mul .lo.u32 %r1, %r1, 8;
+    mul.lo .u32 %r1, %r1, 8;
+    shf .r.clamp.b32 %r1, %r1, %r1, 8;
+    madc .lo.u32 %r1, %r1, %r1, %r1;
+    div .full.f32 %f1, %f1, %f1;
+    bar .sync 0;
+    bar .red.popc.u32 %r1, 0, %p1;
+    bar.red .popc.u32 %r1, 0, %p1;
+    bar .cta.sync 0;
+    bar.cta .sync 0;
+    barrier .arrive 0, 32;
+    barrier.or.red.pred %p1, 0, %p2;
+    barrier.red.pred.or %p1, 0, %p2;
+    barrier.aligned.sync 0;
+    barrier.aligned.red.or.pred %p1, 0, %p2;
+    barrier.aligned.arrive 0, 32;
+    barrier.cta.aligned.sync 0;
+    bar.cta.or.red.pred %p1, 0, %p2;
+    cvta .to.global.u64 %rd1, %rd1;
+    cvta .global.u64 %rd1, %rd1;
+    membar .gl;
+    ld.cg.global.u32 %r1, [g];
+    ld.global.u32.cg %r1, [g];
+    st.cs.global.u32 [g], %r1;
+    ld.L2::128B.global.u32 %r1, [g];
+    ld.global.L2::128B.L1::evict_last.u32 %r1, [g];
+    atom.L2::cache_hint.global.add.u32 %r1, [g], %r1, %rd1;
 """
 
 MODULES = r"""
@@ -445,6 +476,11 @@ MODULES = r"""
     #Line 1 "x"\n
     # 1 "a b/c.h" 1 3 4 \n
     # 1 "x"\r\n
+    .file 1 "x"\n.section .debug_str { L: .b8 1,0 }\n.entry k() { .loc 1 1 1 \n.loc 1 2 3, function_name L, inlined_at 1 1 1 \n ret; }
+    .file 1 "x"\n.section .debug_str { M: .b8 1,0 }\n.entry k() { .loc 1 1 1 \n.loc 1 2 3, function_name L, inlined_at 1 1 1 \n ret; }
+    .file 1 "x"\n.entry k() { .loc 1 1 1 \n.loc 1 2 3, function_name L, inlined_at 1 1 1 \n ret; }\n.section .debug_info { L: .b8 1 }
+    .file 1 "x"\n.section .debug_str { L: .b8 1,0 }\n.entry k() { .loc 1 1 1 \n.loc 1 2 3, function_name .debug_str, inlined_at 1 1 1 \n ret; }
+    .file 1 "x"\n.section .debug_str { L: .b8 1,0 }\n.entry k() { .loc 1 1 1 \n.loc 1 2 3, function_name .debug_frob, inlined_at 1 1 1 \n ret; }
 """
 
 

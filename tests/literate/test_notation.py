@@ -107,3 +107,23 @@ def test_what_cannot_be_read_is_an_error_at_its_line(text: str, line: int, what:
     with pytest.raises(DocumentError, match=what) as caught:
         lines(text)
     assert caught.value.line == line
+
+
+def test_hints_make_no_forms_and_stand_anywhere() -> None:
+    text = "ld{.ss}{{.evict}}{{.L2::cache_hint}}.type d, [a]{{, policy}};\n.ss = { .global };\n.evict = { .L1::x, .L1::y };"
+    (line,) = lines(text + "\n.type = { .u32 };")
+    assert [m for m, _ in line.mnemonics()] == ["ld.u32", "ld.global.u32"]
+    assert line.bindings(("global", "u32")) == {"ss": "global", "type": "u32"}
+    bound = {"ss": "global", "type": "u32", "evict": "L1::y", "L2_cache_hint": True}
+    for words in ("global.L1::y.L2::cache_hint.u32", "L2::cache_hint.global.u32.L1::y"):
+        assert line.bindings(tuple(words.split("."))) == bound
+    assert line.bindings(("L1::x", "L1::y", "u32")) is None and line.bindings(("L1::z", "u32")) is None
+    assert line.spelled(bound) == "ld.global.L1::y.L2::cache_hint.u32"
+    assert [o.name for o in line.with_hints(bound).operands] == ["d", "a", "policy"]
+    assert line.with_hints({"evict": "L1::x"}) is line and [o.name for o in line.operands] == ["d", "a"]
+
+
+@pytest.mark.parametrize("text", ["ld.u32 d, [a]{{, p}};", "ld{{.x}}.u32 d{{, p}};\n.x = { .y };"])
+def test_an_operand_in_double_braces_needs_a_hint_that_stands_for_itself(text: str) -> None:
+    with pytest.raises(DocumentError, match="there is none"):
+        lines(text)

@@ -464,20 +464,6 @@ def test_what_ptxas_refuses_too(access: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "access",
-    [
-        "atom.shared::cluster.add.u32 %r4, [%r5], 1;",
-        "atom.global.add.L2::cache_hint.u32 %r4, [%rd0], 1, %rd3;",
-    ],
-)
-def test_what_is_missing_is_refused_by_its_name(access: str) -> None:
-    """ptxas takes these; the pages say that they are not described."""
-    with pytest.raises(ptxspec.PtxError, match=access.split()[0].split(".")[0]) as caught:
-        ptxspec.load(text(f"ld.param.u64 %rd0, [out]; {access} ret;"))
-    assert access.split()[0] in str(caught.value) or "there is no" in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("version", "target", "access", "complaint"),
     [
         ("4.3", "sm_52", "atom.global.add.f64 %fd1, [%rd0], %fd0;", "PTX ISA 5.0"),

@@ -154,12 +154,46 @@ LOOP: ld.shared.u32 v, [at]; add.u32 r, r, v; add.u32 at, at, 4; add.u32 i, i, 1
     assert run(text + entry(body), "k", 64, engine).tolist() == [sum(range(64))] * 64
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_registers_and_variables_for_one_another(engine: str) -> None:
+    """A variable in .param for a register that a function takes, and for one that it gives; a result that is dropped; constants."""
+    text = """
+.func (.reg .u32 r) add(.reg .u32 a, .param .u32 b) { ld.param.u32 r, [b]; add.u32 r, r, a; ret; }
+.func (.param .f64 r) half(.reg .f64 a) { .reg .f64 x; mul.f64 x, a, 0.5; st.param.f64 [r], x; ret; }
+"""
+    body = """
+  .param .u32 given, back; .param .f64 wide; .reg .f64 %d; .reg .u64 %f;
+  st.param.u32 [given], %t; call (back), add, (given, 40); ld.param.u32 %r, [back];
+  call (_), add, (given, %r); call (wide), half, (5.0); ld.param.f64 %d, [wide]; call (%d), half, (%d); call (_), half, (%d);
+  .reg .u32 %x; mul.f64 %d, %d, 4.0; cvt.rni.u32.f64 %x, %d; mad.lo.u32 %r, %x, 1000, %r;
+  st.param.u32 [given], 7; mov.u64 %f, add; P: .callprototype (.reg .u32 _) _ (.reg .u32 _, .param .u32 _);
+  call (back), %f, (given, given), P; ld.param.u32 %x, [back]; mad.lo.u32 %r, %x, 100000, %r;
+"""
+    assert run(text + entry(body), "k", 5, engine).tolist() == [1405040 + t for t in range(5)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_vectors_in_registers(engine: str) -> None:
+    text = """
+.func (.reg .v2 .u32 r) swap(.reg .v2 .u32 a, .reg .v4 .u16 b) { mov.b32 r.x, {b.w, b.x}; add.u32 r.x, r.x, a.y; mov.u32 r.y, a.x; ret; }
+"""
+    body = """
+  .reg .v2 .u32 %v; .reg .v4 .u16 %w; .reg .u64 %f; mov.u32 %v.x, %t; mov.u32 %v.y, 500;
+  mov.v4.u16 %w, {1, 2, 3, 7000}; call (%v), swap, (%v, %w);
+  mad.lo.u32 %r, %v.y, 3, %v.x; mov.u64 %f, swap; P: .callprototype (.reg .v2 .u32 _) _ (.reg .v2 .u32 _, .reg .v4 .u16 _);
+  call (%v), %f, (%v, %w), P; add.u32 %r, %r, %v.x;
+"""
+    packed = 7000 + (1 << 16)
+    want = [packed + 500 + 3 * t + packed + t for t in range(6)]
+    assert run(text + entry(body), "k", 6, engine).tolist() == want
+
+
 WRONG = (
     HEAD
     + """
 .func forever() { call forever; ret; }
 .func takes(.param .u32 x) { ret; }
-.extern .func free(.param .b64 p);
+.extern .func free(.param .b32 p);
 .visible .entry deep() { call forever; ret; }
 .visible .entry none() { call free, (0); ret; }
 .visible .entry wild(.param .u64 f) { .reg .u64 a; ld.param.u64 a, [f]; p: .callprototype _ (); call a, p; ret; }

@@ -181,30 +181,34 @@ def test_parameters_in_the_body() -> None:
 @pytest.mark.parametrize("engine", ["exact", "native"])
 @pytest.mark.parametrize("depth", [0, 3])
 def test_registers_of_the_module(engine: str, depth: int) -> None:
-    """All functions of a thread share them, also those that call themselves; names in functions hide them."""
+    """All functions of a thread share them, whoever calls whom; names in functions hide them."""
+    functions = ""
+    for i in range(depth, -1, -1):
+        further = f"call f{i + 1}, (n);" if i < depth else ""
+        functions += f""".func f{i}(.reg .u32 n)
+{{
+  .reg .u32 hidden;
+  mov.u32 hidden, 99;
+  add.u32 count, count, 1;
+  add.u32 pair.y, pair.y, n;
+  sub.u32 n, n, 1; {further}
+  add.f32 x2, x2, 1.0;
+  ret;
+}}
+"""
     text = f""".version 2.3
 .target sm_20
 .address_size 64
 .reg .u32 count, hidden;
 .reg .v2 .u32 pair;
 .reg .f32 x<3>;
-.func f(.reg .u32 n)
-{{
-  .reg .pred p; .reg .u32 hidden;
-  mov.u32 hidden, 99;
-  add.u32 count, count, 1;
-  add.u32 pair.y, pair.y, n;
-  setp.eq.u32 p, n, 0; @p bra OUT; sub.u32 n, n, 1; call f, (n);
-OUT:
-  add.f32 x2, x2, 1.0;
-  ret;
-}}
+{functions}
 .entry k(.param .u64 out)
 {{
   .reg .u64 a; .reg .u32 t, pair0; .reg .f32 y;
   ld.param.u64 a, [out]; mov.u32 t, %tid.x; mad.wide.u32 a, t, 16, a;
   mov.u32 count, t; mov.u32 hidden, 5; mov.u32 pair.y, 100; mov.f32 x2, 0.5; mov.u32 pair0, {depth};
-  call f, (pair0);
+  call f0, (pair0);
   st.global.u32 [a], count; st.global.u32 [a+4], hidden; st.global.u32 [a+8], pair.y; st.global.f32 [a+12], x2;
   exit;
 }}"""

@@ -31,9 +31,12 @@ def test_each_address_lies_in_one_window() -> None:
     edges = [0, 2**64 - 1, LAYOUT.GLOBAL_BASE]
     for base in LAYOUT.WINDOWS.values():
         edges += [base - 1, base, base + LAYOUT.WINDOW_SIZE - 1, base + LAYOUT.WINDOW_SIZE]
+        edges += [base + LAYOUT.PART - 1, base + LAYOUT.PART]
     for address in edges:
         inside = [s for s, base in LAYOUT.WINDOWS.items() if 0 <= address - base < LAYOUT.WINDOW_SIZE]
         wanted = [int(space.split("::")[0] in (inside or ["global"])) for space in SPACES]
+        if address >= LAYOUT.base("shared") + LAYOUT.PART:  # no part of a CTA without a cluster
+            wanted[SPACES.index("shared")] = wanted[SPACES.index("shared::cta")] = 0
         assert windows_of(address) == wanted, hex(address)
 
 

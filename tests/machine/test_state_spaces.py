@@ -673,12 +673,3 @@ def test_generic_addresses_in_initializers() -> None:
         module=module,
     )
     assert both(source, [np.zeros(3, np.uint32)])[0].tolist() == [3, 50, 60]
-
-
-def test_an_entry_of_a_cluster_is_not_launched() -> None:
-    header = ".version 9.0\n.target sm_90\n.address_size 64\n"
-    source = f"{header}.entry k() .reqnctapercluster 2 {{ ret; }}\n.entry l() .maxclusterrank 2 {{ ret; }}\n"
-    module = ptxspec.load(source)
-    module.launch("l")
-    with pytest.raises(ValueError, match="clusters of CTAs are not supported"):
-        module.launch("k")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxspec.evidence.kernels import POLICY
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Effect
 from ptxspec.terms.types import Type
@@ -104,6 +105,8 @@ def text_of(form: Form, name: str) -> str:
     registers = [f"%x{i}" for i in range(count)]
     vector = "{" + ", ".join(registers) + "}" if form.modifiers.get("vec") else registers[0]
     operands = {o.name: f"[{place.address}]" if o.memory else vector for o in form.syntax.operands}
+    if form.syntax.companion is not None and form.syntax.has_companion:
+        operands[form.syntax.companion.name] = "%policy"
     word = f"b{type.width}"
     if stores:
         around = [f"ld.global.{word} {r}, [%in+{8 * i}];" for i, r in enumerate(registers)]
@@ -129,6 +132,7 @@ def text_of(form: Form, name: str) -> str:
         *place.before,
         *around,
         *place.fill,
+        *(POLICY if form.syntax.has_companion else ()),
         form.written(operands),
         *after,
         "ret;",

@@ -57,7 +57,13 @@ def pure(form: Form) -> bool:
     meaning = form.meaning(form.absences[-1])
     if updates(meaning):
         return True
-    return meaning.effect is None and bool(meaning.results) and all(i.type for i in meaning.inputs)
+    return meaning.effect is None and bool(meaning.results and meaning.inputs) and all(i.type for i in meaning.inputs)
+
+
+def undefined(meaning: Meaning) -> bool:
+    """Whether all that comes out is undefined."""
+    results = results_of(meaning)
+    return bool(results) and all(t.op == "freedom" and t.attrs[2] == "undefined" for _, t in results)
 
 
 def ones(freedom: Any, *_: Any) -> Any:
@@ -109,19 +115,24 @@ def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:
     """(variable, type) of every value that goes in; what stands in memory comes after the operands, the condition code last."""
     values = [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
     if updates(meaning):
-        values.append(("%loaded0", meaning.effect.fields["type"]))  # type: ignore[union-attr]
+        fields = meaning.effect.fields  # type: ignore[union-attr]
+        values += [(f"%loaded{i}", fields["type"]) for i in range(fields["count"])]
+    else:
+        values += [(name, TYPES["u32"]) for name in meaning.specials]
     return [*values, (CONDITION_CODE, TYPES["pred"])] if meaning.carry_read else values
 
 
 def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     """(type, term) of every value that comes out; what is left in memory comes after the destinations, the condition code last.
-    The cell of an instruction that updates one lies in global memory, if it does not say where."""
+    The cell of an instruction that updates one lies in global memory, if it does not say where, and special registers are zero
+    to it."""
     values = [(r.type, v) for r in meaning.results for v in r.values]
     if updates(meaning):
         fields = meaning.effect.fields  # type: ignore[union-attr]
         base = constant(importlib.import_module("ptxspec.spec.state_spaces.generic_addressing").GLOBAL_BASE)
         place = {v.attrs[0]: base for i in meaning.inputs if i.type is None for v in i.variables}
-        values = [(t, substitute(v, place)) for t, v in [*values, (fields["type"], fields["values"][0])]]
+        place |= {name: constant(0) for name in meaning.specials}
+        values = [(t, substitute(v, place)) for t, v in [*values, *((fields["type"], v) for v in fields["values"])]]
     return [*values, (TYPES["pred"], meaning.carry)] if meaning.carry is not None else values
 
 
@@ -152,13 +163,18 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
         for i, row in enumerate(table):
             values = dict(zip(names, row, strict=True))
             want = _run_exact(meaning, values)
-            got = {"native": tuple(int(c[i]) for c in computed)}
+            got = {"native": tuple(number_at(c, i) for c in computed)}
             if i % step == 0:
                 got["symbolic"] = _run_symbolic(meaning, values)
             for name, other in got.items():
                 if other != want:
                     found += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
     return found
+
+
+def number_at(column: np.ndarray, i: int) -> int:
+    """The value in a place of a column."""
+    return int(column[i]) if column.ndim == 1 else int(column[i, 0]) | int(column[i, 1]) << 64
 
 
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
@@ -172,6 +188,14 @@ def _storage(type: Type) -> int:
     return max(8, type.width)
 
 
+def column(values: Sequence[int], type: Type) -> np.ndarray:
+    """Values of a type as machine code has them: an element each, of its size; of 128 bits, two of 64, the low one first."""
+    if type.width == 128:
+        words = b"".join(v.to_bytes(16, "little") for v in values)
+        return np.frombuffer(words, np.uint64).reshape(-1, 2).copy()
+    return np.array(values, dtype=f"u{_storage(type) // 8}")
+
+
 def run_native(
     meanings: Sequence[Meaning], tables: Sequence[list[tuple[int, ...]]], choose: Callable[[Any], Any] = settled
 ) -> list[list[np.ndarray]]:
@@ -179,10 +203,7 @@ def run_native(
     compiled = compile_loops(meanings, choose)
     answers = []
     for meaning, table, run in zip(meanings, tables, compiled, strict=True):
-        inputs = [
-            np.array([row[k] for row in table], dtype=f"u{_storage(t) // 8}")
-            for k, (_, t) in enumerate(inputs_of(meaning))
-        ]
+        inputs = [column([row[k] for row in table], t) for k, (_, t) in enumerate(inputs_of(meaning))]
         answers.append(run(inputs))
     return answers
 
@@ -201,7 +222,7 @@ def compile_loops(
         def run(inputs: list[np.ndarray]) -> list[np.ndarray]:
             assert library  # its code lives as long as this function
             count = len(inputs[0])
-            outputs = [np.zeros(count, dtype=f"u{_storage(t) // 8}") for t, _ in results_of(meaning)]
+            outputs = [column([0] * count, t) for t, _ in results_of(meaning)]
             pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
             call(ctypes.cast(pointers, ctypes.c_void_p), count)
             return outputs
@@ -223,7 +244,7 @@ def _function(name: str, meaning: Meaning, needs: set[str], choose: Callable[[An
     for k, (variable, type) in enumerate(inputs):
         n = _storage(type)
         where = emitter.emit(f"getelementptr i{n}, ptr %p{k}, i64 %i")
-        value = emitter.emit(f"load i{n}, ptr {where}")
+        value = emitter.emit(f"load i{n}, ptr {where}, align {min(n, 64) // 8}")
         env[variable] = emitter.emit(f"trunc i{n} {value} to i1") if type.kind == "pred" else value
     lowering = Lowering(emitter, env)
     for k, (type, value) in enumerate(results, len(inputs)):
@@ -233,7 +254,7 @@ def _function(name: str, meaning: Meaning, needs: set[str], choose: Callable[[An
         else:
             word = lowering.low(value, type.width)
         where = emitter.emit(f"getelementptr i{n}, ptr %p{k}, i64 %i")
-        lines.append(f"  store i{n} {word}, ptr {where}")
+        lines.append(f"  store i{n} {word}, ptr {where}, align {min(n, 64) // 8}")
     return "\n".join(
         [
             f"define void @{name}(ptr %arrays, i64 %count) {{\nentry:",

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence import accesses, agreement, control, images_answered, vectors, warps
+from ptxspec.evidence import accesses, agreement, clusters, control, images_answered, vectors, warps
 from ptxspec.evidence.agreement import inputs_of
-from ptxspec.evidence.kernels import kernel, module
+from ptxspec.evidence.kernels import kernel, module, words
 from ptxspec.evidence.operands import rows
 from ptxspec.evidence.vectors import H200, Answers
 from ptxspec.language.forms import Form, forms
@@ -39,12 +39,12 @@ def folder_of(folder: Path) -> Path:
 
 def kind(form: Form) -> str | None:
     """Which kernels there are for a form: "access", "update" or "control"; None if it is asked elsewhere, or not at all."""
-    if vectors.comparable(form) or warps.meets(form) or asks_images(form):
+    if vectors.comparable(form) or warps.meets(form) or asks_images(form) or clusters.asks(form):
         return None
     if accesses.moves(form):
         return "access"
     if agreement.updates(form.meaning(form.absences[-1])):
-        return "update"
+        return None if agreement.undefined(form.meaning()) else "update"
     return "control" if control.shows(form) else None
 
 
@@ -56,16 +56,18 @@ def asks_images(form: Form) -> bool:
 
 def unasked(form: Form) -> str | None:
     """Why no GPU can be asked for a form; None if one can."""
-    if kind(form) is not None or vectors.comparable(form) or warps.meets(form):
+    if kind(form) is not None or vectors.comparable(form) or warps.meets(form) or clusters.asks(form):
         return None
     if asks_images(form):
         return images_answered.gap(form.mnemonic)
     effect = form.meaning(form.absences[-1]).effect
+    if effect is not None and effect.kind == "update":
+        return "what it leaves is undefined"
     if effect is not None and effect.kind == "stop":
         return "it ends the launch, which leaves nothing to read"
     names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
     if form.definition.gives_addresses or (effect is None and names_place):
-        return "it deals in addresses, which differ from machine to machine"
+        return "it deals in addresses or other numbers that differ from machine to machine"
     return "there is no kernel for it"
 
 
@@ -108,7 +110,7 @@ def cases(own: Iterable[Form]) -> list[Case]:
         what = kind(form)
         if what is not None:
             absences = form.absences if what == "control" else [()]
-            found += [Case(form, absent, what, _cells(form, what)) for absent in absences]
+            found += [Case(v, absent, what, _cells(v, what)) for v in form.variants for absent in absences]
     return sorted(found, key=lambda c: c.kind)
 
 
@@ -125,7 +127,8 @@ def _cells(form: Form, what: str) -> np.ndarray:
 def _cells_of_update(types: tuple[Any, ...]) -> np.ndarray:
     data = np.zeros((ROWS, STRIDE // 8), np.uint64)
     for i, row in enumerate(rows(types, ROWS, SEED)):
-        data[i, : len(row)] = row
+        own = words(row, types)
+        data[i, : len(own)] = own
     return data
 
 

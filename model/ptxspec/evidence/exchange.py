@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.evidence import vectors, warps
-from ptxspec.evidence.agreement import inputs_of, results_of, run_native
+from ptxspec.evidence.agreement import inputs_of, number_at, results_of, run_native
 from ptxspec.evidence.kernels import kernel, module
 from ptxspec.evidence.vectors import comparable, table_of
 from ptxspec.language.forms import Form, registry
@@ -163,7 +163,9 @@ def expected(cases: Sequence[tuple[Meaning, Sequence[tuple[int, ...]]]], profile
     for i, (meaning, table) in enumerate(cases):
         results = results_of(meaning)
         if i in native:
-            texts = [[_hex(v, t) for v in c.tolist()] for (t, _), c in zip(results, native[i], strict=True)]
+            texts = [
+                [_hex(number_at(c, i), t) for i in range(len(c))] for (t, _), c in zip(results, native[i], strict=True)
+            ]
             found.append([list(row) for row in zip(*texts, strict=True)])
             continue
         rows = [_values(meaning, row) for row in table]
@@ -186,17 +188,17 @@ def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]
 
 def _named(form: Form, meaning: Meaning) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Name and type of every value that goes in and comes out."""
-    ins = [
-        {"name": {CONDITION_CODE: "CC", "%loaded0": "old"}.get(n, n), "type": str(t).lstrip(".")}
-        for n, t in inputs_of(meaning)
-    ]
+    count = meaning.effect.fields["count"] if meaning.effect is not None else 0
+    said = {CONDITION_CODE: "CC", "%loaded0": "old"}
+    said |= {f"%loaded{i}": f"old.{i}" for i in range(count) if count > 1}
+    ins = [{"name": said.get(n, n), "type": str(t).lstrip(".")} for n, t in inputs_of(meaning)]
     names: list[str] = []
     spelled = [n for o in form.destinations for n in (o.name, o.second) if n]
     for name, result in zip(spelled, meaning.results, strict=False):
         several = len(result.values) > 1
         names += [f"{name}.{i}" if several else name for i in range(len(result.values))]
     types = [str(t).lstrip(".") for t, _ in results_of(meaning)]
-    more = ["new"] if meaning.effect is not None else []
+    more = ["new"] if count == 1 else [f"new.{i}" for i in range(count)]
     more += ["CC"] if meaning.carry is not None else []
     names = [*names[: len(types) - len(more)], *more]
     return ins, [{"name": n, "type": t} for n, t in zip(names, types, strict=True)]

@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ptxspec.evidence import assembler, effects, warps
+from ptxspec.evidence import assembler, clusters, effects, warps
 from ptxspec.evidence.agreement import results_of
-from ptxspec.evidence.kernels import Kernel, kernel, module
+from ptxspec.evidence.kernels import Kernel, cell_types, kernel, module, words
 from ptxspec.evidence.vectors import ROWS, SEED, comparable, expected, read, table_of, write, wrong
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
@@ -38,6 +38,37 @@ SHOWN = 6
 
 class GpuError(Exception):
     """A call of the CUDA driver failed."""
+
+
+#: the attribute of a launch that says the extents of a cluster
+_CLUSTER_DIMENSION = 4
+
+
+class _Attribute(ctypes.Structure):
+    """The driver's CUlaunchAttribute; its value is a union of 64 bytes."""
+
+    _fields_ = [
+        ("what", ctypes.c_int),
+        ("before", ctypes.c_int),
+        ("cluster", ctypes.c_uint * 3),
+        ("rest", ctypes.c_uint * 13),
+    ]
+
+    def __init__(self, what: int, cluster: tuple[int, int, int]):
+        super().__init__(what=what, cluster=cluster)
+
+
+class _Launch(ctypes.Structure):
+    """The driver's CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    ]
 
 
 class Gpu:
@@ -82,8 +113,12 @@ class Gpu:
         into: ctypes.c_uint64,
         out_of: ctypes.c_uint64,
         argument: bytes = bytes(64),
+        grid: tuple[int, int, int] = (1, 1, 1),
+        block: int | None = None,
+        cluster: tuple[int, int, int] | None = None,
     ) -> np.ndarray:
-        """Launch one CTA with a thread a row of `data`; the rows of output cells. `argument` is the kernel's third parameter."""
+        """Launch one CTA with a thread a row of `data`, or a grid of CTAs of `block` threads, perhaps in clusters; the rows of
+        output cells. `argument` is the kernel's third parameter."""
         function = ctypes.c_void_p()
         self.call("cuModuleGetFunction", ctypes.byref(function), image, name.encode())
         self.call("cuMemcpyHtoD_v2", into, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes))
@@ -91,7 +126,11 @@ class Gpu:
         self.call("cuMemcpyHtoD_v2", out_of, answer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(answer.nbytes))
         spare = (ctypes.c_uint8 * len(argument)).from_buffer_copy(argument)
         pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(p) for p in (into, out_of, spare)])
-        self.call("cuLaunchKernel", function, 1, 1, 1, len(data), 1, 1, 0, None, pointers, None)
+        launch = _Launch(grid, (block or len(data), 1, 1))
+        attribute = _Attribute(_CLUSTER_DIMENSION, cluster=cluster or (1, 1, 1))
+        if cluster is not None:
+            launch.attributes, launch.count = ctypes.pointer(attribute), 1
+        self.call("cuLaunchKernelEx", ctypes.byref(launch), function, pointers, None)
         self.call("cuCtxSynchronize")
         self.call("cuMemcpyDtoH_v2", answer.ctypes.data_as(ctypes.c_void_p), out_of, ctypes.c_size_t(answer.nbytes))
         return answer
@@ -111,8 +150,8 @@ def cells(kernels: Sequence[Kernel], tables: Sequence[list[tuple[int, ...]]]) ->
     found = []
     for own, table in zip(kernels, tables, strict=True):
         data = np.zeros((len(table), STRIDE // 8), np.uint64)
-        for i in range(len(own.inputs)):
-            data[:, i] = [row[i] for row in table]
+        width = len(cell_types(own.inputs))
+        data[:, :width] = np.array([words(row, own.inputs) for row in table], np.uint64).reshape(len(table), width)
         found.append(data)
     return found
 
@@ -168,7 +207,7 @@ def main(folder: str, *opcodes: str, profile: str = "hopper") -> int:
         for own, meaning, table, data, want in zip(
             kernels, meanings, tables, cells(kernels, tables), ours, strict=True
         ):
-            types = [t for t, _ in results_of(meaning)]
+            types = cell_types(t for t, _ in results_of(meaning))
             got = {level: gpu.run(image, own.name, data, into, out_of) for level, image in images.items()}
             narrow = {
                 level: [
@@ -235,6 +274,8 @@ def main(folder: str, *opcodes: str, profile: str = "hopper") -> int:
     print(f"{answered} forms of warps and barriers, {unlike} with differences")
     answered, unlike = effects.record(gpu, Path(folder), facts)
     print(f"{answered} forms with effects, {unlike} with differences")
+    answered, unlike = clusters.record(gpu, Path(folder), facts)
+    print(f"{answered} kernels in clusters, {unlike} with differences")
     return 0
 
 

@@ -6,14 +6,16 @@ up by a thread a row. A surface is written and read by one thread, row after row
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-#: rows of a case of a texture, and of one of a surface
-LOOKUPS, ACCESSES = 1000, 200
+#: rows of a case of a texture, of one of a surface, and of one that is there for a spelling
+LOOKUPS, ACCESSES, SPELLED = 1000, 200, 24
 _DTYPES = {"u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "u32": np.uint32, "s32": np.int32,
            "f16": np.float16, "f32": np.float32}  # fmt: skip
 FLOATS, SMALL = ("f32", "f16"), ("u8", "s8", "u16", "s16")
@@ -24,7 +26,8 @@ MODES = ("wrap", "mirror", "clamp", "border")
 
 
 class TextureCase(NamedTuple):
-    """A lookup: instruction, image and sampler. `mode` is "", "level" or "grad"; `component` is that of a gather."""
+    """A lookup: instruction, image and sampler. `mode` is "", "level" or "grad"; `component` is that of a gather; `spelling` is
+    the instruction where it is another than the rest would make it (image_spellings.py)."""
 
     geometry: str
     channel: str
@@ -40,9 +43,12 @@ class TextureCase(NamedTuple):
     bounds: tuple[float, float] = (0.0, 31.0)
     bias: float = 0.0
     component: str = ""
+    spelling: str = ""
 
     @property
     def name(self) -> str:
+        if self.spelling:
+            return self.spelling
         parts = [self.geometry, f"{self.channel}x{self.channels}", self.filter, "-".join(self.address)]
         parts += ["normalized" if self.normalized else "texels", "fractions" if self.fractions else "elements"]
         parts += ["whole"] if self.whole else []
@@ -60,7 +66,8 @@ class TextureCase(NamedTuple):
 
 
 class SurfaceCase(NamedTuple):
-    """An access to a surface: `access` is suld.b, sust.b, sust.p, sured.b or sured.p; `type` the instruction's."""
+    """An access to a surface: `access` is suld.b, sust.b, sust.p, sured.b or sured.p; `type` the instruction's; `spelling` as for
+    a texture."""
 
     access: str
     geometry: str
@@ -70,9 +77,12 @@ class SurfaceCase(NamedTuple):
     vector: int = 1
     outside: str = "clamp"
     operation: str = ""
+    spelling: str = ""
 
     @property
     def name(self) -> str:
+        if self.spelling:
+            return self.spelling
         own = f"{self.access}{'.' + self.operation if self.operation else ''}.{self.geometry}"
         return f"{own}.v{self.vector}.{self.type}.{self.outside} {self.channel}x{self.channels}"
 
@@ -162,15 +172,29 @@ def rng_of(case: Case) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(case.name.encode()))
 
 
-SIZES = {"1d": (53, 1, 1), "2d": (29, 19, 1), "3d": (13, 9, 7), "a1d": (37, 1, 1), "a2d": (21, 15, 1),
-         "cube": (16, 16, 1), "acube": (12, 12, 1)}  # fmt: skip
+_SIZES = {"1d": (53, 1, 1), "2d": (29, 19, 1), "3d": (13, 9, 7), "a1d": (37, 1, 1), "a2d": (21, 15, 1),
+          "cube": (16, 16, 1), "acube": (12, 12, 1)}  # fmt: skip
+#: those of cases that are there for a spelling
+_SMALL_SIZES = {"1d": (13, 1, 1), "2d": (7, 5, 1), "3d": (5, 4, 3), "a1d": (9, 1, 1), "a2d": (5, 4, 1),
+                "cube": (4, 4, 1), "acube": (4, 4, 1)}  # fmt: skip
 LAYERS = {"a1d": 5, "a2d": 4, "cube": 6, "acube": 18}
+
+
+def size_of(case: Case) -> tuple[int, int, int]:
+    """Width, height and depth of a case's image."""
+    return (_SMALL_SIZES if case.spelling else _SIZES)[case.geometry]
+
+
+def row_count(case: Case) -> int:
+    if case.spelling:
+        return SPELLED
+    return LOOKUPS if isinstance(case, TextureCase) else ACCESSES
 
 
 def texels(case: Case) -> list[np.ndarray]:
     """The levels' arrays, the channels last."""
     rng, dtype = rng_of(case), _DTYPES[case.channel]
-    width, height, depth = SIZES[case.geometry]
+    width, height, depth = size_of(case)
     found = []
     for level in range(case.levels if isinstance(case, TextureCase) else 1):
         size = [max(n >> level, 1) for n in (depth, height, width)][3 - DIRECTIONS[case.geometry] :]
@@ -209,8 +233,8 @@ def _positions(case: TextureCase, rng: np.random.Generator, size: int, rows: int
         0x7FC00000,
         0x3F800000,
     ]
-    places = rng.choice(rows, 2 * len(special), replace=False)
-    bits[places] = special * 2
+    places = rng.choice(rows, min(2 * len(special), rows // 2), replace=False)
+    bits[places] = (special * 2)[: len(places)]
     near = rng.choice(rows, rows // 20, replace=False)
     bits[near] = bits[near] + rng.integers(-1, 2, len(near)).astype(np.uint32)
     return bits
@@ -219,50 +243,55 @@ def _positions(case: TextureCase, rng: np.random.Generator, size: int, rows: int
 def rows_of(case: Case) -> np.ndarray:
     """What each thread, or each step, is given: 32-bit words, a row each."""
     rng = np.random.default_rng(zlib.crc32(case.name.encode()) ^ 0x5EED)
-    width, height, depth = SIZES[case.geometry]
-    sizes = (width, height, depth)[: DIRECTIONS[case.geometry]]
+    rows = row_count(case)
+    sizes = size_of(case)[: DIRECTIONS[case.geometry]]
     if isinstance(case, SurfaceCase):
         return _surface_rows(case, rng, sizes)
     columns: list[np.ndarray] = []
     if case.geometry in ("a1d", "a2d", "acube"):
         layers = LAYERS[case.geometry] // (6 if case.geometry == "acube" else 1)
-        index = rng.integers(0, layers, LOOKUPS)
+        index = rng.integers(0, layers, rows)
         index[::17] = rng.integers(0, layers + 3, len(index[::17]))
         index[::101] = -1
         columns.append(index.astype(np.int64).astype(np.uint32))
     if "cube" in case.geometry:
-        way = rng.standard_normal((LOOKUPS, 3))
-        way[: LOOKUPS // 4] = rng.integers(-2, 3, (LOOKUPS // 4, 3))
+        way = rng.standard_normal((rows, 3))
+        way[: rows // 4] = rng.integers(-2, 3, (rows // 4, 3))
         way[~way.any(axis=1)] = (0, 1, 0)
         columns += list(way.astype(np.float32).view(np.uint32).T)
     else:
-        columns += [_positions(case, rng, size, LOOKUPS) for size in sizes]
+        columns += [_positions(case, rng, size, rows) for size in sizes]
     if case.mode == "level" and case.whole:
-        columns.append(rng.integers(0, case.levels, LOOKUPS).astype(np.uint32))
+        columns.append(rng.integers(0, case.levels, rows).astype(np.uint32))
     elif case.mode == "level":
-        lod = rng.uniform(-1, case.levels + 0.5, LOOKUPS)
-        lod[: LOOKUPS // 3] = np.round(lod[: LOOKUPS // 3] * 4) / 4
+        lod = rng.uniform(-1, case.levels + 0.5, rows)
+        lod[: rows // 3] = np.round(lod[: rows // 3] * 4) / 4
         bits = lod.astype(np.float32).view(np.uint32).copy()
         bits[[3, 5, 7, 11]] = [0x7FC00000, 0x7F800000, 0xFF800000, 0x00000001]
         columns.append(bits)
     elif case.mode == "grad":
         for _ in range(2):
             for size in sizes:
-                step = rng.standard_normal(LOOKUPS) * 2.0 ** rng.uniform(-3, 4, LOOKUPS) / size
-                step[: LOOKUPS // 10] = 2.0 ** np.round(rng.uniform(-3, 4, LOOKUPS // 10)) / size
+                step = rng.standard_normal(rows) * 2.0 ** rng.uniform(-3, 4, rows) / size
+                step[: rows // 10] = 2.0 ** np.round(rng.uniform(-3, 4, rows // 10)) / size
                 columns.append(step.astype(np.float32).view(np.uint32))
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 def _surface_rows(case: SurfaceCase, rng: np.random.Generator, sizes: tuple[int, ...]) -> np.ndarray:
-    rows, bits = ACCESSES, int(case.type[1:])
-    size = bits * case.vector // 8
+    rows, size = row_count(case), int(case.type[1:]) * case.vector // 8
     texel = np.dtype(_DTYPES[case.channel]).itemsize * case.channels
     columns: list[np.ndarray] = []
     if case.geometry in LAYERS:
         columns.append(rng.integers(0, LAYERS[case.geometry] + 2, rows))
     by_bytes = ".b" in case.access
     step, most = (size, sizes[0] * texel) if by_bytes else (1, sizes[0])
+    if case.spelling and case.outside == "trap":
+        layers = [LAYERS[case.geometry]] if case.geometry in LAYERS else []
+        inside = [*layers, most // step, *sizes[1:]]
+        words = np.stack([rng.integers(0, n, rows) for n in inside], axis=1).astype(np.uint32)
+        words[:, len(layers)] *= step
+        return _with_data(case, rng, words)
     first = rng.integers(-2, most // step + 2, rows) * step
     first[::29] = rng.integers(-(1 << 20), 1 << 20, len(first[::29])) * step
     columns.append(first)
@@ -270,9 +299,14 @@ def _surface_rows(case: SurfaceCase, rng: np.random.Generator, sizes: tuple[int,
         index = rng.integers(0, n, rows)
         index[::7] = rng.integers(-2, n + 2, len(index[::7]))
         columns.append(index)
-    words = np.stack([c.astype(np.int64).astype(np.uint32) for c in columns], axis=1)
+    return _with_data(case, rng, np.stack([c.astype(np.int64).astype(np.uint32) for c in columns], axis=1))
+
+
+def _with_data(case: SurfaceCase, rng: np.random.Generator, words: np.ndarray) -> np.ndarray:
+    """Rows of coordinates with what is stored, where something is."""
     if case.access == "suld.b":
         return words
+    rows, bits = len(words), int(case.type[1:])
     count = max(1, bits // 32) * case.vector
     data = rng.integers(0, 1 << 32, (rows, count), dtype=np.uint32)
     if case.access == "sust.p" and case.channel in FLOATS:
@@ -333,7 +367,7 @@ def _lookup(case: TextureCase) -> str:
             names = [f"%x{count + k * size + i}" for i in range(size)]
             more += ", {" + ", ".join(names + names[-1:] * (size == 3)) + "}"
     opcode = f"tld4.{case.component}" if case.component else f"tex{'.' + case.mode if case.mode else ''}"
-    name = f"{opcode}.{case.geometry}.v4.{case.gives}.{type}"
+    name = case.spelling or f"{opcode}.{case.geometry}.v4.{case.gives}.{type}"
     return f"""  mov.u32 %i, %ctaid.x;
   mov.u32 %t, %ntid.x;
   mad.lo.u32 %i, %i, %t, 0;
@@ -358,7 +392,8 @@ def _access(case: SurfaceCase) -> str:
     shape = f"{'.v' + str(vector) if vector > 1 else ''}.{case.type}.{case.outside}"
     before, after = "", ""
     if case.access == "suld.b":
-        instruction = f"suld.b.{case.geometry}{shape} {value}, {place};"
+        name = case.spelling or f"suld.b.{case.geometry}{shape}"
+        instruction = f"{name} {value}, {place};"
         size = max(bits, 8)
         after = "\n".join(f"  st.global.b{size} [%out+{8 * i}], {e};" for i, e in enumerate(elements))
     else:
@@ -369,7 +404,7 @@ def _access(case: SurfaceCase) -> str:
             convert = "cvt.u16.u32" if bits < 32 else f"mov.b{bits}"
             before += f"  {convert} {element}, {source};\n"
         own = f"{case.access}.{case.operation}." if case.operation else f"{case.access}."
-        instruction = f"{own}{case.geometry}{shape} {place}, {value};"
+        instruction = f"{case.spelling or own + case.geometry + shape} {place}, {value};"
     return f"""  mov.u32 %i, 0;
 again:
   setp.ge.u32 %p, %i, %n;
@@ -414,7 +449,21 @@ def computed(case: Case, engine: str = "native", most: int | None = None) -> np.
     return image.texels.reshape(-1).view(np.uint8)
 
 
-def cases() -> list[Case]:
+_INSTRUCTION = re.compile(r"^ *(\S+) [^;]*\[%image", re.M)
+
+
+def mnemonic(case: Case) -> str:
+    """The spelling of the instruction that the case's kernel has."""
+    found = _INSTRUCTION.search(kernel_text(case))
+    assert found is not None, case
+    return found[1]
+
+
+@cache
+def cases() -> tuple[Case, ...]:
     """All cases; their names differ."""
+    from ptxspec.evidence.image_spellings import spellings
+
     found: list[Case] = [*texture_cases(), *surface_cases()]
-    return list({case.name: case for case in found}.values())
+    found += spellings({mnemonic(case) for case in found})
+    return tuple({case.name: case for case in found}.values())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from typing import Any
 
-from ptxspec.evidence.images import ACCESSES, LOOKUPS, TextureCase, cases, kernel_text
+from ptxspec.evidence.images import cases, mnemonic, row_count
 from ptxspec.evidence.vectors import H200
 
 FOLDER = H200.parent / "images"
-_INSTRUCTION = re.compile(r"^ *(\S+) [^;]*\[%image", re.M)
 
 
 @cache
@@ -27,34 +25,32 @@ def _by_mnemonic() -> dict[str, list[str]]:
     """The names of the cases whose kernels have an instruction of a spelling."""
     found: dict[str, list[str]] = {}
     for case in cases():
-        match = _INSTRUCTION.search(kernel_text(case))
-        assert match is not None, case
-        found.setdefault(match[1], []).append(case.name)
+        found.setdefault(mnemonic(case), []).append(case.name)
     return found
 
 
-def _differing(mnemonic: str) -> int:
+def _differing(spelling: str) -> int:
     """In how many rows of its cases the definitions give something else, as tests/evidence holds against the answers."""
     facts = _facts() or {}
-    return sum(facts["differing"].get(name, 0) for name in _by_mnemonic()[mnemonic])
+    return sum(facts["differing"].get(name, 0) for name in _by_mnemonic()[spelling])
 
 
-def _rows(mnemonic: str) -> int:
-    names = set(_by_mnemonic()[mnemonic])
-    return sum(LOOKUPS if isinstance(case, TextureCase) else ACCESSES for case in cases() if case.name in names)
+def _rows(spelling: str) -> int:
+    names = set(_by_mnemonic()[spelling])
+    return sum(row_count(case) for case in cases() if case.name in names)
 
 
-def answered(mnemonic: str) -> dict[str, Any] | None:
+def answered(spelling: str) -> dict[str, Any] | None:
     """The ledger's entry for a form that was asked about, and whose answers are all given; else None."""
     facts = _facts()
-    if facts is None or mnemonic not in _by_mnemonic() or _differing(mnemonic):
+    if facts is None or spelling not in _by_mnemonic() or _differing(spelling):
         return None
-    return {"agrees": True, "vectors": _rows(mnemonic), "date": facts["date"], "device": facts["device"]}
+    return {"agrees": True, "vectors": _rows(spelling), "date": facts["date"], "device": facts["device"]}
 
 
-def gap(mnemonic: str) -> str | None:
+def gap(spelling: str) -> str | None:
     """Why a form for images has no such entry."""
-    if _facts() is None or mnemonic not in _by_mnemonic():
+    if _facts() is None or spelling not in _by_mnemonic():
         return "none of the cases for textures and surfaces has it"
-    count = _differing(mnemonic)
-    return f"{count} of {_rows(mnemonic)} answers differ, which its page explains" if count else None
+    count = _differing(spelling)
+    return f"{count} of {_rows(spelling)} answers differ, which its page explains" if count else None

@@ -155,7 +155,7 @@ class ImageGpu(Gpu):
 
 def trapping() -> list[SurfaceCase]:
     """Cases of which some rows lie outside, with .trap."""
-    found = [c for c in cases() if isinstance(c, SurfaceCase) and c.vector == 1 and c.channels < 3]
+    found = [c for c in cases() if isinstance(c, SurfaceCase) and c.vector == 1 and c.channels < 3 and not c.spelling]
     by_kind = {(c.access, c.geometry): c._replace(outside="trap") for c in found}
     return list(by_kind.values())
 

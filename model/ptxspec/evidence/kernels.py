@@ -17,12 +17,13 @@ from ptxspec.terms.types import TYPES, Type
 
 #: what stands where an operand must be a constant
 IMMEDIATE = 100
-#: threads of a CTA, each with eight bytes of shared memory
-MOST_THREADS = 1024
+#: threads of a CTA, each with so many bytes of shared memory
+MOST_THREADS, CELL = 1024, 16
 
 
 class Kernel(NamedTuple):
-    """A kernel's name, the form it executes, its text, and the types of its input and output cells."""
+    """A kernel's name, the form it executes, its text, and the types of what it takes and gives. A value of 128 bits has two
+    cells, the low one first."""
 
     name: str
     form: Form
@@ -36,6 +37,25 @@ _LIST = "(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
 _IN_BODY = " .param .u64 in; .param .u64 out; .param .align 16 .b8 argument[64];"
 #: the cell of a row that says whether the thread executes the instruction, where some threads branch around it
 TAKES_PART = 120
+
+
+def immediate(form: Form, operand: str) -> int:
+    """What stands for an operand that must be a constant: one that the form takes."""
+    allowed = form.definition.constant_ranges.get(operand)
+    return IMMEDIATE if allowed is None or IMMEDIATE in allowed else allowed[-1]
+
+
+def words(values: Sequence[int], types: Sequence[Type]) -> list[int]:
+    """What the cells hold in which values of these types are kept."""
+    found: list[int] = []
+    for value, type in zip(values, types, strict=True):
+        found += [value & (1 << 64) - 1, value >> 64] if type.width == 128 else [value]
+    return found
+
+
+def cell_types(types: Iterable[Type]) -> list[Type]:
+    """The types of the cells in which values of these types are kept."""
+    return [cell for t in types for cell in ([TYPES["b64"]] * 2 if t.width == 128 else [t])]
 
 
 def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> Kernel:
@@ -55,8 +75,12 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         return register
 
     def source(type: Type) -> str:
-        register, cell = declare(type), f"[%in+{8 * len(inputs)}]"
-        if type.kind == "pred":
+        at = 8 * len(cell_types(inputs))
+        register, cell = declare(type), f"[%in+{at}]"
+        if type.width == 128:
+            before.extend([f"  ld.global.b64 %low, {cell};", f"  ld.global.b64 %high, [%in+{at + 8}];"])
+            before.append(f"  mov.b128 {register}, {{%low, %high}};")
+        elif type.kind == "pred":
             before.extend([f"  ld.global.u16 %half, {cell};", f"  setp.ne.u16 {register}, %half, 0;"])
         else:
             before.append(f"  ld.global.b{type.width} {register}, {cell};")
@@ -64,8 +88,12 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         return register
 
     def destination(type: Type) -> str:
-        register, cell = declare(type), f"[%out+{8 * len(outputs)}]"
-        if type.kind == "pred":
+        at = 8 * len(cell_types(outputs))
+        register, cell = declare(type), f"[%out+{at}]"
+        if type.width == 128:
+            after.append(f"  mov.b128 {{%low, %high}}, {register};")
+            after.extend([f"  st.global.b64 {cell}, %low;", f"  st.global.b64 [%out+{at + 8}], %high;"])
+        elif type.kind == "pred":
             after.extend([f"  selp.u16 %half, 1, 0, {register};", f"  st.global.u16 {cell}, %half;"])
         else:
             after.append(f"  st.global.b{type.width} {cell}, {register};")
@@ -90,8 +118,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
                 second = operand_type(results.pop(0), form.modifiers)
                 text += "|" + several(second, destination)  # type: ignore[arg-type]
         elif isinstance(parameter.annotation, Immediate):
-            allowed = form.definition.constant_ranges.get(place.name)
-            text = str(IMMEDIATE if allowed is None else min(IMMEDIATE, allowed[-1]))
+            text = str(immediate(form, place.name))
         else:
             type = operand_type(parameter.annotation, form.modifiers)
             if isinstance(type, TupleOf):
@@ -107,14 +134,22 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         operands[place.name] = text
     meaning = form.meaning(absent)
     if meaning.effect is not None and meaning.effect.kind == "update":
-        type = meaning.effect.fields["type"]
-        word, old = f"b{type.width}", source(type)
-        if _cell(form) == "%at32":
-            before.extend(["  mad.lo.u32 %at32, %t, 8, %at32;", f"  st.shared.{word} [%at32], {old};"])
-            after.insert(0, f"  ld.shared.{word} {destination(type)}, [%at32];")
-        else:  # the cell is the output's own
-            before.extend([f"  add.u64 %at, %out, {8 * len(outputs)};", f"  st.global.{word} [%at], {old};"])
+        type, count = meaning.effect.fields["type"], meaning.effect.fields["count"]
+        word, old = f"b{type.width}", [source(type) for _ in range(count)]
+        cell = _cell(form)
+        space = "shared" if cell == "%at32" else "global"
+        own = space == "global" and count == 1 and type.bytes <= 8  # the cell is the output's own
+        if own:
+            before.append(f"  add.u64 %at, %out, {8 * len(cell_types(outputs))};")
+        else:  # where the operands came from
+            before.append(f"  mad.lo.u32 %at32, %t, {CELL}, %at32;" if space == "shared" else "  mov.u64 %at, %in;")
+        before.extend(f"  st.{space}.{word} [{cell}+{type.bytes * i}], {r};" for i, r in enumerate(old))
+        if own:
             outputs.append(type)
+        else:
+            new = [destination(type) for _ in range(count)]
+            back = [f"  ld.{space}.{word} {r}, [{cell}+{type.bytes * i}];" for i, r in enumerate(new)]
+            after[:0] = back
     # the bit as additions write and read it: a machine may keep a borrow the other way round
     if meaning.carry_read:  # 1 + (2^32 − 1) leaves a carry, 0 + (2^32 − 1) none
         before.extend([f"  selp.u32 %at32, 1, 0, {source(TYPES['pred'])};", "  add.cc.u32 %at32, %at32, 0xffffffff;"])
@@ -126,9 +161,10 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
             f".visible .entry {name}{_LIST}",
             "{",
             "  .reg .u64 %in, %out, %at;",
+            *(["  .reg .b64 %low, %high;"] if any(t.width == 128 for t in (*inputs, *outputs)) else ()),
             "  .reg .u32 %t, %at32;",
             "  .reg .u16 %half;",
-            f"  .shared .align 16 .b8 cell[{8 * MOST_THREADS}];",
+            f"  .shared .align 16 .b8 cell[{CELL * MOST_THREADS}];",
             "  .local .align 16 .b8 own[64];",
             *declarations,
             "  ld.param.u64 %in, [in];",
@@ -140,6 +176,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
             "  mov.u64 %at, cell;",
             "  mov.u32 %at32, cell;",
             *before,
+            *(POLICY if form.syntax.has_companion else ()),
             *_tables(form),
             *(_AROUND if around else ()),
             f"  {form.written(operands)}",
@@ -201,6 +238,8 @@ def _tables(form: Form) -> list[str]:
     return found
 
 
+#: a policy for a hint that names one
+POLICY = ("  .reg .b64 %policy;", "  createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;")
 _AROUND = (
     "  .reg .pred %part;",
     f"  ld.global.u32 %t, [%in+{TAKES_PART}];",
@@ -229,6 +268,8 @@ def _special(type: Special, memory: bool, offset: bool, form: Form, listed: str,
         return _function(form)
     if type.name == "target_list":
         return "list"
+    if type.name == "cache_policy":
+        return "%policy"
     if type.name == "list_of_operands":
         return "given" if listed == "p" else "taken"
     if _writes_param(form):

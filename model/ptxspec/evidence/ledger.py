@@ -1,9 +1,9 @@
 """The ledger: for every form, what holds it to account. `python -m ptxspec.evidence.ledger` brings it up to date.
 
-A row says whether ptxas accepts the form, whether the three interpretations agree on it, how many identities mention its
-opcode, and how many vectors a GPU has answered; of an approximate form also how many of 2^32 operands differ from a GPU's
-answers. What was not run is null, and shown as a gap. Rows are computed an opcode at a time and kept in `build/ledger.json`
-under a digest of everything they depend on.
+A row says whether ptxas accepts the form, whether the three interpretations agree on it (of a form with an effect, whether both
+engines leave the same), how many identities mention its opcode, and how many vectors a GPU has answered; of an approximate form
+also how many of 2^32 operands differ from a GPU's answers. What was not run is null, and shown as a gap. Rows are computed an
+opcode at a time and kept in `build/ledger.json` under a digest of everything they depend on.
 """
 
 from __future__ import annotations
@@ -62,7 +62,17 @@ def rows_of(opcode: str, store: Path = STORE) -> list[dict[str, Any]]:
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
-    from ptxspec.evidence import agreement, assembler, effects, images_answered, multifunction, vectors, warps
+    from ptxspec.evidence import (
+        agreement,
+        assembler,
+        clusters,
+        effects,
+        engines,
+        images_answered,
+        multifunction,
+        vectors,
+        warps,
+    )
     from ptxspec.evidence.kernels import kernels_for
     from ptxspec.language.forms import forms
     from ptxspec.query.identities import load_all
@@ -76,12 +86,15 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     pure = [f for f in own if agreement.pure(f)]
     wrong = {d.form: str(d) for d in agreement.compare(pure, count=ROWS, symbolic=SYMBOLIC)} if pure else {}
     compared = {str(f) for f in pure}
+    acted = engines.agreeing(f for f in own if str(f) not in compared)
     recorded = vectors.read()
     differing = {d.form for d in vectors.compare(own, recorded)[1]} if recorded else set()
     meeting = warps.read()
     differing |= {d.form for d in warps.compare(own, meeting)[1]} if meeting else set()
     acting = effects.read()
     differing |= {d.form for d in effects.compare(own, acting)[1]} if acting else set()
+    together = clusters.read()
+    differing |= {d.form for d in clusters.compare(clusters.cases(own), together)[1]} if together else set()
     many = multifunction.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
@@ -91,11 +104,12 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "opcode": opcode,
             "page": form.page,
             "ptxas": None if refused is None else not any(str(v) in refused for v in form.variants),
-            "interpretations": _agrees(form, wrong) if str(form) in compared else None,
+            "interpretations": _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
             "identities": mentions,
             "gpu": _answered([str(v) for v in form.variants], recorded, differing)
             or _answered([str(form)], meeting, differing)
-            or _answered([warps.key(form, absent) for absent in form.absences], acting, differing)
+            or _answered([warps.key(v, absent) for v in form.variants for absent in form.absences], acting, differing)
+            or _answered([str(form)], together, differing)
             or (images_answered.answered(form.mnemonic) if effects.asks_images(form) else None),
             "unasked": effects.unasked(form),
             "approximate": agreement.approximate(form),

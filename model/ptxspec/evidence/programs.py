@@ -32,10 +32,10 @@ import numpy as np
 from ptxspec.evidence import warps
 from ptxspec.evidence.operands import special
 from ptxspec.evidence.vectors import comparable
-from ptxspec.language.forms import Form, forms
+from ptxspec.language.forms import Form, forms, registry
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.parallel import on_all_cores
-from ptxspec.terms.definitions import Immediate, VectorOf, operand_type
+from ptxspec.terms.definitions import Immediate, VectorOf, cache_policy, operand_type
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
@@ -98,7 +98,7 @@ def left_out(form: Form) -> bool:
     if any(f.attrs[0] == "copied-nan" for f in open_results):  # the levels of the assembler differ: AMB-011
         return True
     types = list(types_of(form))
-    if any(isinstance(t, VectorOf) or (isinstance(t, Type) and t.width == 128) for t in types):
+    if any(isinstance(t, VectorOf) or t is cache_policy or (isinstance(t, Type) and t.width == 128) for t in types):
         return True
     if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):  # no such registers
         return True
@@ -183,7 +183,7 @@ def _register(source: random.Random, pool: Pool, type: Type, wider: bool = False
     return source.choice(pool[type.width])
 
 
-def _constant(source: random.Random, type: Type, limits: range | None) -> str:
+def _constant(source: random.Random, type: Type, limits: Sequence[int] | None) -> str:
     if type.kind == "pred":
         return source.choice(["0", "1"])
     if limits is not None:
@@ -262,7 +262,7 @@ def _takes_constant(form: Form, operand: Any, type: Any) -> bool:
 
 @cache
 def _freedoms(mnemonic: str, opcode: str) -> list[Any]:
-    meaning = next(f for f in forms(opcode) if f.mnemonic == mnemonic).meaning()
+    meaning = registry().opcodes[opcode].find(mnemonic)[0].meaning()
     return freedoms_in(*[v for r in meaning.results for v in r.values])
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.agreement import awaited, inputs_of, pure, results_of, run_native
+from ptxspec.evidence.agreement import awaited, inputs_of, pure, results_of, run_native, undefined
 from ptxspec.evidence.kernels import IMMEDIATE
 from ptxspec.evidence.operands import rows
 from ptxspec.language.forms import Form
@@ -35,9 +35,9 @@ H200 = DOCUMENTS / "tests" / "vectors" / "h200"
 def comparable(form: Form) -> bool:
     """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
     among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
-    effect = form.meaning(form.absences[-1]).effect
-    ordered = effect is not None and any(effect.fields.get("how", {}).values())
-    return pure(form) and not form.definition.gives_addresses and not ordered
+    meaning = form.meaning(form.absences[-1])
+    ordered = meaning.effect is not None and any(meaning.effect.fields.get("how", {}).values())
+    return pure(form) and not form.definition.gives_addresses and not ordered and not undefined(meaning)
 
 
 def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
@@ -134,7 +134,7 @@ def expected(
     computed = run_native([cases[i][1] for i in chosen], [tables[i] for i in chosen], profile.term) if chosen else []
     found: list[np.ndarray | None] = [None] * len(cases)
     for i, columns in zip(chosen, computed, strict=True):
-        found[i] = np.stack([c.astype(np.uint64) for c in columns], axis=1)
+        found[i] = np.concatenate([c.astype(np.uint64).reshape(len(c), -1) for c in columns], axis=1)
     return found
 
 

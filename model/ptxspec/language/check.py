@@ -9,7 +9,7 @@ import importlib
 
 from ptxspec.language import pages, tree
 from ptxspec.language.abi import Abi
-from ptxspec.language.checked import Checked, Kernel, Op, Place
+from ptxspec.language.checked import Checked, Kernel, Op, Place, spaces, unbanked
 from ptxspec.language.declarations import MOST_ALIGNED
 from ptxspec.language.errors import PtxError, Source
 from ptxspec.language.parser import in_order, read
@@ -55,7 +55,8 @@ class Checker(Abi):
         if self.complaints:
             raise PtxError(in_order(self.complaints))
         places = {place.name: place for place in (*outer.places.values(), *self.statics.values())}
-        return Checked(self.source, self.module, kernels, places, sizes, functions, self.signatures, self.used)
+        second = {name: self.function_symbol(name) for name in self.aliases}
+        return Checked(self.source, self.module, kernels, places, sizes, functions, self.signatures, self.used, second)
 
     def kernel(self, function: tree.Function, outer: Names, module_shared: int) -> Kernel:
         """A checked entry or function. All names of a function end in its own, so that they can stand beside others'."""
@@ -70,6 +71,7 @@ class Checker(Abi):
         if function.linkage is not None:
             self.since(f".{function.linkage}", function.position)
         kernel.sizes["shared"] = module_shared
+        kernel.sizes["local"] = self.sizes["local"] if function.is_entry else 0  # the module's own come first
         own = "" if function.is_entry else f"@{symbol}"
         names = Names(outer, own)
         if kernel.signature is not None:
@@ -77,16 +79,19 @@ class Checker(Abi):
             kernel.signature = self.signature(symbol, function.returns, function.parameters, function.position)
             kernel.sizes["local"] = kernel.signature.size
             declared = (*function.returns, *function.parameters)
-            for formal, parameter in zip(
-                (*kernel.signature.returns, *kernel.signature.parameters), declared, strict=False
-            ):
-                if parameter.name in names.places or parameter.name in names.registers:
+            formals = (*kernel.signature.returns, *kernel.signature.parameters)
+            for formal, parameter in zip((f for f in formals if f.vector), declared, strict=False):
+                if names.taken(parameter.name):
                     self.complain(parameter.position, f"{parameter.name} is declared twice")
+                if parameter.space == "param":
+                    self.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
                 if formal.place is not None:
                     names.places[parameter.name] = formal.place
+                elif formal.vector > 1:
+                    names.vectors[parameter.name] = (formal.vector, formal.type)
                 else:
                     names.registers[parameter.name] = formal.type
-                    kernel.registers[parameter.name + own] = formal.type
+            kernel.registers.update({f.register: f.type for f in formals if f.register is not None})
         if function.is_entry and function.parameters:
             self.since("a list of an entry's parameters", function.position)
         for parameter in function.parameters if function.is_entry else ():
@@ -95,9 +100,13 @@ class Checker(Abi):
         labels = labels_of_scopes(function)
         names.labels = labels[0]
         scopes = 0
+        located: tree.Location | None = None
         for item in function.body or ():
             kind = tree.type_of(item)
             if kind is tree.Instruction:
+                if located is not None:
+                    self.name_of_inlined(located)
+                    located = None
                 op = self.instruction(item, names, kernel)  # type: ignore[arg-type]
                 if op is not None:
                     kernel.code.append(op)
@@ -116,47 +125,73 @@ class Checker(Abi):
                     names.labels = labels[scopes]
                 else:
                     names = names.outer  # type: ignore[assignment]
-            elif kind in (tree.Targets, tree.Prototype) and (item.name in names.tables or names.taken(item.name)):  # type: ignore[union-attr]
+            elif kind in (tree.Targets, tree.Prototype) and names.taken(item.name):  # type: ignore[union-attr]
                 self.complain(item.position, f"{item.name} is declared twice in this scope", pages.VARIABLES)  # type: ignore[union-attr]
             elif kind is tree.Targets:
-                names.tables[item.name] = item  # type: ignore[union-attr,assignment]
+                self.since(item.directive, item.position)  # type: ignore[union-attr]
+                names.tables[item.name] = self.targets(item, names)  # type: ignore[union-attr,arg-type]
             elif kind is tree.Prototype:
+                self.since(".callprototype", item.position)
                 names.tables[item.name] = self.signature(  # type: ignore[union-attr]
                     item.name,  # type: ignore[union-attr]
                     item.returns,  # type: ignore[union-attr]
                     item.parameters,  # type: ignore[union-attr]
                     item.position,
                 )
-            elif kind in (tree.Pragma, tree.Location):
-                continue  # for compilers and debuggers: no result depends on them
+            elif kind is tree.Location:
+                located = item  # type: ignore[assignment]
+            elif kind is tree.Pragma:
+                continue  # for compilers: no result depends on it
             elif item.space == "reg":  # type: ignore[union-attr]
                 self.declare_register(item, names)  # type: ignore[arg-type]
             elif item.space == "param" and function.is_entry and not self.lists_parameters:  # type: ignore[union-attr]
                 self.parameter_in_body(item, kernel, names)  # type: ignore[arg-type]
             elif item.space == "param":  # type: ignore[union-attr]
                 self.since("a variable of a function in .param", item.position)
+                self.may_be_passed(item.type, bool(item.dimensions), item.position)  # type: ignore[union-attr]
                 if (item.align or 1) > MOST_ALIGNED:  # type: ignore[union-attr]
                     self.complain(
                         item.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", pages.FUNCTIONS
                     )
-                spaces = {"param": kernel.sizes["local"]}
-                for place in self.declare(item, names, spaces):  # type: ignore[arg-type]
+                sizes = {"param": kernel.sizes["local"]}
+                for place in self.declare(item, names, sizes):  # type: ignore[arg-type]
                     names.places[place.name] = place._replace(framed=True)
-                kernel.sizes["local"] = spaces["param"]
+                    if place.type is None and not place.dimensions:
+                        self.complain(item.position, "a variable in .param is no vector", pages.FUNCTIONS)
+                kernel.sizes["local"] = sizes["param"]
             else:
-                if item.space in ("global", "const"):  # type: ignore[union-attr]
+                if "[" in item.space:  # type: ignore[union-attr]
+                    item = item._replace(space=self.bank(item.space, item.position))  # type: ignore[union-attr,call-arg]
+                if spaces().SPACES[unbanked(item.space)].initialized:  # type: ignore[union-attr]
                     for place in self.declare(item, names, self.sizes):  # type: ignore[arg-type]
                         unique = f"{place.name}@{symbol}@{len(self.statics)}"
                         self.statics[unique] = names.places[place.name] = place._replace(name=unique)
                     continue
-                spaces = dict(kernel.sizes)
-                for place in self.declare(item, names, spaces):  # type: ignore[arg-type]
+                sizes = dict(kernel.sizes)
+                for place in self.declare(item, names, sizes):  # type: ignore[arg-type]
                     names.places[place.name] = place._replace(framed=place.space == "local")
-                kernel.sizes = {k: spaces[k] for k in kernel.sizes}
+                kernel.sizes = {k: sizes[k] for k in kernel.sizes}
+        self._place_open(kernel)
         self.count_handles(function.position, kernel.places)
         if not function.is_entry:
             kernel.code.append(Op(self.plan("ret", ()), (), None, function.position))  # the end of a function returns
         return kernel
+
+    def name_of_inlined(self, location: tree.Location) -> None:
+        """Complain of instructions whose location has a function's name where no section has it."""
+        name = location.inlined[0] if location.inlined else None
+        if name is not None and name not in self.sections:
+            self.complain(location.position, f"no section has the label {name}", "spec/directives/debugging.md")
+
+    def _place_open(self, kernel: Kernel) -> None:
+        """Let a parameter without a size follow all else that the frame holds."""
+        if kernel.signature is None or not any(f.is_open for f in kernel.signature.parameters):
+            return
+        *others, last = kernel.signature.parameters
+        assert last.place is not None
+        moved = last.place._replace(offset=kernel.frame_size)
+        kernel.places = {n: moved if place is last.place else place for n, place in kernel.places.items()}
+        kernel.signature = kernel.signature._replace(parameters=(*others, last._replace(place=moved)))
 
     def parameter(self, parameter: tree.Parameter, kernel: Kernel, names: Names) -> bool:
         """Lay out a parameter of an entry. False if there is no room for more."""
@@ -171,16 +206,21 @@ class Checker(Abi):
         if type.kind == "pred":
             self.complain(parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
             return True
-        size = type.bytes * (1 if parameter.size is None else parameter.size)
-        align = parameter.align or type.bytes
+        self.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
+        if not self.fits_vector(type, parameter.vector, parameter.position):
+            return True
+        size = type.bytes * parameter.vector * (1 if parameter.size is None else parameter.size)
+        align = parameter.align or type.bytes * parameter.vector
         offset = -(-kernel.sizes["param"] // align) * align
         if parameter.name in names.places:
             self.complain(parameter.position, f"{parameter.name} is declared twice")
         element = 0 if parameter.size is None else type.bytes
         place = Place(parameter.name, "param", offset, size, align, element=element)
         kernel.sizes["param"] = offset + size
-        if kernel.sizes["param"] > self.limits["param"]:
-            self.complain(parameter.position, f".param holds at most {self.limits['param']} bytes", pages.MEMORY)
+        table = importlib.import_module("ptxspec.spec.machine.memory").PARAMETERS
+        most = next(n for since, n, target in table if self.version >= since and self.target >= target)
+        if kernel.sizes["param"] > most:
+            self.complain(parameter.position, f"an entry's parameters have at most {most} bytes", pages.MEMORY)
             return False
         kernel.parameters.append(place)
         kernel.parameter_types.append((type, parameter.size is not None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
@@ -10,8 +12,22 @@ from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.types import Type
 
-#: spaces whose variables have addresses
-ADDRESSABLE = ("const", "global", "local", "param", "shared")
+
+@cache
+def spaces() -> Any:
+    """What spec/state-spaces/index.md says of each state space."""
+    return importlib.import_module("ptxspec.spec.state_spaces.index")
+
+
+@cache
+def banks() -> Any:
+    """What spec/state-spaces/banks.md says of constants in banks."""
+    return importlib.import_module("ptxspec.spec.state_spaces.banks")
+
+
+def unbanked(space: str) -> str:
+    """The state space that a bank belongs to, as in the table of spaces; other spaces as they are."""
+    return space.partition("[")[0]
 
 
 class Pointer(NamedTuple):
@@ -45,6 +61,15 @@ class Place(NamedTuple):
     """the bytes of an element, if this is an array"""
     opaque: str = ""
     """the kind of an opaque variable, whose offset is its handle"""
+    type: Type | None = None
+    """the type of what it holds, or of its elements; None for vectors"""
+    dimensions: int = 0
+    """how many dimensions an array has"""
+
+    @property
+    def in_a_bank(self) -> bool:
+        """Whether this is the beginning of a bank, whose size the host says."""
+        return "[" in self.space
 
     @property
     def aligned(self) -> int:
@@ -59,20 +84,33 @@ class Formal(NamedTuple):
     is_array: bool
     place: Place | None
     register: str | None
+    vector: int = 1
+    """of a vector of registers, which are parameters one by one: for the first the length, for the others 0; of an array, the
+    length of the vectors that it holds"""
+
+    @property
+    def aligned(self) -> int:
+        """What is passed is aligned so."""
+        return self.type.bytes if self.place is None else self.place.aligned
 
     @property
     def size(self) -> int:
         return self.type.bytes if self.place is None else self.place.size
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is an array without a size, which gets as many bytes as a call passes."""
+        return self.is_array and self.size == 0
+
+    @property
     def shape(self) -> tuple[Any, ...]:
         """What must be the same where two lists are to fit together."""
-        return self.type.width, self.is_array, self.size, self.place is None
+        return self.type.width, self.is_array, self.size, self.place is None, self.vector
 
     @property
     def declared(self) -> tuple[Any, ...]:
         """What two declarations of one function must have in common."""
-        return self.type, self.is_array, self.size, None if self.place is None else self.place.aligned
+        return self.type, self.is_array, self.size, None if self.place is None else self.place.aligned, self.vector
 
 
 class Signature(NamedTuple):
@@ -83,6 +121,10 @@ class Signature(NamedTuple):
     parameters: tuple[Formal, ...]
     size: int
     position: int
+
+    @property
+    def has_several_results(self) -> bool:
+        return sum(f.vector > 0 for f in self.returns) > 1
 
 
 class Call(NamedTuple):
@@ -115,8 +157,8 @@ class Op(NamedTuple):
     call: Call | None = None
     targets: tuple[str, ...] = ()
     """the labels that an indirect branch may go to"""
-    framed: bool = False
-    """whether an access to .param goes to the frame"""
+    space: str = ""
+    """the state space of the access, where the form alone does not say it: that of the frame, or a bank of constants"""
 
 
 class Kernel:
@@ -136,10 +178,15 @@ class Kernel:
         self.sizes = {"shared": 0, "local": 0, "param": 0}
         self.performance: dict[str, tuple[int, ...]] = {}
 
+    @property
+    def frame_size(self) -> int:
+        """Bytes of local memory that one activation uses, a parameter without a size apart."""
+        return -(-self.sizes["local"] // 16) * 16
+
 
 class Checked(NamedTuple):
     """A checked module. `functions` are those with a body, `signatures` all that are declared; `used` says where functions and
-    entries are called or named for the first time."""
+    entries are called or named for the first time, `second_names` which function each other name stands for."""
 
     source: Source
     tree: tree.Module
@@ -149,6 +196,7 @@ class Checked(NamedTuple):
     functions: dict[str, Kernel]
     signatures: dict[str, Signature]
     used: dict[str, int] = {}
+    second_names: dict[str, str] = {}
 
 
 def operand_of(op: Op, name: str) -> Any:

@@ -6,7 +6,7 @@ import importlib
 import re
 
 from ptxspec.language import pages, tree
-from ptxspec.language.checked import ADDRESSABLE, Place, Plan, Signature
+from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
 from ptxspec.language.errors import Diagnostic, Source
 from ptxspec.language.forms import registry
 from ptxspec.language.scopes import Names
@@ -47,13 +47,19 @@ class Checking:
         #: by the name of a function or an entry, what it calls or names: a function (None: what an address leads to), where, and
         #: what is passed
         self.mentions: dict[str, list[tuple[str | None, int, Signature]]] = {}
-        #: where the instruction begins that is looked at
+        #: where an initializer takes a function's address
+        self.pointed: list[int] = []
+        #: where the instruction begins that is looked at, and whether it names a variable or marks an address
         self._at = 0
+        self._special = False
         #: variables in .global and .const that functions declare, by names that nothing else has
         self.statics: dict[str, Place] = {}
         #: bytes of the module's variables in each state space
-        self.sizes = dict.fromkeys(ADDRESSABLE, 0)
+        self.sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
         self._handles = 0
+        sections = [d for d in module.directives if isinstance(d, tree.Section)]
+        #: the names of sections and of the labels in them
+        self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
         self._passed: dict[str, tuple[Type | None, Place | None]] = {}
         self.version = module.version
         self.target = _target_number(module.target[0])
@@ -84,13 +90,33 @@ class Checking:
             return False
         return True
 
+    def may_be_passed(self, type: str, is_array: bool, position: int) -> None:
+        """Complain of a variable in .param that is no array and of a type that asks for one."""
+        page = importlib.import_module("ptxspec.spec.types.index")
+        if type in page.ARRAYS_IN_PARAM and not is_array:
+            self.complain(position, f"no single value of type .{type} lies in .param", "spec/types/index.md")
+
+    def bank(self, written: str, position: int) -> str:
+        """The state space that `const[N]` means in this module."""
+        page = banks()
+        number = page.bank_of(written)
+        if number >= page.BANKS:
+            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", pages.BANKS)
+        elif self.before("the number of a bank of constants", position) and number != page.FIRST:
+            self.since("a bank of constants", position)
+        return str(page.space_of(number))
+
     def type(self, name: str, position: int) -> Type:
         found = TYPES.get(name)
-        if found is None or found.width == 128 or not found.is_fundamental:
+        if found is None or not found.is_fundamental:
             self.complain(position, f".{name} is no type that a variable can have", "spec/operands/type-checking.md")
             return TYPES["b32"]
-        needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, 0)
-        if self.target < needed:
+        since, needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, ((1, 0), 0))
+        if self.version < since:
+            version = f"{self.version[0]}.{self.version[1]}"
+            needs = f".{name} needs PTX ISA {since[0]}.{since[1]}; the module says {version}"
+            self.complain(position, needs, pages.TYPES)
+        elif self.target < needed:
             self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", pages.TYPES)
         return found
 

@@ -23,7 +23,7 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     if isinstance(value, tree.Number):
         if type.kind == "pred":
             return int(value.value != 0)
-        return value.value & ((1 << type.width) - 1)
+        return importlib.import_module("ptxspec.spec.operands.type_checking").constant_value(value.value, type.width)
     if value.width == type.width or (value.width, type.width) == (32, 64):
         return value.bits
     if type.kind == "b":  # what a variable begins as

@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxspec.language import pages, tree
 from ptxspec.language.building.declarations import OPEN
-from ptxspec.language.checked import Formal, Place, Pointer, Signature
+from ptxspec.language.checked import Formal, Place, Pointer, Signature, spaces, unbanked
 from ptxspec.language.constants import constant_bits
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names
@@ -25,7 +25,9 @@ MOST_ALIGNED = 128
 class Declarations(OpaqueVariables):
     """Checks what a module declares."""
 
-    def formals(self, parameters: tuple[tree.Parameter, ...], at: int, suffix: str) -> tuple[tuple[Formal, ...], int]:
+    def formals(
+        self, parameters: tuple[tree.Parameter, ...], at: int, suffix: str, are_results: bool = False
+    ) -> tuple[tuple[Formal, ...], int]:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
         found = []
         for parameter in parameters:
@@ -35,8 +37,14 @@ class Declarations(OpaqueVariables):
                 continue
             type = self.type(parameter.type, parameter.position)
             if parameter.space == "reg":
-                if parameter.size is not None or parameter.align is not None:
-                    self.complain(parameter.position, "a register is no array and has no alignment", pages.FUNCTIONS)
+                if parameter.size is not None:
+                    self.complain(parameter.position, "a register is no array", pages.FUNCTIONS)
+                if parameter.vector > 1:
+                    if self.fits_vector(type, parameter.vector, parameter.position):
+                        names = [f"{parameter.name}.{c}{suffix}" for c in "xyzw"[: parameter.vector]]
+                        lengths = (parameter.vector, 0, 0, 0)
+                        found += [Formal(type, False, None, n, i) for n, i in zip(names, lengths, strict=False)]
+                    continue
                 found.append(Formal(type, False, None, parameter.name + suffix))
                 continue
             self.since("a parameter or a result of a function in .param", parameter.position)
@@ -44,32 +52,51 @@ class Declarations(OpaqueVariables):
                 self.complain(parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
                 continue
             if parameter.size == OPEN:
-                what = f"{parameter.name} has no size: a variable number of arguments is not supported"
                 self.since("a parameter without a size", parameter.position)
-                self.complain(parameter.position, what, pages.FUNCTIONS)
+                if parameter is not parameters[-1] or are_results:
+                    what = f"{parameter.name} has no size, which only a function's last parameter may lack"
+                    self.complain(parameter.position, what, pages.FUNCTIONS)
+            if not self.fits_vector(type, parameter.vector, parameter.position):
                 continue
-            align = parameter.align or type.bytes
+            align = parameter.align or type.bytes * parameter.vector
             if align > MOST_ALIGNED:
                 self.complain(
                     parameter.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", pages.FUNCTIONS
                 )
                 continue
             at = -(-at // align) * align
-            size = type.bytes * (1 if parameter.size is None else parameter.size)
+            size = type.bytes * parameter.vector * (1 if parameter.size is None else max(0, parameter.size))
             element = 0 if parameter.size is None else type.bytes
-            place = Place(parameter.name, "param", at, size, align, framed=True, element=element)
-            found.append(Formal(type, parameter.size is not None, place, None))
+            place = Place(
+                parameter.name,
+                "param",
+                at,
+                size,
+                align,
+                framed=True,
+                element=element,
+                type=type if parameter.vector == 1 and type.lanes == 1 else None,
+                dimensions=bool(element),
+            )
+            found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at += size
-            if at > self.limits["param"]:
-                self.complain(parameter.position, f".param holds at most {self.limits['param']} bytes", pages.MEMORY)
+            if at > self.limits["local"]:
+                self.complain(parameter.position, f".local holds at most {self.limits['local']} bytes", pages.MEMORY)
                 break
         return tuple(found), at
+
+    def fits_vector(self, type: Type, length: int, position: int) -> bool:
+        """Whether there may be a vector of a type; complains if not."""
+        if length == 1 or (type.kind != "pred" and type.width * length <= 128):
+            return True
+        self.complain(position, "a vector has at most 128 bits, and no predicates", pages.VARIABLES)
+        return False
 
     def signature(
         self, name: str, returns: tuple[tree.Parameter, ...], parameters: tuple[tree.Parameter, ...], position: int
     ) -> Signature:
         suffix = f"@{name}"
-        given, end = self.formals(returns, 0, suffix)
+        given, end = self.formals(returns, 0, suffix, True)
         if len(returns) > 1 and any(r.space == "param" for r in returns):
             self.complain(returns[1].position, "several results are all registers", pages.FUNCTIONS)
         taken, end = self.formals(parameters, end, suffix)
@@ -87,7 +114,7 @@ class Declarations(OpaqueVariables):
     def same_parameters(self, entry: tree.Function) -> None:
         """Complain if an entry's declarations differ in their parameters."""
         first = self.functions[entry.name]
-        lists = [[(p.type, p.size, p.align) for p in f.parameters] for f in (first, entry)]
+        lists = [[(p.type, p.vector, p.size, p.align) for p in f.parameters] for f in (first, entry)]
         if first.is_entry and lists[0] != lists[1]:
             self.complain(entry.position, f"{entry.name} was declared with other parameters before", pages.FUNCTIONS)
 
@@ -112,12 +139,8 @@ class Declarations(OpaqueVariables):
                 problem = f"{alias.name} is another name of {self.aliases[alias.name]} already"
             elif [[f.declared for f in fs] for fs in one[1:3]] != [[f.declared for f in fs] for fs in other[1:3]]:
                 problem = f"{alias.name} was declared with other parameters than {alias.of}"
-            elif self.functions[alias.of].linkage == "weak":
-                problem = f"{alias.of} is .weak, and has no other name"
-            elif self.part is not None and self.functions[alias.name].linkage is not None:
-                problem = (
-                    f"{alias.name}: a second name that other modules see is not supported where modules are linked"
-                )
+            elif self.functions[alias.of].linkage in ("weak", "extern"):
+                problem = f"{alias.of} is .{self.functions[alias.of].linkage}, and has no other name"
         if problem is not None:
             self.complain(alias.position, problem, pages.FUNCTIONS)
         else:
@@ -174,21 +197,26 @@ class Declarations(OpaqueVariables):
 
     def declare(self, variable: tree.Variable, names: Names, sizes: dict[str, int]) -> list[Place]:
         """Lay out the variables of one declaration in their state space."""
+        if variable.linkage is not None:
+            self.since(f".{variable.linkage}", variable.position)
         if self.is_opaque(variable.type, variable.space):
             return self.opaque_variables(variable, names, inside=names.outer is not None)
         type = self.type(variable.type, variable.position)
-        if variable.linkage is not None:
-            self.since(f".{variable.linkage}", variable.position)
         if type.kind == "pred":
             self.complain(variable.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
             return []
         if names.taken(variable.name, variable.repeat):
             self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
             return []
+        if "[" in variable.space:
+            return self.beginning_of_bank(variable, type)
         if variable.repeat is not None:
             names.prefixes.add(variable.name)
-        if type.width * variable.vector > 128:
-            self.complain(variable.position, "a vector has at most 128 bits", pages.VARIABLES)
+        if not self.fits_vector(type, variable.vector, variable.position):
+            return []
+        if variable.space == "param" and variable.vector > 1 and not variable.dimensions:
+            what = "a variable in .param is a value or an array, not a vector"
+            self.complain(variable.position, what, pages.STATE_SPACES)
             return []
         dimensions = list(variable.dimensions)
         values = variable.values
@@ -223,7 +251,7 @@ class Declarations(OpaqueVariables):
             return []
         initial = None
         pointers: tuple[Pointer, ...] = ()
-        if variable.space in ("global", "const"):
+        if spaces().SPACES[variable.space].initialized:
             initial = bytes(size)
             if values is not None:
                 sizes_known = [int(d or 0) for d in dimensions]
@@ -250,7 +278,17 @@ class Declarations(OpaqueVariables):
             element = type.bytes if dimensions else 0
             found.append(
                 Place(
-                    name, variable.space, at, size, align, initial, variable.linkage, pointers=pointers, element=element
+                    name,
+                    variable.space,
+                    at,
+                    size,
+                    align,
+                    initial,
+                    variable.linkage,
+                    pointers=pointers,
+                    element=element,
+                    type=type if variable.vector == 1 and type.lanes == 1 else None,
+                    dimensions=len(dimensions),
                 )
             )
             if not dynamic:
@@ -264,6 +302,15 @@ class Declarations(OpaqueVariables):
             )
         return found
 
+    def beginning_of_bank(self, variable: tree.Variable, type: Type) -> list[Place]:
+        """A variable in a bank of constants other than the first."""
+        if variable.linkage != "extern" or not variable.dimensions or variable.dimensions[0]:
+            what = f"a variable in .{variable.space} is .extern, and an array whose first size is left empty"
+            self.complain(variable.position, what, pages.BANKS)
+            return []
+        align = variable.align or type.bytes * variable.vector
+        return [Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)]
+
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
         if variable.dimensions:
             self.complain(variable.position, "there are no arrays of registers", pages.VARIABLES)
@@ -271,8 +318,7 @@ class Declarations(OpaqueVariables):
         type = self.type(variable.type, variable.position)
         if variable.values is not None:
             self.complain(variable.position, "a register cannot be initialized")
-        if variable.vector != 1 and (type.kind == "pred" or type.width * variable.vector > 128):
-            self.complain(variable.position, "a vector has at most 128 bits, and no predicates", pages.VARIABLES)
+        if not self.fits_vector(type, variable.vector, variable.position):
             return
         if names.taken(variable.name, variable.repeat):
             self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
@@ -357,6 +403,8 @@ class Declarations(OpaqueVariables):
         function = self.functions.get(name)
         if found is None and function is not None and function.position < position:
             self.used.setdefault(self.function_symbol(name), position)
+            if not function.is_entry:
+                self.pointed.append(position)
             if not isinstance(value, tree.Name):
                 raise page.Refused(f"{name} is a function: its address has no offset and no generic()")
             self.since(
@@ -366,7 +414,7 @@ class Declarations(OpaqueVariables):
         if found is None or (self.outer.places.get(name) is found[1] and self.positions[name] >= position):
             raise page.Refused(f"{name}, whose address is wanted here, is not declared before")
         place = found[1]
-        if place.space not in page.ADDRESS_SPACES:
+        if unbanked(place.space) not in page.ADDRESS_SPACES:
             raise page.Refused(f"{name} lies in .{place.space}, where no initializer points")
         self.since("an address as an initial value", position)
         return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

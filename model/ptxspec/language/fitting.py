@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any
 
 from ptxspec.language import tree
-from ptxspec.language.checked import ADDRESSABLE, Plan
+from ptxspec.language.checked import Plan, spaces
 from ptxspec.language.constants import constant_fits
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.literate.notation import Operand
@@ -208,7 +208,9 @@ def _source(form: Form, operand: Operand, annotation: Any, kind: Any, rules: Any
     if isinstance(wanted, Special):
         return _special_problem(form, operand, wanted, kind), role
     if isinstance(wanted, TupleOf):
-        return _tuple_problem(form, form.definition.elements(operand.name, form.modifiers), kind, rules), role
+        types = form.definition.elements(operand.name, form.modifiers)
+        exact = not operand.bracketed
+        return _tuple_problem(form, types, kind, rules, exact), role
     if isinstance(wanted, VectorOf):
         element = wanted.element
         assert isinstance(element, Type)
@@ -231,13 +233,18 @@ def _alone(kind: Any) -> Any:
     return kind[1][0] if _is(kind, "braces") and len(kind[1]) == 1 else kind
 
 
-def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Any, rules: Any) -> str | None:
-    """Why an operand cannot stand for coordinates, or None."""
+def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Any, rules: Any, exact: bool) -> str | None:
+    """Why an operand cannot stand for coordinates or, of an `exact` number, for gradients; or None."""
     kinds = kind[1] if _is(kind, "braces") else (kind,)
+    least = next(n for n in rules.TUPLES if n >= len(types))
+    if exact and not (_is(kind, "braces") and len(kinds) == least):
+        return f"{form.mnemonic} needs braces with {least} of them here"
     if len(kinds) not in rules.TUPLES or len(kinds) < len(types):
         sizes = [n for n in rules.TUPLES if n >= len(types)]
         return f"{form.mnemonic} needs {' or '.join(map(str, sizes))} coordinates here, not {len(kinds)}"
-    return next((p for p in map(_value_problem, repeat(form), types, kinds, repeat(rules)) if p), None)
+    last = kinds[len(types) - 1]  # what is more than needed is of its type
+    wanted = (*types, *[last if isinstance(last, Type) else types[-1]] * (len(kinds) - len(types)))
+    return next((p for p in map(_value_problem, repeat(form), wanted, kinds, repeat(rules)) if p), None)
 
 
 #: opaque types that may stand for an operand; a .texref has a sampler in it unless the module keeps the two apart
@@ -277,15 +284,18 @@ def _special_problem(form: Form, operand: Operand, wanted: Special, kind: Any) -
         if not _is(kind, "memory"):
             return f"{form.mnemonic} needs an address in brackets here, not {_describe(kind)}"
         base = kind[1]
-        spaces = [w for w in (m.split("::")[0] for m in form.mnemonic.split(".")[1:]) if w in ADDRESSABLE]
+        page = spaces()
+        written = [w for w in (m.split("::")[0] for m in form.mnemonic.split(".")[1:]) if w in page.ADDRESSABLE]
         if isinstance(base, Type):
-            if base.kind in ("f", "pred") or base.width < 32:
+            if base.kind in ("f", "pred") or base.width not in (32, 64):
                 return f"an address register has an integer or bit-size type of 32 or 64 bits, not {base}"
-            if base.width == 32 and (not spaces or spaces[0] == "global"):
-                return "a generic address, and one in .global, has 64 bits"
+            least = page.SPACES[written[0]].address_bits if written else page.GENERIC_BITS
+            if base.width < least:
+                where = f"an address in .{written[0]}" if written else "a generic address"
+                return f"{where} has {least} bits"
         elif base is None:
-            if spaces != ["local"]:
-                return "an address that is a number alone is one of .local"
+            if written != [page.OF_NUMBERS]:
+                return f"an address that is a number alone is one of .{page.OF_NUMBERS}"
         else:
             if base[0] == "opaque":
                 return f"{form.mnemonic} reaches memory, no opaque variable"
@@ -307,6 +317,10 @@ def _special_problem(form: Form, operand: Operand, wanted: Special, kind: Any) -
         if named is not None and str(named).split("::")[0] != kind[1]:
             return f"the variable is in .{kind[1]}, not in .{named}"
         return None
+    if wanted.name == "cache_policy":
+        if kind == "integer" or (isinstance(kind, Type) and kind.width == 64 and not kind.is_float):
+            return None
+        return f"{form.mnemonic} needs a cache policy here: a 64-bit register or an integer, not {_describe(kind)}"
     if wanted.name in _KINDS:
         expected, what = _KINDS[wanted.name]
         if wanted.name == "function_address" and kind == "entry":
@@ -326,6 +340,8 @@ def _destination(
         if not form.modifiers.get("vec"):
             return _written_problem(form, element, _alone(kind), rules), role
         count = int(form.modifiers["vec"][1:])
+        if kind == "_" and form.definition.discards:
+            return None, role
         if not _is(kind, "braces") or len(kind[1]) != count:
             return f"{form.mnemonic} needs {count} registers in braces here", role
         return _vector_problem(form, element, kind[1], rules), role

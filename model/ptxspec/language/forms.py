@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import itertools
+import math
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +16,7 @@ from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special, TupleOf
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import TYPES, Type
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected
 SPREAD = 12
@@ -73,13 +76,16 @@ class Form(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether its operands carry nothing that could be left out."""
-        return self.marks == self.syntax.signs
+        """Whether its operands carry nothing that could be left out, and it has no hint."""
+        return self.marks == self.syntax.signs and not any(
+            s.hint and s.name in self.modifiers for s in self.syntax.slots
+        )
 
     @property
     def variants(self) -> list[Form]:
         """The form as it is, then with selectors and signs on its operands, so many that every member of each operand's set
-        occurs, or a spread of it if there are many. The operands' sets are gone through together, each from another start."""
+        occurs, or a spread of it if there are many. The operands' sets are gone through together, each from another start.
+        Last, once with hints, if it may have any."""
         selectors = [o.selector for o in self.syntax.operands if o.selector]
         negations = [o.negation for o in self.syntax.operands if o.sign == "{-}"]
         chosen = [(s.name, spread(s.options)) for s in selectors]
@@ -89,7 +95,21 @@ class Form(NamedTuple):
             marks = {name: options[(i + 2 * k) % len(options)] for k, (name, options) in enumerate(chosen)}
             signs = {name: True for k, name in enumerate(negations) if i >> k & 1}
             found.append(self._replace(marks={**self.marks, **marks, **signs}))
-        return found
+        return [*found, self.hinted] if any(s.hint for s in self.syntax.slots) else found
+
+    @property
+    def hinted(self) -> Form:
+        """The form with hints: which, is drawn from its name, so that all combinations occur among many forms."""
+        slots = [s for s in self.syntax.slots if s.hint]
+        count = math.prod(len(s.options) + 1 for s in slots)
+        number = zlib.crc32(self.mnemonic.encode()) % (count - 1) + 1
+        bound: dict[str, Any] = dict(self.modifiers)
+        for slot in slots:
+            number, which = divmod(number, len(slot.options) + 1)
+            if which:
+                bound[slot.name] = slot.options[which - 1] if slot.is_set else True
+        names = {k: v.name if isinstance(v, Type) else v for k, v in bound.items()}
+        return self._replace(mnemonic=self.syntax.spelled(names), modifiers=bound, syntax=self.syntax.with_hints(names))
 
     def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
         """What the definition says; `absent` are the optional operands left out. A source operand that the syntax line does
@@ -144,27 +164,50 @@ class Opcode:
     def find(self, mnemonic: str) -> list[Form]:
         """The forms a mnemonic may be; several where the operands decide."""
         if mnemonic not in self._found:
-            modifiers = tuple(mnemonic.split(".")[1:])
-            forms = []
-            for line, definition in self.lines:
-                bound = line.bindings(modifiers)
-                if bound is not None:
-                    forms.append(Form(mnemonic, _values(bound), line, definition, line.signs))
-            if not forms:
-                spelled = self._orders.get(self._unordered(mnemonic))
-                forms = self.find(spelled) if spelled is not None and spelled != mnemonic else []
-            self._found[mnemonic] = forms
+            self._found[mnemonic] = self._in_order(mnemonic) or self._in_another_order(mnemonic)
         return self._found[mnemonic]
+
+    def _in_order(self, mnemonic: str) -> list[Form]:
+        """The forms whose modifiers stand as the mnemonic's do."""
+        modifiers = tuple(mnemonic.split(".")[1:])
+        forms = []
+        for line, definition in self.lines:
+            bound = line.bindings(modifiers)
+            if bound is not None:
+                forms.append(Form(mnemonic, _values(bound), line.with_hints(bound), definition, line.signs))
+        return forms
+
+    def _in_another_order(self, mnemonic: str) -> list[Form]:
+        """The forms with the mnemonic's modifiers in another order. A word that is a hint in one line may be none in another."""
+        modifiers = mnemonic.split(".")[1:]
+        candidates = [m for m in modifiers if m in self._hints]
+        for count in range(len(candidates) + 1):
+            for hints in itertools.combinations(candidates, count):
+                others = ".".join((self.name, *(m for m in modifiers if m not in hints)))
+                spelled = self._orders.get(self._unordered(others))
+                forms = self._in_order(".".join((spelled, *hints))) if spelled is not None else []
+                if forms:
+                    return forms
+        return []
 
     def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
         page = importlib.import_module("ptxspec.spec.instructions.index")
         words = mnemonic.split(".")[1:]
-        count = 1 if words and words[0] in page.NEXT_TO.get(self.name, ()) else 0
-        types = [w for w in words[count:] if w in TYPES]
-        others = [w for w in words[count:] if w not in TYPES]
-        once = [w for i, w in enumerate(others) if w not in page.REPEATED or w not in others[:i]]
-        return tuple(words[:count]), tuple(types), tuple(sorted(once))
+        own = page.NEXT_TO.get(self.name, ())
+        count = next((i for i, word in enumerate(words) if word not in own), len(words))
+
+        def once(words: list[str]) -> list[str]:
+            return [w for i, w in enumerate(words) if w not in page.REPEATED or w not in words[:i]]
+
+        types = [w for w in words[count:] if w in TYPES or w in page.IN_ORDER]
+        others = [w for w in words[count:] if w not in types]
+        return tuple(once(words[:count])), tuple(types), tuple(sorted(once(others)))
+
+    @cached_property
+    def _hints(self) -> set[str]:
+        """All words that are hints somewhere."""
+        return {option for line, _ in self.lines for slot in line.slots if slot.hint for option in slot.options}
 
     @cached_property
     def _orders(self) -> dict[tuple[Any, ...], str]:
@@ -285,6 +328,8 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
             if operand.sign and operand.negation not in definition.modifiers:
                 raise DocumentError(path, line.line, f"{definition.name} drops a sign: no parameter {operand.negation}")
         names = [o.name for o in line.operands]
+        if line.companion is not None and line.companion.name not in definition.sources:
+            raise DocumentError(path, line.line, f"{definition.name} drops the operand {line.companion.name}")
         missing = [n for n, p in definition.sources.items() if n not in names and p.default is p.empty]
         if missing:
             raise DocumentError(path, line.line, f"{definition.name} has an operand {missing[0]}, the syntax has not")

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import struct
 from typing import Any
 
 from ptxspec.language import pages, tree
-from ptxspec.language.checked import Call, Formal, Kernel, Op, Plan, Signature, operand_of
+from ptxspec.language.checked import (
+    Call,
+    Formal,
+    Kernel,
+    Op,
+    Place,
+    Plan,
+    Signature,
+    banks,
+    operand_of,
+    spaces,
+    unbanked,
+)
 from ptxspec.language.constants import constant_bits, constant_fits
 from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import page_name
@@ -21,7 +34,7 @@ class Instructions(Operands):
 
     def instruction(self, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """The instruction's form, or None after a complaint."""
-        self._at = item.position
+        self._at, self._special = item.position, False
         guard = None
         if item.guard is not None:
             found = names.register(item.guard[0])
@@ -31,6 +44,9 @@ class Instructions(Operands):
                 return None
             kernel.registers[found[0]] = found[1]
             guard = (found[0], item.guard[1])
+        mnemonic, said = item.mnemonic, ""
+        if "[" in mnemonic or "::func" in mnemonic:
+            mnemonic, said = self.plain_mnemonic(item)
         operands: list[tree.Operand] = []
         shape: list[Any] = []
         for i, operand in enumerate(item.operands):
@@ -41,15 +57,15 @@ class Instructions(Operands):
                 return None
             operands.append(resolved)
             shape.append(kind)
-        key = (item.mnemonic, *shape)
+        key = (mnemonic, *shape)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self.plan(item.mnemonic, tuple(shape))
+            plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
         if not isinstance(plan, Plan) and any(tree.type_of(o) is tree.Element for o in item.operands):
             # an element's name is its address or, where that is wanted, what lies there
             elements = [tree.type_of(o) is tree.Element for o in item.operands]
             shape = [("memory", k) if e else k for e, k in zip(elements, shape, strict=True)]
-            other = self.plan(item.mnemonic, tuple(shape))
+            other = self.plan(mnemonic, tuple(shape))
             effect = other.meaning.effect if isinstance(other, Plan) else None
             if effect is not None and effect.kind in ("load", "store"):
                 plan = other
@@ -74,9 +90,14 @@ class Instructions(Operands):
                     return None
         op = Op(plan, tuple(operands), guard, item.position)  # type: ignore[arg-type]
         effect = plan.meaning.effect  # type: ignore[union-attr]
+        if (said or self._special) and self.refused(op, said, item, shape, kernel):
+            return None
         if effect is None:
             for kind in ("entry", "function"):
                 if kind in shape:
+                    name = operands[shape.index(kind)].text  # type: ignore[union-attr]
+                    if kind == "function":
+                        self.mentions[kernel.name].append((None, item.position, self.signatures[name]))
                     self.since(f"the address of {'an' if kind == 'entry' else 'a'} {kind}", item.position)
             return op
         if effect.kind == "image":
@@ -85,20 +106,112 @@ class Instructions(Operands):
             return self.call(op, item, names, kernel)
         if effect.kind == "branch" and effect.fields["among"] is not None:
             return self.branch_among(op, item, names, kernel)
+        if (said or self._special) and effect.fields.get("space") == banks().space_of(banks().FIRST):
+            base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
+            place = kernel.places.get(base.text) if base is not None else None
+            return op._replace(space=(said if place is None else place.space) or op.space)
         if effect.fields.get("space") == "param":
             base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
             place = kernel.places.get(base.text) if base is not None else None
-            framed = place.framed if place is not None else kernel.signature is not None
+            framed = place.framed if place is not None else kernel.signature is not None or bool(said)
+            if said and place is not None and not framed:
+                problem = f"{item.mnemonic} reaches what belongs to a function, not an entry's parameters"
+                self.complain(item.position, problem, pages.STATE_SPACES)
+                return None
             taken = kernel.signature.parameters if kernel.signature is not None else ()
-            formals = (*kernel.signature.returns, *taken) if kernel.signature is not None else ()
-            if guard is not None and place is not None and framed and all(f.place is not place for f in formals):
+            if guard is not None and place is not None and framed and not _is_formal(place, kernel):
                 self.complain(
                     item.position, "what passes an argument or a result of a call has no guard", pages.FUNCTIONS
                 )
             if effect.kind != "load" and (not framed or any(f.place is place is not None for f in taken)):
                 self.complain(item.position, "an entry's or a function's parameters are not written", pages.FUNCTIONS)
-            op = op._replace(framed=framed)
+            if effect.kind == "load" and kernel.signature is not None and place is not None:
+                if any(f.place is place for f in kernel.signature.returns):
+                    self.complain(
+                        item.position, "a function writes its results, and does not read them", pages.FUNCTIONS
+                    )
+            op = op._replace(space=spaces().OF_FRAMES if framed else "")
         return op
+
+    def targets(self, item: tree.Targets, names: Names) -> tree.Targets:
+        """A list of labels with their unique names, or of functions; of what is neither, a complaint."""
+        found = []
+        for target in item.targets:
+            function, label = self.functions.get(target.text), names.label(target.text)
+            if item.directive == ".calltargets" and (function is None or function.position > item.position):
+                self.complain(item.position, f"{target.text} is no function declared before", pages.FUNCTIONS)
+            elif item.directive == ".branchtargets" and label is None:
+                self.complain(item.position, f"{target.text} is no label of this function", pages.CONTROL)
+            elif item.directive == ".branchtargets":
+                target = tree.Name(label)  # type: ignore[arg-type]
+            found.append(target)
+        return item._replace(targets=tuple(found))
+
+    def plain_mnemonic(self, item: tree.Instruction) -> tuple[str, str]:
+        """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
+        function."""
+        words, said = item.mnemonic.split("."), ""
+        closer, plain = spaces().IN_A_FUNCTION
+        for i, word in enumerate(words):
+            if "[" in word:
+                said = self.bank(word, item.position)
+                words[i] = unbanked(word)
+            elif word == closer:
+                self.since(f".{closer}", item.position)
+                said, words[i] = closer, plain
+        return ".".join(words), said
+
+    def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Any], kernel: Kernel) -> bool:
+        """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
+        variable or that marks an address."""
+        effect = op.plan.meaning.effect
+        if said == spaces().IN_A_FUNCTION[0] and (effect is None or effect.kind not in spaces().ITS_EFFECTS):
+            what = f"there is no {item.mnemonic}: only loads and stores take .{said}"
+            self.complain(item.position, what, pages.STATE_SPACES)
+            return True
+        for index, operand in enumerate(op.operands):
+            if isinstance(operand, tree.Address) and operand.unified:
+                wrong = self.unified_problem(op, operand, kernel)
+                if wrong:
+                    self.complain(self.operand_position(item, index), f"{item.mnemonic}: {wrong}", pages.ATTRIBUTES)
+                    return True
+        if effect is not None:
+            return False
+        early = any(k[0] == "opaque" for k in shape if isinstance(k, tuple)) and self.too_early_for_handles()
+        if early:
+            self.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
+            return True
+        wrong = self.address_problem(op.operands, shape, kernel, item.position)
+        if wrong:
+            self.complain(item.position, wrong, pages.FUNCTIONS)
+        return wrong is not None
+
+    def address_problem(
+        self, operands: tuple[tree.Operand, ...], shape: list[Any], kernel: Kernel, position: int
+    ) -> str | None:
+        """Why an address cannot be taken of what a function passes or gives, or None."""
+        formals = kernel.signature if kernel.signature is not None else None
+        for operand, kind in zip(operands, shape, strict=True):
+            if kind != ("place", "param"):
+                continue
+            base = operand if isinstance(operand, tree.Name) else operand.base  # type: ignore[union-attr]
+            place = kernel.places[base.text]  # type: ignore[union-attr]
+            if place.framed and not any(f.place is place for f in (formals.parameters if formals else ())):
+                if not any(f.place is place for f in (formals.returns if formals else ())):
+                    return f"{place.name} passes an argument or takes a result, and has no address"
+                self.since("the address of a function's result", position)
+        return None
+
+    def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
+        """Why the address of an access cannot be .unified, or None."""
+        page = importlib.import_module("ptxspec.spec.variables.attributes")
+        effect = op.plan.meaning.effect
+        kind, space = ("", "") if effect is None else (effect.kind, str(effect.fields.get("space")))
+        if not page.takes_unified(kind, any(role[0] == "out" for role in op.plan.roles), space):
+            return "only an address from which a register is loaded, generic or in .global, is .unified"
+        if address.base is not None and address.base.text in kernel.places:
+            return f"{address.base.text} has no .attribute(.unified)"
+        return None
 
     def branch_among(self, op: Op, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """An indirect branch with its labels."""
@@ -107,12 +220,7 @@ class Instructions(Operands):
         if not isinstance(table, tree.Targets) or table.directive != ".branchtargets":
             self.complain(item.position, f"{list_name} is no list of labels (.branchtargets)", pages.CONTROL)
             return None
-        labels = [names.label(target.text) for target in table.targets]
-        for target, label in zip(table.targets, labels, strict=True):
-            if label is None:
-                self.complain(table.position, f"{target.text} is no label of this function", pages.CONTROL)
-                return None
-        return op._replace(targets=tuple(labels))  # type: ignore[arg-type]
+        return op._replace(targets=tuple(target.text for target in table.targets))
 
     def call(self, op: Op, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """A call with what it passes, held against what the function takes."""
@@ -121,6 +229,7 @@ class Instructions(Operands):
         arguments = given["p"].elements if "p" in given else ()  # type: ignore[union-attr]
         results = given["r"].elements if "r" in given else ()  # type: ignore[union-attr]
         known: tuple[str, ...] | None
+        also: list[Signature] = []  # the other functions of a list
         if isinstance(fields["function"], Special):
             function = given[fields["function"].name].text  # type: ignore[union-attr]
             signature, known = self.signatures[function], (function,)
@@ -134,54 +243,88 @@ class Instructions(Operands):
                     if symbol not in self.signatures:
                         self.complain(table.position, f"{target.text} is no function", pages.FUNCTIONS)
                         return None
-                signature = self.signatures[known[0]]
+                    if self.functions[target.text].position > table.position:
+                        self.complain(table.position, f"{target.text} is used before it is declared", pages.FUNCTIONS)
+                        return None
+                signature, *also = (self.signatures[symbol] for symbol in known)
             elif isinstance(table, Signature):
                 signature, known = table, None
             else:
                 self.complain(item.position, f"{list_name} is neither .callprototype nor .calltargets", pages.CONTROL)
                 return None
             self.mentions.setdefault(kernel.name, []).append((None, item.position, signature))
-        shown = function or "the function"
+        for one in (signature, *also):
+            passed = self.passed(function or "the function", arguments, results, one, kernel)
+            if isinstance(passed, str):
+                self.complain(item.position, passed, pages.FUNCTIONS)
+                return None
+            if one is signature:
+                op = op._replace(call=Call(function, signature, passed[0], passed[1], known))
+        return op
+
+    def passed(
+        self, shown: str, arguments: tuple[Any, ...], results: tuple[Any, ...], signature: Signature, kernel: Kernel
+    ) -> str | tuple[tuple[tree.Operand, ...], tuple[tree.Operand, ...]]:
+        """What a call passes to a function and takes from it, the elements of vectors one by one; or why it cannot."""
+        found: list[tuple[tree.Operand, ...]] = []
         for what, actuals, formals in (
             ("arguments", arguments, signature.parameters),
             ("results", results, signature.returns),
         ):
-            if len(actuals) != len(formals):
-                self.complain(
-                    item.position, f"{shown} has {len(formals)} {what}, the call {len(actuals)}", pages.FUNCTIONS
-                )
-                return None
-            for actual, formal in zip(actuals, formals, strict=True):
-                problem = self.passing_problem(actual, formal, names, what == "results")
+            count = sum(f.vector > 0 for f in formals)
+            may_end = bool(formals) and formals[-1].is_open  # nothing is passed for an array without a size
+            if len(actuals) != count and not (may_end and len(actuals) == count - 1):
+                return f"{shown} has {count} {what}, the call {len(actuals)}"
+            single = one_by_one(actuals, formals)
+            if single is None:
+                return f"{shown}: a vector goes where there is a vector of as many elements"
+            for actual, formal in zip(single, formals, strict=False):
+                problem = self.passing_problem(actual, formal, kernel, what == "results")
                 if problem:
-                    self.complain(item.position, f"{shown}: {problem}", pages.FUNCTIONS)
-                    return None
-        return op._replace(call=Call(function, signature, tuple(arguments), tuple(results), known))
+                    return f"{shown}: {problem}"
+            found.append(tuple(single))
+        return found[0], found[1]
 
-    def passing_problem(self, actual: Any, formal: Formal, names: Names, is_result: bool) -> str | None:
+    def passing_problem(self, actual: Any, formal: Formal, kernel: Kernel, is_result: bool) -> str | None:
         """Why an operand of a call cannot stand for a parameter, or None. Its name is the unique one already."""
+        if is_result and actual == tree.Name("_"):
+            return None
+        if formal.is_array and formal.vector > 1:
+            return "no call passes an array of vectors"
         if not isinstance(actual, tree.Name):
             if is_result:
                 return "a result goes into a register or a variable"
             if formal.is_array or not constant_fits(actual, formal.type):
                 return f"a constant is no value of type {formal.type}"
             return None
+        name = actual.text.partition("@")[0]
+        if name == "_" and is_result:
+            return None
         register, place = self._passed.get(actual.text, (None, None))
         if place is not None:
             if not place.framed or place.space != "param":
-                return f"{actual.text} lies in .{place.space}, not in .param of this function"
-            if formal.place is None:
-                return f"{actual.text} is in .param, the parameter is a register"
-            if place.size != formal.size:
+                return f"{name} lies in .{place.space}, not in .param of this function"
+            if _is_formal(place, kernel):
+                return f"{name} is what this function takes or gives: copy it into a variable of its own"
+            if place.size != formal.size and not formal.is_open:
                 return f"{place.size} bytes for a parameter of {formal.size}"
-            if place.aligned != formal.place.aligned:
-                return f"{actual.text} is aligned to {place.aligned} bytes, the parameter to {formal.place.aligned}"
+            if place.aligned != formal.aligned:
+                return f"{name} is aligned to {place.aligned} bytes, the parameter to {formal.aligned}"
+            if place.dimensions != int(formal.is_array):
+                wanted = "an array of one dimension" if formal.is_array else "no array"
+                return f"{name} is not what the parameter is, {wanted}"
+            page = importlib.import_module("ptxspec.spec.functions.index")
+            agrees = page.arrays_agree if formal.is_array else self.rules.agrees
+            if place.type is None or not agrees(formal.type, place.type):
+                return f"{name} holds values of another type, not {formal.type}"
             return None
         if register is None:
-            return f"{actual.text} cannot be passed"
+            return f"{name} cannot be passed"
         if formal.is_array:
-            return f"a register for an array of {formal.size} bytes"
+            return f"a register for an array{'' if formal.is_open else f' of {formal.size} bytes'}"
         if self.rules.agrees(formal.type, register):
+            return None
+        if formal.place is None and formal.vector != 1 and register.width == formal.type.width:
             return None
         return f"a register of type {register} for one of type {formal.type}"
 
@@ -189,17 +332,24 @@ class Instructions(Operands):
         definition = plan.form.definition
         for index, (role, operand) in enumerate(zip(plan.roles, item.operands, strict=True)):
             allowed = definition.constant_ranges.get(role[1]) if role[0] == "in" else None
-            if allowed is None or not isinstance(operand, tree.Number):
+            if allowed is None or not isinstance(operand, tree.Number | tree.Real):
                 continue
             annotation = definition.sources[role[1]].annotation
             type = operand_type(annotation, plan.form.modifiers)
             # what must be a constant is the number itself, where it is wide of its type too
             exact = isinstance(annotation, Immediate)
-            value = operand.value if exact else constant_bits(operand, type)  # type: ignore[arg-type]
-            if value not in allowed:
-                step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
-                wanted = f"a constant from {allowed.start} to {allowed[-1]}{step}"
-                message = f"{plan.form.mnemonic} needs {wanted} here, not {operand.value}"
+            value = operand.value if exact else constant_bits(operand, type)  # type: ignore[arg-type,union-attr]
+            if int(value) not in allowed:
+                if isinstance(allowed, range):
+                    step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
+                    ends: tuple[Any, Any] = (allowed.start, allowed[-1])
+                    if isinstance(operand, tree.Real):
+                        ends = struct.unpack("<2f", struct.pack("<2I", *ends))
+                    wanted = f"a constant from {ends[0]} to {ends[1]}{step}"
+                else:
+                    wanted = f"one of the constants {', '.join(map(str, allowed))}"
+                given = operand.value if isinstance(operand, tree.Number) else "this"
+                message = f"{plan.form.mnemonic} needs {wanted} here, not {given}"
                 self.complain(self.operand_position(item, index), message, page_name(definition.path))
 
     def plan(self, mnemonic: str, shape: tuple[Any, ...]) -> Any:
@@ -207,11 +357,30 @@ class Instructions(Operands):
         opcode = self.table.get(mnemonic.split(".")[0])
         if opcode is None:
             name = mnemonic.split(".")[0]
-            missing = importlib.import_module("ptxspec.spec.functions.index").MISSING
-            if name in missing:
-                return None, f"{name}: {missing[name]} is not supported", pages.FUNCTIONS
             return None, f"{name} is no instruction that the pages define", None
         return select_form(opcode, mnemonic, shape, self.rules, (self.version, self.target))
+
+
+def _is_formal(place: Place, kernel: Kernel) -> bool:
+    """Whether a variable is what a function takes or gives."""
+    signature = kernel.signature
+    return signature is not None and any(f.place is place for f in (*signature.returns, *signature.parameters))
+
+
+def one_by_one(actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
+    """What a call passes, the elements of vectors one by one, as parameters have them; None where a vector does not fit."""
+    found: list[tree.Operand] = []
+    for actual, formal in zip(actuals, (f for f in formals if f.vector), strict=False):
+        length = 1 if formal.is_array else formal.vector
+        if isinstance(actual, tree.Braces):
+            if length == 1 or len(actual.elements) != length:
+                return None
+            found += actual.elements
+        elif length > 1 and actual != tree.Name("_"):
+            return None
+        else:
+            found += [actual] * length
+    return found
 
 
 def _memory(element: Any) -> tree.Address:

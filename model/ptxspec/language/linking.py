@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from ptxspec.language import tree
 from ptxspec.language.check import check
-from ptxspec.language.checked import ADDRESSABLE, Checked, Kernel, Place, Signature
+from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
 from ptxspec.language.errors import Diagnostic, PtxError, Sources
+from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _PAGE = "spec/functions/linking.md"
 
@@ -47,17 +48,17 @@ class _Linker:
     def __init__(self, parts: list[Checked]):
         self.parts = parts
         self.complaints: list[Diagnostic] = []
-        self.page = importlib.import_module("ptxspec.spec.functions.linking")
 
     def complain(self, part: int, position: int, message: str) -> None:
         self.complaints.append(self.parts[part].source.diagnostic(position, message, _PAGE))
 
     def linked(self) -> Checked:
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
+        self.banks_agree(chosen)
         self.stop()
         for number, part in enumerate(self.parts):
             for name, position in part.used.items():
-                if name in chosen and chosen[name].linkage == "extern" and name not in self.page.SYSTEM:
+                if name in chosen and chosen[name].linkage == "extern" and name not in SYSTEM_FUNCTIONS:
                     self.complain(number, position, f"no module defines {name}")
         places, moved, sizes = self.laid_out(chosen)
         self.stop()
@@ -75,6 +76,7 @@ class _Linker:
                         into[name] = kernel
                         shift = source.starts[number]
                         kernel.code = [op._replace(position=op.position + shift) for op in kernel.code]
+                        self.by_first_name(chosen, kernel)
         self.share(functions, kernels, moved, sizes)
         short = _short_names([*kernels])
         for name, kernel in kernels.items():
@@ -102,7 +104,7 @@ class _Linker:
             written = {v.name: v for v in part.tree.variables if v.linkage != "extern"}
             first = {v.name: v for v in reversed(part.tree.variables)}
             for name, place in part.places.items():
-                if place.linkage is not None and not _dynamic(place):
+                if place.linkage is not None and not _sized_later(place):
                     of = written.get(name, first[name]) if name in first else None
                     position, value = (of.position, of.values is not None) if of is not None else (0, False)
                     found.setdefault(name, []).append(_Declared(number, position, place.linkage, place, value))
@@ -117,7 +119,33 @@ class _Linker:
                 linkage = "extern" if function.body is None else str(function.linkage)
                 one = _Declared(number, function.position, linkage, of_function, function.body is not None)
                 found.setdefault(name, []).append(one)
+            for directive in part.tree.directives:
+                if isinstance(directive, tree.Alias):
+                    symbol = part.second_names[directive.name]
+                    if symbol in functions and functions[symbol].linkage == "visible":
+                        second = _Declared(number, directive.position, "visible", part.signatures[symbol], True)
+                        found.setdefault(directive.name, []).append(second)
         return found
+
+    def by_first_name(self, chosen: dict[str, _Declared], kernel: Kernel) -> None:
+        """Let what an entry or a function calls or names of other modules be known by its first name."""
+        names = {
+            n: self.parts[c.part].second_names[n] for n, c in chosen.items() if n in self.parts[c.part].second_names
+        }
+        if not names:
+            return
+
+        def first(operand: Any) -> Any:
+            if isinstance(operand, tree.Name) and operand.text not in kernel.registers:
+                return tree.Name(names.get(operand.text, operand.text))
+            return operand
+
+        for i, op in enumerate(kernel.code):
+            call = op.call
+            if call is not None:
+                known = None if call.known is None else tuple(names.get(n, n) for n in call.known)
+                call = call._replace(function=call.function and names.get(call.function, call.function), known=known)
+            kernel.code[i] = op._replace(call=call, operands=tuple(first(o) for o in op.operands))
 
     def choose(self, name: str, declared: list[_Declared]) -> _Declared:
         """The declaration that defines a name, or the first of those that are all .extern."""
@@ -170,6 +198,16 @@ class _Linker:
             return None if _passes(a) == _passes(b) else "has other parameters here than in another module"
         return None
 
+    def banks_agree(self, chosen: dict[str, _Declared]) -> None:
+        """Complain of a name that stands for the beginning of a bank here, and for something else there."""
+        known = {name: d.of.space if isinstance(d.of, Place) else "func" for name, d in chosen.items()}
+        for number, part in enumerate(self.parts):
+            for name, place in part.places.items():
+                if place.in_a_bank and place.space != known.setdefault(name, place.space):
+                    position = next(v.position for v in part.tree.variables if v.name == name)
+                    problem = f"{name} lies in .{place.space} here, and is one of .{known[name]} in another module"
+                    self.complain(number, position, problem)
+
     # where variables lie -----------------------------------------------------------------------------------------------
 
     def laid_out(
@@ -177,7 +215,7 @@ class _Linker:
     ) -> tuple[dict[str, Place], dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
         limits = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
-        sizes = dict.fromkeys(ADDRESSABLE, 0)
+        sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
         placed: dict[str, Place] = {}
         aligned: dict[str, int] = {}
         for part in self.parts:
@@ -187,7 +225,7 @@ class _Linker:
             for name, place in part.places.items():
                 if name in chosen and chosen[name].part != number:
                     continue
-                if place.opaque or _dynamic(place):  # the handles of modules differ already
+                if place.opaque or _sized_later(place):  # the handles of modules differ already
                     placed.setdefault(name, place)
                     continue
                 at = -(-sizes[place.space] // aligned[name]) * aligned[name]
@@ -199,6 +237,9 @@ class _Linker:
                     self.complain(number, position, f"the modules have too many variables together: {most}")
                     return {}, {}, sizes
         short = _short_names([*placed])
+        for name, one in chosen.items():  # an initializer may name a function by its second name
+            if name in self.parts[one.part].second_names:
+                short[name] = self.parts[one.part].second_names[name]
         final = {
             name: place._replace(
                 name=short[name],
@@ -226,9 +267,16 @@ class _Linker:
             number = numbers[id(kernel)]
             part = self.parts[number]
             at = end
+            below = max(0, sizes["local"] - part.sizes["local"]) if kernel.signature is None else 0
+            framed = [place for place in kernel.places.values() if place.framed]
+            step = max((place.align for place in framed), default=1)
+            below = -(-below // step) * step  # other modules' variables lie below an entry's frame, too
+            kernel.sizes["local"] += below
             for unique, place in kernel.places.items():
                 if part.places.get(place.name) is place:
                     kernel.places[unique] = moved[number, place.name]
+                elif place.framed:
+                    kernel.places[unique] = place._replace(offset=place.offset + below)
                 elif place.space == "shared":
                     offset = -(-at // place.align) * place.align
                     kernel.places[unique] = place._replace(offset=offset)
@@ -241,14 +289,17 @@ class _Linker:
         sizes["shared"] = end
 
 
-def _dynamic(place: Place) -> bool:
-    """Whether a variable is as large as the launch says."""
-    return place.offset < 0
+def _sized_later(place: Place) -> bool:
+    """Whether a variable is as large as the launch says, or the host."""
+    return place.offset < 0 or place.in_a_bank
 
 
 def _passes(signature: Signature) -> Any:
     """What must be the same for a call and a function of another module: not alignment, and not whether registers are used."""
-    return [[(f.type.is_float, f.is_array, f.size) for f in fs] for fs in (signature.returns, signature.parameters)]
+    return [
+        [(f.type.is_float, f.is_array, f.size, f.vector) for f in fs]
+        for fs in (signature.returns, signature.parameters)
+    ]
 
 
 def _short_names(names: list[str]) -> dict[str, str]:

@@ -53,12 +53,16 @@ class OpaqueVariables(Checking):
         elif self.version < page.OPAQUE_SINCE:
             wrong = f".{type} needs PTX ISA 1.5"
         wrong = self._mode_problem(type) or wrong
+        if variable.linkage == "common":
+            wrong = f"a variable of type .{type} is not .common"
         if variable.vector != 1:
             wrong = f"there are no vectors of type .{type}"
         if variable.dimensions:
             wrong = f"arrays of type .{type} are not supported"
         if names.taken(variable.name, variable.repeat):
             wrong = f"{variable.name} is declared twice in this scope"
+        if wrong is None and variable.values is not None and self.version < page.OPAQUE_SINCE:
+            wrong = "a variable in .tex has no initializer"
         if wrong is None and variable.values is not None:
             wrong = self._fields_problem(type, variable.values, page)
         if wrong is not None:
@@ -111,7 +115,6 @@ class OpaqueVariables(Checking):
 
     def check_handles(self, item: tree.Instruction, op: Op, registers: dict[str, Type]) -> bool:
         """Whether an instruction for images has the operands that the module's texture mode and version ask for."""
-        page: Any = importlib.import_module(_CODE)
         wrong = None
         sources = op.plan.form.definition.sources
         given = dict(_operands(op.plan.roles, op.operands))
@@ -120,13 +123,18 @@ class OpaqueVariables(Checking):
             wrong = "in independent texture mode an instruction names a sampler, too"
         if not self.independent and any(sources[n].annotation.name == "sampler" for n in handles & given.keys()):
             wrong = "in unified texture mode a texture has its sampler, and no other is named"
-        version, target = page.INDIRECT
-        early = self.version < version or self.target < target
-        if early and any(_name(given[n]) in registers for n in handles & given.keys()):
-            wrong = f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
+        if any(_name(given[n]) in registers for n in handles & given.keys()):
+            wrong = self.too_early_for_handles() or wrong
         if wrong is not None:
             self.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
         return wrong is None
+
+    def too_early_for_handles(self) -> str | None:
+        """Why no register holds a handle in this module, or None."""
+        version, target = importlib.import_module(_CODE).INDIRECT
+        if self.version >= version and self.target >= target:
+            return None
+        return f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
 
     def count_handles(self, position: int, used: dict[str, Place]) -> None:
         """Complain of an entry that names too many."""

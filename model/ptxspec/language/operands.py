@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel
+from ptxspec.language.checked import Kernel, spaces, unbanked
 from ptxspec.language.parser import operand_offset
-from ptxspec.language.scopes import Names
+from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
 from ptxspec.language.symbols import Symbols
 from ptxspec.terms.types import Type
@@ -35,12 +35,15 @@ class Operands(Symbols):
             case tree.Real():
                 return operand, f"float{operand.width}"
             case tree.Address():
+                self._special |= operand.unified
                 if operand.base is None:
                     return operand, ("memory", None)
                 base, of = self.resolve_name(operand.base, names, kernel)  # type: ignore[arg-type]
                 if isinstance(of, str):
                     raise Unresolved(f"{operand.base.text} is no address")
-                return tree.Address(base, operand.offset), ("memory", of)  # type: ignore[arg-type]
+                if operand.offset and isinstance(of, tuple) and of[0] == "opaque":
+                    raise Unresolved("what stands for an image has no offset")
+                return tree.Address(base, operand.offset, operand.unified), ("memory", of)  # type: ignore[arg-type]
             case tree.Sum():
                 base, of = self.resolve_name(operand.base, names, kernel)
                 if isinstance(of, tuple) and of[0] in ("place", "opaque") and not isinstance(of, Type):
@@ -79,6 +82,8 @@ class Operands(Symbols):
         text = operand.text
         found = names.register(text)
         if found is not None:
+            if found[0].endswith(MODULE) and self.declared_later(text):
+                raise Unresolved(f"{text} is used before it is declared")
             kernel.registers[found[0]] = found[1]
             return (operand if found[0] == text else tree.Name(found[0])), found[1]
         if text == "_":
@@ -99,10 +104,11 @@ class Operands(Symbols):
         variable = names.place(text)
         if variable is not None:
             unique, place = variable
+            self._special = True
             if self.outer.places.get(text) is place and self.positions[text] > self._at:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
-            kind = ("opaque", place.opaque) if place.opaque else ("place", place.space)
+            kind = ("opaque", place.opaque) if place.opaque else ("place", unbanked(place.space))
             return (operand if unique == text else tree.Name(unique)), kind
         if names.table(text) is not None:
             return operand, "table"
@@ -114,6 +120,11 @@ class Operands(Symbols):
         if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.specials}:
             raise Unresolved(f"{text} is a special register's name, without or with a wrong component")
         raise Unresolved(f"{text} is not declared")
+
+    def declared_later(self, register: str) -> bool:
+        """Whether a register of the module is declared after the instruction that is looked at."""
+        name = register.partition(".")[0]
+        return max(self.positions.get(n, 0) for n in (name, name.rstrip("0123456789"))) > self._at
 
     def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Operand, str]:
         """The name of a function or an entry."""
@@ -142,7 +153,7 @@ class Operands(Symbols):
         if register[1].is_float or register[1].kind == "pred":
             raise Unresolved(f"an index is an integer, and {operand.register.text} is of type {register[1]}")
         kernel.registers[register[0]] = register[1]
-        bits = 64 if place.space == "global" else 32
+        bits = spaces().SPACES[unbanked(place.space)].address_bits
         offset = operand.offset * place.element
         return tree.Indexed(base, tree.Name(register[0]), place.element, offset, bits), of
 
@@ -150,9 +161,13 @@ class Operands(Symbols):
         """The arguments or results of a call: their names made unique, and noted with what they are."""
         elements: list[Any] = []
         for element in operand.elements:
+            if isinstance(element, tree.Braces):
+                raise Unresolved("a call passes a vector by its name, not as registers in braces")
             resolved, kind = self.resolve(element, names, kernel)
+            if isinstance(element, tree.Name) and "." in element.text and names.register(element.text) is not None:
+                raise Unresolved(f"{element.text} is a part of a vector, which is passed as a whole")
             if isinstance(resolved, tree.Braces):
-                raise Unresolved("vectors as arguments are not supported yet: pass their elements")
+                self._passed.update((e.text, (kind[1][0], None)) for e in resolved.elements)  # type: ignore[union-attr]
             if isinstance(resolved, tree.Name):
                 is_register = isinstance(kind, Type)
                 place = None if is_register else kernel.places.get(resolved.text)

@@ -170,6 +170,7 @@ def _parameter(parameter: tree.Parameter) -> str:
     text = f".{parameter.space} "
     if parameter.align is not None:
         text += f".align {shown(parameter.align)} "
+    text += f".v{parameter.vector} " if parameter.vector > 1 else ""
     text += f".{parameter.type} "
     if parameter.pointer is not None:
         text += ".ptr "
@@ -256,7 +257,7 @@ def operand(item: Any) -> str:
         case tree.Masked():
             return f"{shown(item.mask)}({operand(item.value)})"
         case tree.Address():
-            return f"[{_address(item)}]"
+            return f"[{_address(item)}]" + (".unified" if item.unified else "")
         case tree.Bracket():
             return f"[{', '.join(map(operand, item.elements))}]"
         case tree.Element():

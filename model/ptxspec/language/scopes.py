@@ -73,7 +73,7 @@ class Names:
             if entry is None or len(prefix) == len(name) or len(number) > 12 or int(number) >= entry[0]:
                 return None
             name, found = prefix + number, entry[1:]
-        return None if found is None else (tuple(f"{name}.{c}{self.ending}" for c in "xyzw"[: found[0]]), found[1])
+        return None if found is None else (tuple(n + self.ending for n in element_names(name, found[0])), found[1])
 
     def vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
         scope: Names | None = self
@@ -107,7 +107,7 @@ class Names:
         while scope is not None:
             found = scope.places.get(name)
             if found is not None:
-                if found.space in ("global", "const"):
+                if found.initial is not None:  # there is one of it, whoever declares it
                     return found.name, found
                 if not scope.suffix and scope is not self.module and name in self.module.places:
                     return f"{name}@", found  # an entry's; until it was declared, the name was the module's
@@ -129,7 +129,7 @@ class Names:
     def taken(self, name: str, count: int | None = None) -> bool:
         """Whether something of this scope has the name already, or one of those that `name<count>` stands for."""
         if count is None:
-            if name in self.places or name in self.passed:
+            if name in self.places or name in self.passed or name in self.tables:
                 return True
             return self.own_register(name) is not None or self.own_vector(name) is not None
         if name in self.prefixes:
@@ -139,6 +139,11 @@ class Names:
             return any(f"{name}{i}" in known for i in range(count))
         numbers = (k[len(name) :] for k in known if k.startswith(name))
         return any(n.isdecimal() and (n[0] != "0" or n == "0") and len(n) < 12 and int(n) < count for n in numbers)
+
+
+def element_names(name: str, count: int) -> list[str]:
+    """The names of a vector's elements, or that of what is none."""
+    return [f"{name}.{c}" for c in "xyzw"[:count]] if count != 1 else [name]
 
 
 def labels_of_scopes(function: tree.Function) -> list[set[str]]:

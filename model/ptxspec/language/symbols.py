@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 from ptxspec.language import tree
 from ptxspec.language.declarations import Declarations
+from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _LINKING = "spec/functions/linking.md"
 
@@ -21,14 +20,21 @@ class Symbols(Declarations):
             if variable.space == "reg":
                 if self.before("a register of the module", variable.position):
                     self.declare_register(variable, self.outer)
+                    self.positions.setdefault(variable.name, variable.position)
                 continue
-            self.positions.setdefault(variable.name, variable.position)
+            if variable.space == "local" and not self.before("a variable of the module in .local", variable.position):
+                continue
+            if "[" in variable.space:
+                variable = variable._replace(space=self.bank(variable.space, variable.position))
+            if variable.repeat is None:
+                self.positions.setdefault(variable.name, variable.position)
             before = known.get(variable.name) if variable.repeat is None else None
             if before is not None:
                 problem = self._disagreement(before, variable)
                 if problem:
                     self.complain(variable.position, problem, _LINKING)
-                if problem or before.linkage != "extern" or variable.linkage == "extern":
+                sizes = _sizes(before)
+                if problem or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
                     continue
                 del found[before.position]
             if variable.repeat is None:
@@ -53,6 +59,11 @@ class Symbols(Declarations):
                 later = max(function.position, self.positions[name])
                 self.complain(later, f"{name} is the name of a variable and of a function", _LINKING)
             self.positions[name] = min(function.position, self.positions.get(name, function.position))
+        special = {name.partition(".")[0] for name in self.specials}
+        declared = [(v.name, v.position) for v in self.module.variables if v.repeat is None]
+        for name, position in declared + [(f.name, f.position) for f in self.module.functions]:
+            if name in special:
+                self.complain(position, f"{name} is the name of a special register", "spec/special-registers/index.md")
         defined: set[str] = set()
         linkages: dict[str, str | None] = {}
         for function in self.module.functions:
@@ -63,9 +74,7 @@ class Symbols(Declarations):
                 what = "is defined twice" if function.body is not None else "is declared after its definition"
                 self.complain(function.position, f"{function.name} {what}", _LINKING)
             before = linkages.setdefault(function.name, function.linkage)
-            if function.linkage != before and (
-                function.linkage is not None or before not in ("visible", "weak") or function.body is None
-            ):
+            if function.linkage != before and (function.linkage is not None or before not in ("visible", "weak")):
                 shown = f".{before}" if before else "without a word about its linkage"
                 self.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
             if (".noreturn" in first.performance) != (".noreturn" in function.performance):
@@ -76,11 +85,10 @@ class Symbols(Declarations):
 
     def unresolved(self) -> None:
         """Complain of what is declared and not defined, and cannot be defined in another module."""
-        page = importlib.import_module("ptxspec.spec.functions.linking")
         defined = {f.name for f in self.module.functions if f.body is not None}
         defined |= {d.name for d in self.module.directives if isinstance(d, tree.Alias)}
         for name, function in self.functions.items():
-            if name in defined or name in page.SYSTEM:
+            if name in defined or name in SYSTEM_FUNCTIONS:
                 continue
             position = self.used.get(self.symbols[name]) if function.linkage == "extern" else function.position
             if position is not None and (self.part is None or function.linkage != "extern"):

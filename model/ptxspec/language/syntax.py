@@ -59,6 +59,7 @@ def _in_order(words: list[grammar.Words]) -> list[grammar.Words]:
         "version",
         "decimal",
         "integer",
+        "bank",
         "directive",
         "string",
         "endless",

@@ -67,10 +67,11 @@ class Masked(NamedTuple):
 
 
 class Address(NamedTuple):
-    """`[base+offset]`; `base` is None for an absolute address."""
+    """`[base+offset]`, perhaps with `.unified`; `base` is None for an absolute address."""
 
     base: Name | Indexed | None
     offset: int
+    unified: bool = False
 
 
 class Element(NamedTuple):
@@ -199,7 +200,7 @@ class Pointer(NamedTuple):
 
 class Parameter(NamedTuple):
     """A parameter or a result; `space` is "param" or "reg", the name `_` that of one in a prototype. `size` is that of
-    an array; of one that the call makes as long as it needs, it is -1."""
+    an array; of one that the call makes as long as it needs, it is -1. `vector` is the number of elements of a vector."""
 
     type: str
     name: str
@@ -208,6 +209,7 @@ class Parameter(NamedTuple):
     position: int
     space: str = "param"
     pointer: Pointer | None = None
+    vector: int = 1
 
 
 class Targets(NamedTuple):

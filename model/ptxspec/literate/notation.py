@@ -6,7 +6,8 @@ destination with an optional second, `p|q` two destinations, `{!}c` a predicate 
 out, `a+imm` takes an offset, `{a, b}` are registers in braces,
 `[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a list of any length in parentheses. `a{.asel}`
 may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
-range: `.h[0-3][0-3]` stands for sixteen members.
+range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out and changes no result, so that it makes
+no form of its own. `{{, p}}` is an operand that is there with the hint that is no set, and only then.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Slot(NamedTuple):
     options: tuple[str, ...]
     optional: bool
     is_set: bool
+    hint: bool = False
+    """whether it bears on speed alone; it then may stand anywhere among the modifiers"""
 
 
 class Selector(NamedTuple):
@@ -75,14 +78,43 @@ class SyntaxLine(NamedTuple):
     comment: str
     line: int
     text: str
+    companion: Operand | None = None
+    """the operand that a hint brings along"""
+    has_companion: bool = False
+    """whether it stands among the operands"""
+
+    def with_hints(self, bound: dict[str, str | bool]) -> SyntaxLine:
+        """The line as it is where these modifiers are there: with or without the operand that a hint brings along."""
+        if self.companion is None or not any(bound.get(s.name) for s in self.hints if not s.is_set):
+            return self
+        return self._replace(operands=(*self.operands, self.companion), has_companion=True)
+
+    @property
+    def hints(self) -> tuple[Slot, ...]:
+        return tuple(s for s in self.slots if s.hint)
+
+    def spelled(self, bound: dict[str, str | bool]) -> str:
+        """The mnemonic whose slots are bound so."""
+        words = (bound[s.name] if s.is_set else s.options[0] for s in self.slots if bound.get(s.name))
+        return ".".join((self.opcode, *map(str, words)))
 
     def bindings(self, modifiers: tuple[str, ...]) -> dict[str, str | bool] | None:
         """How `modifiers` (spelled without dots, in order) fill the slots, or None if they do not fit."""
+        hints: dict[str, str | bool] = {}
+        for place in self.slots:
+            if place.hint:
+                given = [m for m in modifiers if m in place.options]
+                if len(given) > 1:
+                    return None
+                if given:
+                    hints[place.name] = given[0] if place.is_set else True
+                    modifiers = tuple(m for m in modifiers if m != given[0])
+        slots = [s for s in self.slots if not s.hint]
 
         def fit(slot: int, at: int) -> dict[str, str | bool] | None:
-            if slot == len(self.slots):
-                return {} if at == len(modifiers) else None
-            place = self.slots[slot]
+            if slot == len(slots):
+                return hints if at == len(modifiers) else None
+            place = slots[slot]
             if at < len(modifiers) and modifiers[at] in place.options:
                 rest = fit(slot + 1, at + 1)
                 if rest is not None:
@@ -97,13 +129,14 @@ class SyntaxLine(NamedTuple):
         return {o.negation: True for o in self.operands if o.sign == "-"}
 
     def mnemonics(self) -> Iterator[tuple[str, dict[str, str | bool]]]:
-        """Every mnemonic the line accepts, with the bindings of its slots."""
+        """Every mnemonic the line accepts, with the bindings of its slots; those without hints."""
+        slots = [s for s in self.slots if not s.hint]
 
         def spell(slot: int) -> Iterator[tuple[str, dict[str, str | bool]]]:
-            if slot == len(self.slots):
+            if slot == len(slots):
                 yield "", {}
                 return
-            place = self.slots[slot]
+            place = slots[slot]
             if place.optional:
                 yield from spell(slot + 1)
             for option in place.options:
@@ -116,7 +149,8 @@ class SyntaxLine(NamedTuple):
 
 _STATEMENT = re.compile(r"(?P<text>(?:[^;/]|/(?!/))*);(?P<comment>[ \t]*//[^\n]*)?", re.S)
 _SET = re.compile(r"(?P<names>(?:\.\w+\s*=\s*)+)\{(?P<members>[^{}]*)\}\s*\Z", re.S)
-_MODIFIER = re.compile(r"\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
+_MODIFIER = re.compile(r"\{\{\.(?P<hint>[\w:]+)\}\}|\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
+_COMPANION = re.compile(r"\{\{,\s*(\w+)\s*\}\}\Z")
 _OPERAND = re.compile(
     r"(?P<not>\{!\})?(?P<sign>\{-\}|-)?(?P<open>[\[(])?(?P<name>\w+)(?P<offset>\+imm)?(?P<close>[\])])?"
     r"(?:\{\.(?P<selector>\w+)\})?(?:\[\|(?P<second>\w+)\]|\|(?P<paired>\w+))?\Z"
@@ -186,13 +220,13 @@ def _line(
     slots: list[Slot] = []
     at = head.end()
     while match := _MODIFIER.match(text, at):
-        optional = match[1] is not None
-        names = re.findall(r"[\w:]+", match[1] or match[2])
+        optional, is_hint = match[3] is None, match["hint"] is not None
+        names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
         if len(names) == 1 and names[0] in sets:
             used.add(names[0])
-            slots.append(Slot(names[0], sets[names[0]], optional, True))
+            slots.append(Slot(names[0], sets[names[0]], optional, True, is_hint))
         elif len(names) == 1:
-            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False))
+            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
         else:
             slots.append(Slot("_or_".join(names), tuple(names), optional, True))
         at = match.end()
@@ -202,6 +236,11 @@ def _line(
     rest = text[at:].strip()
     if text[at:] and not text[at].isspace():
         raise DocumentError(path, number, f"cannot read the modifiers of {text!r} from {text[at:]!r}")
+    brought = _COMPANION.search(rest)
+    if brought:
+        rest = rest[: brought.start()]
+        if len([s for s in slots if s.hint and not s.is_set]) != 1:
+            raise DocumentError(path, number, f"{brought[0]!r} comes with a hint that stands for itself: there is none")
     operands = []
     for piece, optional, group, bracketed in _pieces(rest):
         match = _OPERAND.match(piece)
@@ -232,7 +271,8 @@ def _line(
                 match["sign"] or "",
             )
         )
-    return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()))
+    companion = Operand(brought[1]) if brought else None
+    return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()), companion)
 
 
 def _pieces(text: str) -> list[tuple[str, bool, int, bool]]:

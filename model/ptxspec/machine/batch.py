@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from ptxspec.terms.machine import SPECIAL_REGISTERS
 
 class Extents(NamedTuple):
     """The shape of a launch; (x, y, z) each. Beside it what else special registers tell of the launch: its number, the bytes of
-    shared memory that a CTA has, and how many of them the launch asked for."""
+    shared memory that a CTA has, how many of them the launch asked for, the CTAs of a cluster, and whether it was said that there
+    are clusters."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     launch: int = 0
     shared: int = 0
     dynamic_shared: int = 0
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    explicit_cluster: bool = False
 
     @property
     def threads(self) -> int:
@@ -30,6 +33,11 @@ class Extents(NamedTuple):
     def ctas(self) -> int:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
+    @property
+    def cluster_size(self) -> int:
+        """CTAs a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
 
 class Threads:
     """What a special register's definition may ask of threads; arrays, one element a resident thread."""
@@ -37,6 +45,7 @@ class Threads:
     def __init__(self, extents: Extents, index: np.ndarray, cta: np.ndarray):
         self.block, self.grid, self.index, self._cta = extents.block, extents.grid, index, cta
         self.launch, self.shared, self.dynamic_shared = extents.launch, extents.shared, extents.dynamic_shared
+        self.cluster, self.explicit_cluster = extents.cluster, extents.explicit_cluster
         self.asked_for_cta = False
 
     @property
@@ -46,8 +55,8 @@ class Threads:
 
 
 class Batch(NamedTuple):
-    """CTAs `first` … `first + ctas − 1` of a grid, resident together. Thread i of the CTA in slot s is lane
-    s · threads + i."""
+    """`ctas` CTAs of a grid, resident together: those from `first` on, counted cluster by cluster and in each by rank. Thread i
+    of the CTA in slot s is lane s · threads + i."""
 
     extents: Extents
     first: int
@@ -59,13 +68,25 @@ class Batch(NamedTuple):
 
     def threads(self) -> Threads:
         lanes = np.arange(self.lanes, dtype=np.int64)
-        return Threads(self.extents, lanes % self.extents.threads, lanes // self.extents.threads + self.first)
+        return Threads(self.extents, lanes % self.extents.threads, self._cta(lanes))
+
+    def _cta(self, lanes: Any) -> Any:
+        """The number in the grid of a lane's CTA, or of each lane's."""
+        place, size = lanes // self.extents.threads + self.first, self.extents.cluster_size
+        if size == 1:
+            return place
+        page = importlib.import_module("ptxspec.spec.machine.clusters")
+        return page.member(place // size, place % size, self.extents.grid, self.extents.cluster)
+
+    def rank(self, lane: int) -> int:
+        """The rank of a lane's CTA in its cluster: batches are of whole clusters."""
+        return lane // self.extents.threads % self.extents.cluster_size
 
     def where(self, lane: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """(thread's, CTA's) coordinates."""
         position = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").position
         thread = position(lane % self.extents.threads, self.extents.block)
-        cta = position(lane // self.extents.threads + self.first, self.extents.grid)
+        cta = position(self._cta(lane), self.extents.grid)
         return tuple(map(int, thread)), tuple(map(int, cta))  # type: ignore[return-value]
 
 
@@ -80,7 +101,7 @@ def special_values(names: Iterable[str], threads: Threads) -> dict[str, tuple[np
             continue
         threads.asked_for_cta = False
         values = register.read(threads)
-        values = values if register.components else (values,)
+        values = (*values, *values) if register.components else (values,)
         for name, value in zip(register.names, values, strict=False):
             if name in mine:
                 array = np.broadcast_to(np.asarray(value), threads.index.shape)

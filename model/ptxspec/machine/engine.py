@@ -14,8 +14,9 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
-from ptxspec.machine.link import linked
+from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory
+from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
@@ -26,6 +27,8 @@ RESIDENT = 2048
 TURN = 100_000
 #: the same for kernels that ask images: all threads that wait are answered at once, which many share the cost of
 RESIDENT_WITH_IMAGES = 16_384
+#: the same in clusters: the largest there is has its place
+RESIDENT_IN_CLUSTERS = 16_384
 
 
 class Fault(NamedTuple):
@@ -79,6 +82,8 @@ class Program(NamedTuple):
     profile: Profile
     bases: dict[str, int]
     functions: dict[str, int]
+    clustered: bool
+    """whether it runs in clusters of more than one CTA"""
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -96,7 +101,7 @@ def function_addresses(checked: Checked) -> dict[str, int]:
     return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
-def program(checked: Checked, name: str, profile: Profile) -> Program:
+def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> Program:
     kernel = linked(checked, name)
     layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
     static = kernel.sizes["shared"]
@@ -108,6 +113,7 @@ def program(checked: Checked, name: str, profile: Profile) -> Program:
         profile,
         {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align},
         function_addresses(checked),
+        clustered,
     )
 
 
@@ -119,11 +125,11 @@ class Engine(Protocol):
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
     """The value of a source operand that is no register: a constant, or a variable's address. None too for what lies in the
-    frame of a function: see in_frame."""
+    frame of a function, or in the CTA's part of what a cluster shares: see in_frame and in_part."""
     if isinstance(operand, tree.Number | tree.Real):
         assert type is not None
         return constant_bits(operand, type)
-    if in_frame(program, operand) is not None:
+    if in_frame(program, operand) is not None or in_part(program, operand) is not None:
         return None
     if isinstance(operand, tree.Sum):
         return program.address_of(operand.base.text) + operand.offset & (1 << 64) - 1
@@ -144,12 +150,24 @@ def in_frame(program: Program, operand: Any) -> int | None:
     return place.offset + (operand.offset if isinstance(operand, tree.Sum) else 0)
 
 
+def in_part(program: Program, operand: Any) -> int | None:
+    """How far from the beginning of the CTA's part of shared memory an operand lies, if it names something there and CTAs have
+    parts."""
+    name = operand.base if isinstance(operand, tree.Sum) else operand
+    if not program.clustered or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
+        return None
+    place = program.kernel.places.get(name.text)
+    if place is None or place.space != "shared":
+        return None
+    return program.address_of(name.text) + (operand.offset if isinstance(operand, tree.Sum) else 0)
+
+
 def call_target(program: Program, op: Op, block: Block, function: str | int) -> tuple[str, int]:
     """(the function that a call reaches, the block at which it begins). Raises Violation if there is none."""
     ways: dict[str, Any] = dict(block.ways)
     if isinstance(function, str):
         if function not in ways:
-            raise Violation("no body", f"{function} is declared, and nothing defines it")
+            raise Violation("no body", f"{function} is declared, and nothing defines it as it is declared")
         return function, ways[function]
     for name in ways:
         if program.functions[name] == function:
@@ -161,7 +179,19 @@ def check_room(program: Program, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
     most = importlib.import_module("ptxspec.spec.functions.index").STACK
     if stack > most or local > program.kernel.sizes["local"]:
-        raise Violation("stack", f"the calls need more than {most} bytes")
+        what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
+        raise Violation("stack", f"{what} need more than {most} bytes")
+
+
+def check_end(end: int, least: int, most: int) -> None:
+    """Raise Violation unless the stack may be cut back to this end."""
+    if not least <= end <= most:
+        raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
+
+
+def asks_host(kernel: Kernel) -> bool:
+    """Whether a kernel asks textures, surfaces or the system for anything."""
+    return has_images(kernel) or any(system_function(kernel, op) for op in kernel.code)
 
 
 def has_images(kernel: Kernel) -> bool:
@@ -169,8 +199,10 @@ def has_images(kernel: Kernel) -> bool:
     return any(is_image(op) for op in kernel.code)
 
 
-def resident(kernel: Kernel) -> int:
+def resident(kernel: Kernel, clustered: bool) -> int:
     """How many of a kernel's threads are resident at once."""
+    if clustered:
+        return RESIDENT_IN_CLUSTERS
     return RESIDENT_WITH_IMAGES if has_images(kernel) else RESIDENT
 
 

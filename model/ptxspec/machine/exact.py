@@ -13,19 +13,31 @@ from ptxspec.machine.engine import (
     Fault,
     Program,
     Stopped,
+    asks_host,
     call_target,
+    check_end,
     check_room,
     constant_of,
-    has_images,
     in_frame,
+    in_part,
     requested,
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import destinations, sources, values_of
+from ptxspec.machine.flow import destinations, names_read, values_of
 from ptxspec.machine.imaging import ANSWER, REQUEST
-from ptxspec.machine.link import FRAME, frame_size, returned
+from ptxspec.machine.link import (
+    BEGINS,
+    ENDS,
+    FRAME,
+    frame_size,
+    kept_bytes,
+    passed_beyond,
+    returned,
+    stack_moves,
+)
 from ptxspec.machine.memory import Memory
+from ptxspec.machine.system import system_function
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
 
@@ -46,6 +58,8 @@ class ExactRun:
         self.steps = self.turns = self.last = 0
         self.fairness = importlib.import_module("ptxspec.spec.machine.divergence")
         self.variables = importlib.import_module("ptxspec.spec.variables.index")
+        self.functions = importlib.import_module("ptxspec.spec.functions.index")
+        self.moves = stack_moves(program.kernel)
         self.restart(batch)
 
     def restart(self, batch: Batch) -> None:
@@ -54,19 +68,17 @@ class ExactRun:
             {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
             for _ in range(batch.lanes)
         ]
-        names = {
-            operand.text
-            for op in self.code
-            for _, operand in sources(op)
-            if isinstance(operand, tree.Name) and operand.text not in self.program.kernel.registers
-        }
+        if self.moves:
+            for own in self.registers:
+                own[BEGINS] = own[ENDS] = self.memory.first
+        names = {name for op in self.code for name in names_read(op) if name not in self.program.kernel.registers}
         self.special = special_values(names, batch.threads())
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
         self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
         self.standing[0] = list(range(batch.lanes))
         self.waiting: list[tuple[int, ...]] = []
         self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(batch.lanes)]
-        lanes = batch.lanes if has_images(self.program.kernel) else 0
+        lanes = batch.lanes if asks_host(self.program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, lanes), np.int64), np.zeros((ANSWER, lanes), np.int64)
         self.learned = np.zeros((2, batch.lanes + 32), np.int64)
 
@@ -128,8 +140,13 @@ class ExactRun:
                 elif effect.kind == "update":
                     self.load(op, env, lane, memo, write=True)
                     self.store(op, env, lane, memo)
+                elif effect.kind == "stack":
+                    self.move_stack(effect.fields, env, lane, memo)
                 elif effect.kind == "stop":
                     return Fault(lane, index, None, stopped(op))
+                elif effect.kind == "call" and system_function(self.program.kernel, op):
+                    self.ask_system(op.call, lane, index, block)
+                    return None
                 elif effect.kind == "call":
                     goes = self.enter(op, index, block, env, memo, lane)
                 elif effect.kind == "return" and self.stacks[lane]:
@@ -149,8 +166,14 @@ class ExactRun:
                 return Fault(lane, index, self.address, violation)
             except NoChoice as open_result:
                 return Fault(lane, index, None, open_result)
-        self.standing[len(self.blocks) if goes is None else goes].append(lane)
+        self.go(lane, goes)
         return None
+
+    def go(self, lane: int, block: int | None) -> None:
+        """Put a thread where it goes next: to a block, or among those that have ended."""
+        self.standing[len(self.blocks) if block is None else block].append(lane)
+        if block is None:
+            self.memory.gone[lane // self.batch.extents.threads] += 1
 
     def wait(self, effect: Any, env: dict[str, Any], memo: dict[int, Any], lane: int, index: int, block: Any) -> None:
         """Put a thread among those that wait for others."""
@@ -169,9 +192,13 @@ class ExactRun:
     def finish(self, index: int, lane: int, goes: int | None) -> Fault | None:
         """Give a thread that waited for others its results."""
         op = self.code[index]
+        if system_function(self.program.kernel, op):
+            self.take_answer(op.call, lane)
+            self.go(lane, goes)
+            return None
         if op.call is not None:
             self.come_back(op, index, lane)
-            self.standing[len(self.blocks) if goes is None else goes].append(lane)
+            self.go(lane, goes)
             return None
         env = self.inputs(op, lane)
         named, values = self.learned
@@ -191,7 +218,7 @@ class ExactRun:
             self.write(op, env, {}, self.registers[lane])
         except NoChoice as open_result:
             return Fault(lane, index, None, open_result)
-        self.standing[len(self.blocks) if goes is None else goes].append(lane)
+        self.go(lane, goes)
         return None
 
     def value(self, term: Any, env: dict[str, Any], memo: dict[int, Any]) -> Any:
@@ -213,8 +240,13 @@ class ExactRun:
             return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits) & mask
         if isinstance(operand, tree.Not):
             return not registers[operand.name.text]
-        offset = in_frame(self.program, operand)
-        constant = constant_of(self.program, type, operand) if offset is None else registers[FRAME] + offset
+        offset, in_own_part = in_frame(self.program, operand), in_part(self.program, operand)
+        if offset is not None:
+            constant: int | None = registers[FRAME] + offset
+        elif in_own_part is not None:
+            constant = self.batch.rank(lane) * self.memory.layout.PART + in_own_part
+        else:
+            constant = constant_of(self.program, type, operand)
         if constant is None:
             found = registers.get(operand.text)
             if isinstance(found, bool):
@@ -246,16 +278,45 @@ class ExactRun:
         flow, registers, stack = self.program.flow, self.registers[lane], self.stacks[lane]
         name, begins = call_target(self.program, op, block, self.value_or_name(op, env, memo))
         saved = {n: registers[n] for n in flow.saved(index)}
-        used = (stack[-1][2] if stack else 0) + 8 * (1 + len(saved))
-        frame = registers[FRAME] + frame_size(self.program.kernel.functions[flow.function_of(index)])
+        used = (stack[-1][2] if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
-        check_room(self.program, used, frame + frame_size(callee))
-        values = [self.passed(o, f, lane) for o, f in zip(op.call.arguments, op.call.signature.parameters, strict=True)]
-        for value, formal in zip(values, callee.signature.parameters, strict=True):  # type: ignore[union-attr]
+        if self.moves:
+            frame = self.functions.next_frame(registers[ENDS])
+            end = frame + frame_size(callee) + passed_beyond(self.program.kernel, op.call)
+        else:
+            frame = registers[FRAME] + frame_size(self.program.kernel.functions[flow.function_of(index)])
+            end = frame + frame_size(callee)
+        check_room(self.program, used, end)
+        # of an array without a size, nothing may be passed
+        pairs = zip(op.call.arguments, op.call.signature.parameters, strict=False)
+        values = [self.passed(operand, formal, lane) for operand, formal in pairs]
+        for value, formal in zip(values, callee.signature.parameters, strict=False):  # type: ignore[union-attr]
             self.receive(value, formal, frame, lane)
+        if self.moves:
+            self.memory.extend(lane, registers[ENDS], frame, end - frame)
+            registers[BEGINS] = registers[ENDS] = end
         stack.append((block.taken, saved, used, name))
         registers[FRAME] = frame
         return begins
+
+    def ask_system(self, call: Any, lane: int, index: int, block: Any) -> None:
+        """Put a thread among those that wait for the system."""
+        for i, (operand, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=True)):
+            value = self.passed(operand, formal, lane)
+            word = int.from_bytes(value, "little") if isinstance(value, bytes) else int(value)
+            self.request[i, lane] = word - (word >> 63 << 64)
+        self.waiting.append((lane, 0, -1, 0, index, block.taken))
+
+    def take_answer(self, call: Any, lane: int) -> None:
+        """Take the result of a function of the system."""
+        registers = self.registers[lane]
+        for operand, formal in zip(call.results, call.signature.returns, strict=True):
+            number = int(self.answer[0, lane]) & (1 << 8 * formal.size) - 1
+            if operand.text in registers:
+                registers[operand.text] = number
+            elif operand.text != "_":
+                at = registers[FRAME] + self.program.kernel.places[operand.text].offset
+                self.set_local(lane, at, number.to_bytes(formal.size, "little"))
 
     def value_or_name(self, op: Any, env: dict[str, Any], memo: Any) -> Any:
         return op.call.function or self.value(op.plan.meaning.effect.fields["function"], env, memo)
@@ -272,9 +333,14 @@ class ExactRun:
             else self.in_local(lane, registers[FRAME] + f.place.offset, f.size)
             for f in returns
         ]
+        if self.moves:
+            self.memory.cut(lane, saved[ENDS], registers[ENDS])
+        else:
+            registers[FRAME] -= frame_size(kernel.functions[self.program.flow.function_of(index)])
         registers.update(saved)
-        registers[FRAME] -= frame_size(kernel.functions[self.program.flow.function_of(index)])
         for operand, value, formal in zip(call.results, results, returns, strict=True):
+            if operand.text == "_":
+                continue
             if operand.text in registers:
                 number = value if formal.place is None else int.from_bytes(value, "little")
                 registers[operand.text] = number
@@ -287,12 +353,14 @@ class ExactRun:
         """An argument: a number, or the bytes of a variable."""
         offset = in_frame(self.program, operand)
         if offset is not None:
-            return self.in_local(lane, self.registers[lane][FRAME] + offset, formal.size)
+            size = self.program.kernel.places[operand.text].size if formal.is_open else formal.size
+            return self.in_local(lane, self.registers[lane][FRAME] + offset, size)
         return self.operand(formal.type, formal.type.width, operand, lane)
 
     def receive(self, value: Any, formal: Any, frame: int, lane: int) -> None:
         if formal.place is None:
-            self.registers[lane][str(formal.register)] = value
+            number = int.from_bytes(value, "little") if isinstance(value, bytes) else value
+            self.registers[lane][str(formal.register)] = number
         else:
             data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
             self.set_local(lane, frame + formal.place.offset, data)
@@ -304,6 +372,22 @@ class ExactRun:
     def set_local(self, lane: int, at: int, data: bytes) -> None:
         start = lane * self.memory.strides["local"] + at
         self.memory.local[start : start + len(data)] = list(data)
+
+    def move_stack(self, fields: dict[str, Any], env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+        """Reserve memory on the thread's stack, or give some back."""
+        registers = self.registers[lane]
+        end = env["%stack_end"] = registers[ENDS]
+        if fields["begin"] is not None:
+            begin, size = self.value(fields["begin"], env, memo), self.value(fields["size"], env, memo)
+            check_room(self.program, 0, begin + size)
+            self.memory.extend(lane, end, begin, size)
+            self.set_local(lane, begin, bytes(size))
+            registers[ENDS] = begin + size
+        elif fields["to"] is not None:
+            to = self.value(fields["to"], env, memo)
+            check_end(to, registers[BEGINS], end)
+            self.memory.cut(lane, to, end)
+            registers[ENDS] = to
 
     # memory --------------------------------------------------------------------------------------------------------------
 
@@ -327,13 +411,13 @@ class ExactRun:
         fields = op.plan.meaning.effect.fields
         self.address = self.value(fields["address"], env, memo)
         slot = lane // self.batch.extents.threads
-        space = "local" if op.framed else fields["space"]
+        space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)
 
     def resume(self, threads: Waiting) -> None:
         self.learned[:, threads.lane] = threads.named, threads.value
         for lane, block in zip(threads.lane.tolist(), threads.resume.tolist(), strict=True):
-            self.standing[block].append(lane)
+            self.go(lane, block if block < len(self.blocks) else None)
 
     def ended(self) -> np.ndarray:
         return np.array(self.standing[-1], np.int64)

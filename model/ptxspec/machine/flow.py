@@ -11,7 +11,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import link
-from ptxspec.terms.core import truth_variable
+from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.definitions import CONDITION_CODE
 from ptxspec.terms.types import TYPES
 
@@ -121,14 +121,15 @@ class Flow:
 
     def saved(self, index: int) -> list[str]:
         """The registers that a call puts by: those that are live after it, if its function may be entered again before it
-        returns."""
+        returns; and where its frame lies, if that depends on more than the function."""
         kernel = self.kernel
+        own = [link.FRAME, link.BEGINS, link.ENDS] if link.stack_moves(kernel) else []
         if self.function_of(index) not in self._recursive:
-            return []
+            return own
         landing = next(i for i, b in enumerate(self.blocks) if b.finishes == index)
         after = self.blocks[landing].next
         live = set() if after is None else self._live[after]
-        return sorted(
+        return own + sorted(
             live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
         )
 
@@ -225,6 +226,8 @@ def written(op: Op) -> Iterator[tuple[Any, int]]:
 def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:
     """(register, type of the result, term) of everything an instruction writes, the sink left out."""
     for operand, number in written(op):
+        if operand == tree.Name("_"):
+            continue
         result = op.plan.meaning.results[number]
         elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
         for element, value in zip(elements, result.values, strict=True):
@@ -257,10 +260,20 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
         if place.types:  # a tuple may be written with more elements than it has
             yield from zip(place.types, place.variables, elements, strict=False)
         elif place.variables:
-            for variable, element in zip(place.variables, elements, strict=True):
-                yield place.type, variable, element
+            for own, element in zip(place.variables, elements, strict=True):
+                yield place.type, own, element
     if op.plan.meaning.carry_read:
         yield TYPES["pred"], truth_variable(CONDITION_CODE), tree.Name(CONDITION_CODE)
+    for name in op.plan.meaning.specials:
+        yield TYPES["u32"], variable(name, 32), tree.Name(name)
+
+
+def names_read(op: Op) -> Iterator[str]:
+    """Every name that an instruction reads: of registers, special ones among them, variables and functions."""
+    yield from op.plan.meaning.specials
+    for _, operand in sources(op):
+        if isinstance(operand, tree.Name):
+            yield operand.text
 
 
 def registers_read(op: Op, kernel: Kernel) -> set[str]:

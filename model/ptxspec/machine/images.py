@@ -96,8 +96,9 @@ def _stored(what: str, texels: Any, geometry: str, is_linear: bool) -> Storage:
     if "cube" in geometry:
         if first[0] != first[1]:
             raise ValueError(f"{what}: a cube's faces are square, not {first[0]} × {first[1]}")
-        if layers % 6 or (geometry == "cube" and layers != 6):
-            raise ValueError(f"{what}: a cube has 6 faces, not {layers}")
+        faces = importlib.import_module("ptxspec.spec.textures.cube").FACES
+        if layers % faces or (geometry == "cube" and layers != faces):
+            raise ValueError(f"{what}: a cube has {faces} faces, not {layers}")
     if is_linear and (geometry not in ("1d", "2d") or len(chain) > 1):
         raise ValueError(f"{what}: linear memory holds images of geometry 1d or 2d, with one level")
     channel = TYPES[_DTYPES[chain[0].dtype.name]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import operator
 import struct
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.language.checked import Checked, Kernel, Pointer
+from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
     TURN,
@@ -26,12 +27,16 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
+from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
+from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
 from ptxspec.machine.native import NativeEngine
+from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
@@ -58,11 +63,15 @@ class Module:
 
     def __init__(self, checked: Checked):
         self.checked = checked
-        self._data = {space: self._image(space) for space in ("global", "const")}
-        self._space = AddressSpace(checked.sizes["global"])
+        self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
+        page = banks()
+        empty = np.zeros(0, np.uint8)
+        self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
+        self._heap = self._make_heap()
+        self._space = AddressSpace(len(self._data["global"]))
         self._engines: dict[str, Engine] = {}
         self._profiles: dict[str, Profile] = {}
-        self._programs: dict[tuple[str, str], Program] = {}
+        self._programs: dict[tuple[str, str, bool], Program] = {}
         self._launches = 0
         self._bound: dict[str, Any] = {}
 
@@ -70,6 +79,18 @@ class Module:
     def kernels(self) -> list[str]:
         """The names of the entries."""
         return list(self.checked.kernels)
+
+    def _make_heap(self) -> Heap | None:
+        """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
+        if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
+            return None
+        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        gap = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
+        own = self._data["global"]
+        start = (len(own) // gap + 1) * gap
+        heap = new_heap(layout.GLOBAL_BASE + start)
+        self._data["global"] = np.concatenate([own, np.zeros(start - len(own) + heap.size, np.uint8)])
+        return heap
 
     def _image(self, space: str) -> np.ndarray:
         image = np.zeros(self.checked.sizes[space], np.uint8)
@@ -134,9 +155,12 @@ class Module:
         args: Sequence[Any] = (),
         *,
         dynamic_shared: int = 0,
+        cluster: int | Sequence[int] | None = None,
+        nonportable_cluster: bool = False,
         profile: str = "hopper",
         engine: str = "native",
         step_limit: int = 10**11,
+        printed: Callable[[str], object] | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
 
@@ -144,8 +168,11 @@ class Module:
         becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; a
         NumPy scalar is passed by value and must have the parameter's size; a Python int or float is converted to the
         parameter's type; bytes fill a parameter that is an array; a Texture, a Sampler or a Surface fills a parameter of its
-        opaque type, and its handle is passed for a 64-bit one. `profile` names the choices for results that PTX leaves
-        open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
+        opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
+        the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
+        more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
+        results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
+        `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -157,7 +184,13 @@ class Module:
             dynamic_shared = operator.index(dynamic_shared)
         except TypeError:
             raise TypeError(f"dynamic_shared is an integer, not {dynamic_shared!r}") from None
-        extents = Extents(_extents("grid", grid, MOST_GRID), _extents("block", block, MOST_BLOCK))
+        extents = _shape(
+            kernel.name,
+            kernel.performance,
+            Extents(_extents("grid", grid, MOST_GRID), _extents("block", block, MOST_BLOCK)),
+            None if cluster is None else _extents("cluster", cluster, MOST_GRID),
+            bool(nonportable_cluster),
+        )
         self._check_shape(kernel, extents, dynamic_shared)
         if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
             raise TypeError(f"step_limit is an integer, not {step_limit!r}")
@@ -173,17 +206,24 @@ class Module:
         unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = self._arguments(kernel, args)
-        if (name, profile) not in self._programs:
-            self._programs[name, profile] = program(self.checked, name, self._profiles[profile])
-        ready = self._programs[name, profile]
+        members = extents.cluster_size
+        key = (name, profile, members > 1)
+        if key not in self._programs:
+            self._programs[key] = program(self.checked, name, self._profiles[profile], members > 1)
+        ready = self._programs[key]
         kernel = ready.kernel
-        slots = max(1, min(extents.ctas, resident(kernel) // extents.threads))
+        slots = max(1, min(extents.ctas, resident(kernel, members > 1) // extents.threads) // members) * members
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
         self._launches += 1
         extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
-        memory = Memory(
-            self._space, self._data, buffers, parameters, shared, kernel.sizes["local"], slots, slots * extents.threads
-        )
+        alive = frame_size(self.checked.kernels[name]) if stack_moves(kernel) else None
+        local, lanes = kernel.sizes["local"], slots * extents.threads
+        memory = Memory(self._space, self._data, buffers, parameters, shared, local, slots, lanes, alive, members)
+        if self._heap is not None:
+            start = self.checked.sizes["global"]
+            memory.shadow[start : memory.module_size] = 0
+            memory.hold(self._heap.copy())
+        system = System(memory, extents.threads, printed or sys.stdout.write)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -195,7 +235,7 @@ class Module:
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, unit, step_limit)
+                    self._finish(kernel, batch, running, unit, system, step_limit)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -208,12 +248,13 @@ class Module:
                 array[...] = data.view(array.dtype).reshape(array.shape)
         unit.finish()
         self._data["global"][:] = memory.arena[: memory.module_size]
+        self._heap = memory.heap
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, limit: int) -> None:
+    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
-        meetings = Meetings(kernel, batch.extents.threads)
-        asks = np.array([is_image(op) for op in kernel.code], bool)
+        meetings = Meetings(kernel, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
+        asks = np.array([is_image(op) or system_function(kernel, op) is not None for op in kernel.code], bool)
         while True:
             left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
             stopped = running.run(min(left, TURN))
@@ -222,9 +263,14 @@ class Module:
             if running.steps > limit:
                 raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
             asking = asks[stopped.waiting.op]
-            passing = meetings.arrive(stopped.waiting.where(~asking))
+            try:
+                passing = meetings.arrive(stopped.waiting.where(~asking))
+            except MeetingFault as fault:
+                raise self._misuse(kernel, batch, fault) from None
             if asking.any():
-                passing = passing.joined(self._serve(kernel, batch, running, unit, stopped.waiting.where(asking)))
+                passing = passing.joined(
+                    self._serve(kernel, batch, running, unit, system, stopped.waiting.where(asking))
+                )
             running.resume(passing)
             if not meetings.anybody and not len(passing):
                 if stopped.out_of_steps:
@@ -233,19 +279,29 @@ class Module:
             try:
                 go = meetings.released(running.ended(), stopped.out_of_steps or len(passing) > 0)
             except MeetingFault as fault:
-                where = self._where(kernel, batch, fault.lane, fault.op)
-                raise LaunchError(fault.rule, fault.note, where) from None
+                raise self._misuse(kernel, batch, fault) from None
             running.resume(go)
 
-    def _serve(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, threads: Waiting) -> Waiting:
-        """Let the images answer those threads that ask them, instruction by instruction, and lane by lane."""
+    def _misuse(self, kernel: Kernel, batch: Batch, fault: MeetingFault) -> LaunchError:
+        return LaunchError(fault.rule, fault.note, self._where(kernel, batch, fault.lane, fault.op))
+
+    def _serve(
+        self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, threads: Waiting
+    ) -> Waiting:
+        """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""
         if (np.diff(threads.lane) < 0).any():
             threads = Waiting(*(column[np.argsort(threads.lane, kind="stable")] for column in threads))
         alike = (threads.op == threads.op[0]).all()
         for at in threads.op[:1].tolist() if alike else np.unique(threads.op).tolist():
             lanes = threads.lane if alike else threads.lane[threads.op == at]
+            function = system_function(kernel, kernel.code[at])
             try:
-                unit.serve(kernel.code[at], lanes, running.request, running.answer)
+                if function is not None:
+                    system.serve(function, lanes, running.request, running.answer)
+                else:
+                    unit.serve(kernel.code[at], lanes, running.request, running.answer)
+            except SystemFault as fault:
+                raise self._fault(kernel, batch, Fault(fault.lane, at, fault.address, fault.error)) from None
             except ImageFault as fault:
                 raise self._fault(kernel, batch, Fault(fault.lane, at, None, fault.error)) from None
         return threads
@@ -274,8 +330,6 @@ class Module:
         if extents.threads > MOST_THREADS:
             raise ValueError(f"a CTA has at most {MOST_THREADS} threads, not {extents.threads}")
         for directive, numbers in kernel.performance.items():
-            if directive in (".reqnctapercluster", ".explicitcluster", ".blocksareclusters"):
-                raise ValueError(f"{kernel.name} has {directive}: clusters of CTAs are not supported")
             full = (*numbers, 1, 1)[:3]
             if directive == ".reqntid" and extents.block != full:
                 raise ValueError(f"{kernel.name} requires CTAs of {full}, not {extents.block}")
@@ -327,21 +381,39 @@ class Module:
         return buffers, bytes(block), arrays
 
     def read(self, name: str) -> np.ndarray:
-        """The bytes of a module's variable in .global or .const, as they are now. Raises KeyError for another name."""
+        """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
+        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name."""
         return self._variable(name).copy()
 
     def write(self, name: str, value: bytes | np.ndarray | np.generic) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
         scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
-        variable has fewer bytes."""
+        variable has fewer bytes. What is written to a variable in a bank of constants, or to `.const[2]`, is all that the bank
+        holds from then on, for all its variables. Manual: 5.1.3.1."""
         data = value if isinstance(value, bytes | bytearray) else np.ascontiguousarray(value).tobytes()
+        bank = self._bank(name)
+        if bank is not None:
+            if len(data) > banks().BANK_SIZE:
+                raise ValueError(f"a bank of constants holds at most {banks().BANK_SIZE} bytes, not {len(data)}")
+            self._data[bank] = np.frombuffer(bytes(data), np.uint8)
+            return
         variable = self._variable(name)
         if len(data) > len(variable):
             raise ValueError(f"{name} has {len(variable)} bytes, not {len(data)}")
         variable[: len(data)] = np.frombuffer(data, np.uint8)
 
+    def _bank(self, name: str) -> str | None:
+        """The state space of a bank that a variable is the beginning of, or of one that is named itself; None for other names."""
+        place = self.checked.places.get(name)
+        if place is not None:
+            return place.space if place.in_a_bank else None
+        return name[1:] if name.startswith(".") and name.endswith("]") and name[1:] in self._data else None
+
     def _variable(self, name: str) -> np.ndarray:
         """The bytes of a variable, not a copy."""
+        bank = self._bank(name)
+        if bank is not None:
+            return self._data[bank]
         place = self.checked.places.get(name)
         if place is None or place.space not in self._data or "@" in name:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
@@ -414,8 +486,41 @@ def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> byt
     raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}")
 
 
+def _shape(
+    name: str,
+    directives: Mapping[str, tuple[int, ...]],
+    asked: Extents,
+    cluster: tuple[int, int, int] | None,
+    nonportable: bool,
+) -> Extents:
+    """The shape of a launch, clusters included, where the entry `name` has these directives. Raises ValueError if they do not
+    allow what was asked for."""
+    page = importlib.import_module("ptxspec.spec.machine.clusters")
+    required = page.required(directives)
+    if cluster is not None and required is not None and cluster != required:
+        raise ValueError(f"{name} requires clusters of {required}, not {cluster}")
+    if ".explicitcluster" in directives and cluster is None and required is None:
+        raise ValueError(f"{name} has .explicitcluster: say with which clusters, by cluster=(x, y, z)")
+    found = cluster or required or (1, 1, 1)
+    grid, block = page.counted_in_ctas(directives, asked.grid, asked.block, found)
+    grid = _extents("grid", grid, MOST_GRID)
+    size = found[0] * found[1] * found[2]
+    most = directives.get(".maxclusterrank", (0,))[0]
+    if most and size > most:
+        raise ValueError(f"{name} allows clusters of at most {most} CTAs, not {size}")
+    if size > page.MOST:
+        raise ValueError(f"a cluster has at most {page.MOST} CTAs, not {size}")
+    if size > page.MOST_PORTABLE and not nonportable:
+        note = f"a cluster has at most {page.MOST_PORTABLE} CTAs, not {size}, unless nonportable_cluster=True allows it"
+        raise ValueError(note)
+    if any(extent % own for extent, own in zip(grid, found, strict=True)):
+        raise ValueError(f"grid {grid}: no multiple of the cluster {found}")
+    explicit = cluster is not None or required is not None
+    return Extents(grid, block, cluster=found, explicit_cluster=explicit)
+
+
 def _extents(what: str, value: int | Sequence[int], most: tuple[int, int, int]) -> tuple[int, int, int]:
-    parts = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    parts = tuple(value) if isinstance(value, Iterable) else (value,)
     if not 1 <= len(parts) <= 3 or not all(isinstance(p, int | np.integer) for p in parts):
         raise TypeError(f"{what} is one, two or three integers, not {value!r}")
     full = (*map(int, parts), 1, 1)[:3]

@@ -13,19 +13,24 @@ from ptxspec.terms.types import TYPES
 #: where a thread keeps the address of its frame in local memory, how much of its stack is in use, and the address of the function
 #: that it returned from last: no identifiers
 FRAME, DEPTH, RETURNED = "@frame", "@depth", "@returned"
+#: where it keeps, if pieces of its local memory come and go, where they begin in this activation of a function, and where
+#: they end
+BEGINS, ENDS = "@begins", "@ends"
 
 
 def linked(checked: Checked, name: str) -> Kernel:
     """The entry `name`, ready to run. Without calls it is the kernel as it was checked."""
     entry = checked.kernels[name]
     reached = _reached(checked, entry)
-    if not reached and not any(op.call for op in entry.code):
+    moves = any(moves_stack(op) for kernel in (entry, *reached.values()) for op in kernel.code)
+    if not reached and not moves and not any(op.call for op in entry.code):
         return entry
     whole = Kernel(name)
     whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
     whole.performance = entry.performance
     whole.sizes = dict(entry.sizes, shared=max([entry.sizes["shared"], *(f.sizes["shared"] for f in reached.values())]))
-    whole.registers = {FRAME: TYPES["u64"], DEPTH: TYPES["u64"], RETURNED: TYPES["u64"]}
+    kept = (FRAME, DEPTH, RETURNED, *((BEGINS, ENDS) if moves else ()))
+    whole.registers = dict.fromkeys(kept, TYPES["u64"])
     whole.functions = {name: entry, **reached}
     for function in whole.functions.values():
         start = whole.starts[function.name] = len(whole.code)
@@ -35,6 +40,30 @@ def linked(checked: Checked, name: str) -> Kernel:
         whole.places.update(function.places)
     whole.sizes["local"] = _stack(whole)
     return whole
+
+
+def moves_stack(op: Op) -> bool:
+    """Whether an instruction may change how much local memory its thread has: it reserves some, or gives it back, or passes as
+    many bytes as it likes."""
+    effect = op.plan.meaning.effect
+    if effect is not None and effect.kind == "stack":
+        return True
+    return op.call is not None and any(f.is_open for f in op.call.signature.parameters)
+
+
+def stack_moves(kernel: Kernel) -> bool:
+    """Whether pieces of a thread's local memory come and go."""
+    return ENDS in kernel.registers
+
+
+def passed_beyond(kernel: Kernel, call: Call) -> int:
+    """How many bytes a call passes for a parameter that has no size of its own."""
+    formals = call.signature.parameters
+    if not formals or not formals[-1].is_open or len(call.arguments) < len(formals):
+        return 0
+    last = call.arguments[-1]
+    assert isinstance(last, tree.Name)
+    return kernel.places[last.text].size
 
 
 def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
@@ -88,7 +117,12 @@ def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
 
 def frame_size(function: Kernel) -> int:
     """Bytes of local memory that one activation of a function uses."""
-    return -(-function.sizes["local"] // 16) * 16
+    return function.frame_size
+
+
+def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:
+    """Bytes of a thread's stack that a call takes: the way back, and registers that are put by, each in eight bytes at least."""
+    return 8 + sum(max(8, kernel.registers[name].bytes) for name in registers)
 
 
 def recursive(kernel: Kernel) -> set[str]:
@@ -107,7 +141,7 @@ def recursive(kernel: Kernel) -> set[str]:
 def _stack(kernel: Kernel) -> int:
     """Bytes of local memory of a thread: those of its deepest chain of calls, or what there is for recursion."""
     page = importlib.import_module("ptxspec.spec.functions.index")
-    if recursive(kernel):
+    if recursive(kernel) or stack_moves(kernel):
         return frame_size(kernel.functions[kernel.name]) + page.STACK
     deepest: dict[str, int] = {}
 

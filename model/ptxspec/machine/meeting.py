@@ -1,4 +1,4 @@
-"""Where threads wait for one another: barriers of a CTA, and instructions that a warp executes together."""
+"""Where threads wait for one another: barriers of a CTA or a cluster, and instructions that a warp executes together."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ def _first(waiting: Waiting, chosen: np.ndarray) -> int:
 
 
 class Meetings:
-    """The threads of one batch that wait, `threads` of them a CTA."""
+    """The threads of one batch that wait: `threads` of them are a CTA, `cluster` CTAs a cluster, `lanes` in all."""
 
-    def __init__(self, kernel: Kernel, threads: int):
-        self.threads = threads
+    def __init__(self, kernel: Kernel, threads: int, cluster: int, lanes: int):
+        self.threads, self.cluster = threads, cluster
+        self.clusters: Any = importlib.import_module("ptxspec.spec.machine.clusters")
+        #: how often each thread has arrived at the barrier of its cluster, and how often it has waited there
+        self.arrivals, self.departures = np.zeros((2, lanes), np.int64)
         self.barriers: Any = importlib.import_module("ptxspec.spec.machine.barriers")
         self.warps: Any = importlib.import_module("ptxspec.spec.machine.warps")
         self.size: int = self.warps.LANES
@@ -42,6 +45,10 @@ class Meetings:
         self.is_gather = np.array([e is not None and e.kind == "gather" for e in effects], bool)
         self.patient = np.array([e is not None and e.fields.get("patient", False) for e in effects], bool)
         self.waits = np.array([e is None or e.fields.get("waits", True) for e in effects], bool)
+        self.is_barrier = np.array(
+            [e is not None and e.kind == "barrier" and not e.fields.get("cluster") for e in effects], bool
+        )
+        self.of_cluster = np.array([e is not None and e.fields.get("cluster", False) for e in effects], bool)
         self.counts = np.array([e is not None and e.fields.get("counts", False) for e in effects], bool)
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them
@@ -53,8 +60,29 @@ class Meetings:
         """Note threads that have come; those of them that do not wait, and leave their mark, go on at once."""
         leave = ~self.waits[threads.op]
         marks = threads.but(resume=np.where(leave, MARK, threads.resume))
+        if self.of_cluster.any():
+            of_cluster = self.of_cluster[threads.op]
+            self._come_to_cluster(threads.where(of_cluster))
+            marks = marks.where(~(leave & of_cluster))
         self.waiting = self.waiting.joined(marks)
         return threads.where(leave)
+
+    def _come_to_cluster(self, threads: Waiting) -> None:
+        """Count arrivals at the barrier of a cluster. Raises MeetingFault where a thread arrives, or waits, twice in
+        succession."""
+        arrives = ~self.waits[threads.op]
+        between = self.arrivals[threads.lane] > self.departures[threads.lane]
+        wrong = arrives == between
+        if wrong.any():
+            i = _first(threads, wrong)
+            rule, note = (
+                ("second arrival", "the thread has arrived before, and not waited since")
+                if arrives[i]
+                else ("wait without arrival", "the thread has not arrived since it waited last, if it did")
+            )
+            raise MeetingFault(rule, note, threads, i)
+        self.arrivals[threads.lane[arrives]] += 1
+        self.departures[threads.lane[~arrives]] += 1
 
     @property
     def anybody(self) -> bool:
@@ -65,17 +93,17 @@ class Meetings:
         """Those that may go on now, with what they learn; `ended` are the lanes that have ended. Raises MeetingFault where a
         rule is broken and, if no others run, where threads wait that nothing can release."""
         waiting = self.waiting
-        gathers = self.is_gather[waiting.op]
-        warps, barriers = waiting.where(gathers), waiting.where(~gathers)
+        warps, barriers = waiting.where(self.is_gather[waiting.op]), waiting.where(self.is_barrier[waiting.op])
+        through, clusters = self._clusters(waiting.where(self.of_cluster[waiting.op]), ended)
         missing = self._missing(ended, waiting)
         together, warps = self._warps(warps, missing)
         go_on, barriers = self._barriers(barriers, missing, ended)
-        go = together.joined(go_on)
+        go = together.joined(go_on).joined(through)
         together, warps = self._those_present(warps, self._let_go(warps, len(go) > 0, others_run))
         go = go.joined(together)
-        self.waiting = warps.joined(barriers)
+        self.waiting = warps.joined(barriers).joined(clusters)
         if not len(go) and not others_run and self.anybody:
-            self._stuck(warps, barriers, ended)
+            self._stuck(warps, barriers, clusters, ended)
         return go.where(go.resume != MARK)
 
     def _let_go(self, waiting: Waiting, some_go: bool, others_run: bool) -> np.ndarray:
@@ -166,6 +194,24 @@ class Meetings:
         group, present = self._groups(together, together.op)
         return self._at_once(together.but(named=present[group])), waiting.where(~goes)
 
+    # clusters ------------------------------------------------------------------------------------------------------------
+
+    def _clusters(self, waiting: Waiting, ended: np.ndarray) -> tuple[Waiting, Waiting]:
+        """(those that may pass the barrier of their cluster, the others)"""
+        if not len(waiting):
+            return waiting, waiting
+        goes = self.clusters.passes(self.arrivals[waiting.lane], self._fewest(ended)[self._in_cluster(waiting.lane)])
+        return waiting.where(goes), waiting.where(~goes)
+
+    def _in_cluster(self, lanes: np.ndarray) -> np.ndarray:
+        return lanes // (self.threads * self.cluster)
+
+    def _fewest(self, ended: np.ndarray) -> np.ndarray:
+        """For each cluster, how often each of its threads that have not ended has arrived at the least."""
+        arrivals = self.arrivals.copy()
+        arrivals[ended] = np.iinfo(np.int64).max
+        return arrivals.reshape(-1, self.threads * self.cluster).min(axis=1)
+
     # barriers ------------------------------------------------------------------------------------------------------------
 
     def _barriers(self, waiting: Waiting, missing: np.ndarray, ended: np.ndarray) -> tuple[Waiting, Waiting]:
@@ -242,7 +288,7 @@ class Meetings:
                 begin, phase, total, came = i + 1, phase + 1, 0, {}
         return phases
 
-    def _stuck(self, warps: Waiting, barriers: Waiting, ended: np.ndarray) -> None:
+    def _stuck(self, warps: Waiting, barriers: Waiting, clusters: Waiting, ended: np.ndarray) -> None:
         """Say who waits for whom, where nothing can run any more."""
         real = np.flatnonzero(barriers.resume != MARK)
         if len(warps):
@@ -255,6 +301,8 @@ class Meetings:
             if mates.sum() > came.sum():
                 note += "; other lanes came under another mask"
             raise MeetingFault("stuck warp", note, warps, first)
+        if not len(real):
+            raise self._stuck_in_cluster(clusters, ended)
         first = int(real[0])
         slot = barriers.lane // self.threads
         here = slot == slot[first]
@@ -268,3 +316,14 @@ class Meetings:
         if gone:
             note += f"; {gone} threads of the CTA have ended"
         raise MeetingFault("stuck barrier", note, barriers, first)
+
+    def _stuck_in_cluster(self, waiting: Waiting, ended: np.ndarray) -> MeetingFault:
+        here = self._in_cluster(np.arange(len(self.arrivals))) == self._in_cluster(waiting.lane)[0]
+        here[ended] = False
+        late = np.flatnonzero(here & (self.arrivals < self.arrivals[waiting.lane[0]]))
+        own = int(late[0]) // self.threads % self.cluster
+        note = (
+            f"{len(late)} threads of the cluster, the first of them in the CTA of rank {own}, do not arrive at its barrier, "
+            "and nothing else can run"
+        )
+        return MeetingFault("stuck barrier", note, waiting, 0)

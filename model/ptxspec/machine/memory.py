@@ -10,10 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ptxspec.language.checked import spaces, unbanked
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.heap import Heap
 
 #: shadow bits of a byte of global memory
 READABLE, WRITABLE = 1, 2
+#: what a byte of a stack on which pieces come and go is: part of none so far, of one that is there, of one that is gone
+NEVER, ALIVE, GONE = 0, 1, 2
 #: bytes after every array, so that a check may look at a whole word beyond its end
 PADDING = 16
 
@@ -48,7 +52,8 @@ class AddressSpace:
 
 
 class Memory:
-    """Every state space of one launch. `slots` CTAs and `lanes` threads are resident at once."""
+    """Every state space of one launch. `slots` CTAs and `lanes` threads are resident at once, `cluster` CTAs in succession are a
+    cluster."""
 
     def __init__(
         self,
@@ -60,7 +65,10 @@ class Memory:
         local_size: int,
         slots: int,
         lanes: int,
+        alive: int | None = None,
+        cluster: int = 1,
     ):
+        """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are."""
         self.space, self.buffers = space, buffers
         self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
         module_global = module["global"]
@@ -79,17 +87,31 @@ class Memory:
             at = self.place(allocation)
             self.arena[at : at + allocation.size] = data
             self.shadow[at : at + allocation.size] = READABLE | (WRITABLE if allocation.writable else 0)
-        self.const = _padded(module["const"])
-        self.param = _padded(np.frombuffer(parameters, np.uint8))
-        self.sizes = {
-            "const": len(module["const"]),
-            "param": len(parameters),
-            "shared": shared_size,
-            "local": local_size,
-        }
+        constants = {name: data for name, data in module.items() if name != "global"}
+        self.sizes = {name: len(data) for name, data in constants.items()}
+        self.sizes |= {"param": len(parameters), "shared": shared_size, "local": local_size}
         self.strides = {"shared": -(-shared_size // 16) * 16, "local": -(-local_size // 16) * 16}
-        self.shared = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
-        self.local = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
+        #: what each space but .global holds; of .shared and .local one part after the other
+        self.buffers_of = {name: _padded(data) for name, data in constants.items()}
+        self.buffers_of["param"] = _padded(np.frombuffer(parameters, np.uint8))
+        self.shared = self.buffers_of["shared"] = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
+        self.local = self.buffers_of["local"] = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
+        self.cluster, self.threads = cluster, lanes // slots
+        #: of the CTA in each slot, how many threads have ended; counted where there are clusters
+        self.gone = np.zeros(slots, np.int64)
+        self.heap: Heap | None = None
+        self.first = alive
+        self.alive = np.zeros(0 if alive is None else len(self.local), np.uint8)
+        self.begin()
+
+    def hold(self, heap: Heap) -> None:
+        """Let the part of the module's memory from the heap's beginning on hold the pieces of the heap alone."""
+        self.heap = heap
+        start = heap.base - self.space.module_base
+        self.shadow[start : start + heap.size] = 0
+        for address, size in heap.live.items():
+            at = address - self.space.module_base
+            self.shadow[at : at + size] = READABLE | WRITABLE
 
     def offset(self, address: int) -> int | None:
         """Where a global address lies in the arena; None if it lies in neither part of it."""
@@ -115,6 +137,7 @@ class Memory:
     def access(self, space: str, address: int, size: int, write: bool, slot: int, lane: int) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
+        shared_by = "cluster" if space == "generic" else space.partition("::")[2]
         space, at = self.locate(space.split("::")[0], address)
         if address % size:
             raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
@@ -124,15 +147,42 @@ class Memory:
             if index is not None and bool(np.all(self.shadow[index : index + size] & bits == bits)):
                 return self.arena, index
             raise self._global_violation(at, size, write)
-        if write and space in ("const", "param"):
+        facts = spaces().SPACES[unbanked(space)]
+        if write and not facts.written:
             raise Violation("read only", f"a store to .{space}")
+        if space == "shared" and self.cluster > 1:
+            return self._in_cluster(at, size, slot, shared_by)
         if at + size > self.sizes[space]:
-            raise Violation("out of bounds", f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}")
-        if space == "shared":
-            return self.shared, slot * self.strides["shared"] + at
-        if space == "local":
-            return self.local, lane * self.strides["local"] + at
-        return (self.const if space == "const" else self.param), at
+            given = "; the host has given it none" if "[" in space and not self.sizes[space] else ""
+            note = f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}{given}"
+            raise Violation("out of bounds", note)
+        if space in self.strides:  # a part for every CTA, or for every thread
+            start = (lane if facts.shared_by == "a thread" else slot) * self.strides[space] + at
+            state = self.alive[start : start + size] if space == "local" else self.alive[:0]
+            if (state == GONE).any():
+                raise Violation("use after end", f"{size} bytes at {at:#x} of .{space}, which were given back")
+            if (state == NEVER).any():
+                raise Violation("out of bounds", f"{size} bytes at {at:#x} of .{space}, where nothing is")
+            return self.buffers_of[space], start
+        return self.buffers_of[space], at
+
+    def _in_cluster(self, at: int, size: int, slot: int, shared_by: str) -> tuple[np.ndarray, int]:
+        """The same for shared memory of a CTA in a cluster: its own, or that of any member if it is `shared_by` the cluster."""
+        own = slot % self.cluster
+        part, offset = divmod(at, self.layout.PART)
+        if part >= self.cluster:
+            raise Violation("out of bounds", f"{at:#x} of .shared belongs to no CTA of a cluster of {self.cluster}")
+        if part != own and shared_by != "cluster":
+            raise Violation(
+                "out of bounds", f"{at:#x} of .shared belongs to the CTA of rank {part}, this one has rank {own}"
+            )
+        if offset + size > self.sizes["shared"]:
+            note = f"{size} bytes at {offset:#x} of the .shared of rank {part}, which holds {self.sizes['shared']}"
+            raise Violation("out of bounds", note)
+        there = slot - own + part
+        if self.gone[there] == self.threads:
+            raise Violation("use after end", f"all threads of the CTA of rank {part} have ended")
+        return self.shared, there * self.strides["shared"] + offset
 
     def _global_violation(self, address: int, size: int, write: bool) -> Violation:
         handles = importlib.import_module("ptxspec.spec.variables.opaque_types")
@@ -142,6 +192,9 @@ class Memory:
             if allocation.base <= address and address + size <= allocation.base + allocation.size:
                 if write and not allocation.writable:
                     return Violation("read only", f"a store to {allocation.name}, which is read-only")
+        gone = self.heap.was(address) if self.heap is not None else None
+        if gone is not None:
+            return Violation("use after end", f"the piece at {gone:#x} of the heap was given back")
         for old in self.space.past:
             if old.base <= address < old.base + max(old.size, 1):
                 return Violation("use after end", f"{old.name} of an earlier launch lived there")
@@ -162,6 +215,26 @@ class Memory:
         """Shared and local memory as they are when CTAs begin."""
         self.shared[:] = 0
         self.local[:] = 0
+        self.gone[:] = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Let each thread's stack hold what it begins with."""
+        if self.first is not None:
+            self.alive[:] = NEVER
+            rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
+            rows[:, : self.first] = ALIVE
+
+    def extend(self, lane: int, end: int, begin: int, size: int) -> None:
+        """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
+        start = lane * self.strides["local"]
+        self.alive[start + end : start + begin] = NEVER
+        self.alive[start + begin : start + begin + size] = ALIVE
+
+    def cut(self, lane: int, to: int, end: int) -> None:
+        """Let a thread's stack, which ended at `end`, end earlier."""
+        start = lane * self.strides["local"]
+        self.alive[start + to : start + end] = GONE
 
 
 def _padded(data: np.ndarray) -> np.ndarray:

@@ -38,6 +38,7 @@ _DOES = {
     "return": "goes elsewhere in a kernel",
     "exit": "ends the thread",
     "stop": "ends the launch",
+    "stack": "asks for the stack of a thread",
 }
 _INSTEAD = (
     "to execute it, put it into a kernel and launch that: ptxspec.load(text).launch(…), or the command ptxspec run"

@@ -7,6 +7,7 @@ of the definition's conditions both true and false and bring about most classes 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +30,8 @@ from ptxspec.terms.vocabulary import meaning_of
 #: rows a table has at most, beyond those that the page asks for
 MOST_ROWS = 8
 _CANDIDATES, _ENOUGH = 320, 6
+#: more rows of edges than this are not crossed, but drawn
+_MOST_EDGES = 1 << 17
 #: what a row is worth that brings about a first event of a kind; a condition's first outcome counts 1
 _WEIGHTS = {"result": 12, "overflow": 12, "value": 2, "new": 3}
 #: forms of one definition that are shown, and of a page
@@ -52,8 +55,14 @@ class Case(NamedTuple):
 
 
 def inputs(meaning: Meaning) -> list[tuple[str, Type]]:
-    """What goes in, by the names that a table has for it, and the types. The value that stood in memory is called `old`."""
-    return [("old" if n.startswith("%loaded") else n, t) for n, t in inputs_of(meaning)]
+    """What goes in, by the names that a table has for it, and the types. The value that stood in memory is called `old`; if there
+    were several, `old.0` and so on."""
+    several = sum(n.startswith("%loaded") for n, _ in inputs_of(meaning)) > 1
+    names = [
+        n.replace("%loaded", "old.") if several else "old" if n.startswith("%loaded") else n
+        for n, _ in inputs_of(meaning)
+    ]
+    return [(name, type) for name, (_, type) in zip(names, inputs_of(meaning), strict=True)]
 
 
 # Which forms -----------------------------------------------------------------------------------------------------------
@@ -143,7 +152,10 @@ def _edges(type: Type) -> list[int]:
 def candidates(types: Sequence[Type], seed: str) -> list[tuple[int, ...]]:
     """Rows to choose from: the edges crossed, as far as they are few, then a draw from all special values."""
     source = random.Random(seed)
-    edges = list(itertools.product(*map(_edges, types)))
+    if math.prod(len(_edges(t)) for t in types) > _MOST_EDGES:
+        edges = [tuple(source.choice(_edges(t)) for t in types) for _ in range(_CANDIDATES // 2)]
+    else:
+        edges = list(itertools.product(*map(_edges, types)))
     if len(edges) > _CANDIDATES // 2:
         edges = [edges[0], *source.sample(edges[1:], _CANDIDATES // 2)]
     specials = [special(t) for t in types]
@@ -252,7 +264,8 @@ def telling(meaning: Meaning, seed: str) -> list[Case]:
 
 
 def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
-    """A name and a type for each result: `new` is what an instruction leaves in memory."""
+    """A name and a type for each result: `new` is what an instruction leaves in memory, `new.0` and so on if it leaves
+    several values there."""
     spelled: list[str] = []
     for operand in form.destinations:
         spelled += [operand.name] + ([operand.second] if operand.second else [])
@@ -261,7 +274,9 @@ def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
         several = len(result.values) > 1
         found += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
     if updates(meaning):
-        found.append(("new", results_of(meaning)[-1][0]))
+        fields = meaning.effect.fields  # type: ignore[union-attr]
+        count = fields["count"]
+        found += [("new" if count == 1 else f"new.{i}", fields["type"]) for i in range(count)]
     if meaning.carry is not None:
         found.append((CONDITION_CODE, TYPES["pred"]))
     return found

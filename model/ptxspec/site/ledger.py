@@ -15,7 +15,7 @@ from ptxspec.terms.definitions import Special, VectorOf, operand_type, vector_le
 
 CHECKS = {
     "ptxas": "NVIDIA's assembler accepts the form",
-    "interpretations": "exact, native and symbolic interpretation agree",
+    "interpretations": "exact, native and symbolic interpretation agree; with effects, both engines",
     "gpu": "a GPU gives what the definition says",
 }
 NOT_RUN = gap("not run in this build")

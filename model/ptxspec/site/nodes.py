@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 
 class Details(nodes.Element):
-    """What stands behind a line that opens it; its attribute `summary` is the line."""
+    """What stands behind a line that opens it; its attribute `summary` is the line, `kind` the class in HTML."""
 
 
 def _open(self: Any, node: Details) -> None:
-    self.body.append(f'<details class="forms"><summary>{self.encode(node["summary"])}</summary>\n')
+    self.body.append(
+        f'<details class="{node.get("kind", "forms")}"><summary>{self.encode(node["summary"])}</summary>\n'
+    )
 
 
 def _close(self: Any, node: Details) -> None:

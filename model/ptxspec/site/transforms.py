@@ -1,7 +1,8 @@
-"""What is done to a page after it was read: line numbers, and links that name an entry of the register."""
+"""What is done to a page after it was read: line numbers, imports that step back, links that name an entry of the register."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
+from ptxspec.site.nodes import Details
 from ptxspec.site.pages import REGISTER, entries
 
 if TYPE_CHECKING:
@@ -17,15 +19,52 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: so many lines of imports step back
+FEWEST = 4
+
 
 def number_lines(app: Sphinx, doctree: nodes.document) -> None:
-    """The Python of a page of the specification shows the document's line numbers: those that a traceback names."""
+    """The Python of a page of the specification shows the document's line numbers: those that a traceback names. Imports at the
+    beginning of a block step back behind a line that opens them."""
     if not app.env.docname.startswith(("spec/", "proofs/")):
         return
-    for block in doctree.findall(nodes.literal_block):
-        if block.get("language") == "python" and block.line:
-            block["linenos"] = True
-            block["highlight_args"] = {**block.get("highlight_args", {}), "linenostart": block.line + 1}
+    for block in list(doctree.findall(nodes.literal_block)):
+        if block.get("language") != "python" or not block.line:
+            continue
+        first, lines = block.line + 1, block.astext().splitlines()
+        imported = imports(block.astext())
+        if imported < FEWEST:
+            _number(block, first)
+            continue
+        above = _number(_copy(block, lines[:imported]), first)
+        replaced: list[nodes.Node] = [Details("", above, summary="imports", kind="imports")]
+        rest = next((i for i in range(imported, len(lines)) if lines[i].strip()), None)
+        if rest is not None:
+            replaced.append(_number(_copy(block, lines[rest:]), first + rest))
+        block.replace_self(replaced)
+
+
+def imports(text: str) -> int:
+    """How many lines at the beginning of a block import what it uses."""
+    last = 0
+    for statement in ast.parse(text).body:
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            break
+        last = statement.end_lineno or 0
+    return last
+
+
+def _copy(block: nodes.literal_block, lines: list[str]) -> nodes.literal_block:
+    text = "\n".join(lines)
+    made = nodes.literal_block(text, text, **block.attributes)
+    made.source, made.line = block.source, block.line
+    return made
+
+
+def _number(block: nodes.literal_block, first: int) -> nodes.literal_block:
+    block["linenos"] = True
+    block["highlight_args"] = {**block.get("highlight_args", {}), "linenostart": first}
+    return block
 
 
 def point_at_entries(app: Sphinx, doctree: nodes.document) -> None:

@@ -17,14 +17,20 @@ from ptxspec.terms.definitions import Slot
 EFFECTS = {
     *(
         "arrive_at_barrier",
+        "arrive_in_cluster",
         "branch",
         "count_at_barrier",
         "gather",
         "leave",
         "load",
+        "release",
+        "reserve",
+        "stack_end",
         "store",
         "update",
+        "update_each",
         "wait_at_barrier",
+        "wait_for_cluster",
     ),
     *("condition_code", "set_condition_code"),
 }

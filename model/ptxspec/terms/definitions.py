@@ -102,13 +102,16 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     sampler_state: TypeAlias = Int
     surface: TypeAlias = Int
     coordinates: TypeAlias = list[Int]
+    cache_policy: TypeAlias = Special
     immediate_u8: TypeAlias = Int
     immediate_u16: TypeAlias = Int
+    immediate_u32: TypeAlias = Int
     pred: TypeAlias = Bool
     b8: TypeAlias = Int
     b16: TypeAlias = Int
     b32: TypeAlias = Int
     b64: TypeAlias = Int
+    b128: TypeAlias = Int
     u8: TypeAlias = Int
     u16: TypeAlias = Int
     u32: TypeAlias = Int
@@ -134,9 +137,11 @@ else:
     sampler = Special("sampler")
     sampler_state = Special("sampler_state")
     surface = Special("surface")
+    cache_policy = Special("cache_policy")
     coordinates = TupleOf()
     immediate_u8 = Immediate(TYPES["u8"])
     immediate_u16 = Immediate(TYPES["u16"])
+    immediate_u32 = Immediate(TYPES["u32"])
     pred = TYPES["pred"]
     globals().update({name: type for name, type in TYPES.items() if name != "pred"})
 
@@ -164,6 +169,7 @@ class _Trace:
     carry_read = False
     carry_written: Bool | None = None
     borrows = False
+    specials: tuple[str, ...] = ()
 
 
 def _effect(kind: str, **fields: Any) -> None:
@@ -200,6 +206,18 @@ def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], 
     old = sign_extend(raw, type.width) if type.signed else raw
     new = low_bits(integer(change(old)), type.width)
     _effect("update", space=space, address=integer(at), type=type, count=1, values=(new,), how=how)
+    return old
+
+
+def update_each(
+    space: str, at: Int, type: Type, values: list[Int], change: Callable[[Int, Int], Int | int], **how: Any
+) -> list[Int]:
+    """The same for as many consecutive values of `type` as there are in `values`: in the place of each comes
+    change(what was there, the value that stands at its place in `values`). What was read is given."""
+    raw = [variable(f"%loaded{i}", type.width) for i in range(len(values))]
+    old = [sign_extend(v, type.width) if type.signed else v for v in raw]
+    new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
+    _effect("update", space=space, address=integer(at), type=type, count=len(values), values=new, how=how)
     return old
 
 
@@ -258,6 +276,25 @@ def leave(what: str) -> None:
     _effect(what)
 
 
+def stack_end() -> Int:
+    """The address in local memory at which what the thread's stack holds ends."""
+    _effect("stack", begin=None, size=None, to=None)
+    return variable("%stack_end", 64)
+
+
+def reserve(place: Callable[[Int], tuple[Int | int, Int | int]]) -> Int:
+    """Let the thread's stack hold one more piece of memory, filled with zeros, until the function returns. place(end) says where
+    it begins and how many bytes it has, where `end` is that of the stack. Gives where it begins."""
+    begin, size = map(integer, place(variable("%stack_end", 64)))
+    _effect("stack", begin=begin, size=size, to=None)
+    return begin
+
+
+def release(end: Int) -> None:
+    """Give back what the thread's stack holds from this address on."""
+    _effect("stack", begin=None, size=None, to=integer(end))
+
+
 class Arrived(NamedTuple):
     """Of the threads that came to a barrier: how many there were, and for how many the predicate held."""
 
@@ -268,6 +305,16 @@ class Arrived(NamedTuple):
 def stop(rule: str) -> None:
     """End the launch as the rule of this name says: it is the thread's own doing, and no fault."""
     _effect("stop", rule=rule)
+
+
+def arrive_in_cluster() -> None:
+    """Be counted at the barrier of the cluster without waiting there."""
+    _effect("barrier", barrier=integer(0), threads=None, value=integer(0), waits=False, counts=False, cluster=True)
+
+
+def wait_for_cluster() -> None:
+    """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
+    _effect("barrier", barrier=integer(0), threads=None, value=integer(0), waits=True, counts=False, cluster=True)
 
 
 def wait_at_barrier(barrier: Int | int, threads: Int | None = None) -> None:
@@ -303,6 +350,15 @@ def set_condition_code(carry: Bool | bool, borrow: bool = False) -> None:
         raise blame("the condition code is set outside an instruction's definition, or twice in one")
     _Trace.carry_written = truth(carry)
     _Trace.borrows |= borrow
+
+
+def special(name: str) -> Int:
+    """What the special register of this name, one of 32 bits, holds for the thread."""
+    if _Trace.current is None:
+        raise blame(f"{name} outside an instruction's definition")
+    if name not in _Trace.specials:
+        _Trace.specials += (name,)
+    return variable(name, 32)
 
 
 #: the name under which the condition code is kept among a kernel's registers: no identifier has a dot
@@ -363,7 +419,7 @@ class Definition:
         self.line = function.__code__.co_firstlineno
         self.module = function.__module__
         self.signature = inspect.signature(function)
-        self.constant_ranges: dict[str, range] = {}
+        self.constant_ranges: dict[str, range | tuple[int, ...]] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
         self.implications: list[Implication] = []
@@ -472,6 +528,8 @@ class Meaning(NamedTuple):
     carry: Bool | None = None
     borrows: bool = False
     """whether the condition code, if it is used, is a borrow"""
+    specials: tuple[str, ...] = ()
+    """the special registers that are read without being operands"""
 
     @property
     def uses_carry(self) -> bool:
@@ -542,15 +600,21 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             raw_one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
             inputs.append(Input(name, type, (raw_one,)))
     static = {k: v for k, v in modifiers.items() if k in definition.modifiers}
-    outer = (_Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows)
-    _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows = [], False, None, False
+    outer = (_Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows, _Trace.specials)
+    _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows, _Trace.specials = (
+        [],
+        False,
+        None,
+        False,
+        (),
+    )
     try:
         returned = definition.function(**arguments, **static)
-        effects, carry_read, carry, borrows = (
-            _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows,
+        effects, carry_read, carry, borrows, specials = (
+            _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows, _Trace.specials,
         )  # fmt: skip
     finally:
-        _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows = outer
+        _Trace.current, _Trace.carry_read, _Trace.carry_written, _Trace.borrows, _Trace.specials = outer
     annotations = definition.results
     values = () if returned is None else returned if len(annotations) > 1 else (returned,)
     if len(values) != len(annotations):
@@ -575,7 +639,8 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         else:
             assert isinstance(type, Type)
             results.append(Result(type, (_write(value, type, definition),)))
-    return Meaning(tuple(inputs), tuple(results), effects[0] if effects else None, carry_read, carry, borrows)
+    effect = effects[0] if effects else None
+    return Meaning(tuple(inputs), tuple(results), effect, carry_read, carry, borrows, specials)
 
 
 def _write(value: Any, type: Type, definition: Definition) -> Term:
@@ -663,8 +728,8 @@ def has_elements(definition: Definition, operand: str, types: Callable[..., tupl
     definition.tuples[operand] = types
 
 
-def limits_constants(definition: Definition, **ranges: range) -> None:
-    """A constant that stands for one of these operands is a number of its range."""
+def limits_constants(definition: Definition, **ranges: range | tuple[int, ...]) -> None:
+    """A constant that stands for one of these operands is a number of its range, or one of these numbers."""
     for name in ranges:
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")

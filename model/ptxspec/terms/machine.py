@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ptxspec.terms.core import Int, blame, integer, variable
 from ptxspec.terms.types import Type
@@ -28,7 +28,9 @@ class SpecialRegister(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return [f"{self.name}.{c}" for c in self.components] or [self.name]
+        """The name with each component; a vector's components have two names each."""
+        colors = "rgba"[: len(self.components)]
+        return [f"{self.name}.{c}" for c in self.components + colors] or [self.name]
 
     def meaning(self) -> Int:
         """The value of a register that changes, over the variable %elapsed."""
@@ -65,8 +67,9 @@ def special_register(
     """Mark a function of a thread as what reading the special register gives. The thread offers `index` (its number in the
     CTA, counted along x, then y, then z), `cta` (the CTA's number in the grid, likewise), `block` and `grid` (their three
     extents), `launch` (the launch's number), `shared` and `dynamic_shared` (bytes a CTA has, and how many of them the launch
-    asked for). The arithmetic must hold for NumPy arrays of threads too: only + - * // % and shifts. A register that `changes`
-    is a function of the moment, which offers `elapsed`, and is written in terms."""
+    asked for), `cluster` (three extents, in CTAs) and `explicit_cluster` (whether it was said that there are clusters). The
+    arithmetic must hold for NumPy arrays of threads too: only + - * // % and shifts. A register that `changes` is a function of
+    the moment, which offers `elapsed`, and is written in terms."""
     if name in SPECIAL_REGISTERS:
         raise blame(f"the special register {name} is defined twice")
     if changes and components:
@@ -81,6 +84,58 @@ def special_register(
             name, type, components, read, (int(major), int(minor)), number, also, changes, *place
         )
         return read
+
+    return mark
+
+
+class SystemThread(Protocol):
+    """What a function that the system provides may do for the thread that calls it. Addresses are generic."""
+
+    def load(self, address: int, size: int) -> bytes:
+        """The bytes at an address that is a multiple of `size`."""
+
+    def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
+        """The characters, of `size` bytes each, up to one that is zero, and no more than `most`."""
+
+    def show(self, text: bytes) -> None:
+        """Hand a text to whoever started the launch."""
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes more of global memory, 0 if there is no room."""
+
+    def release(self, address: int) -> bool:
+        """Give back what `allocate` gave, and say whether that was there."""
+
+    def stop(self, rule: str, note: str) -> NoReturn:
+        """End the launch: this rule is broken."""
+
+
+class SystemFunction(NamedTuple):
+    """A function that the system provides: how many bytes each of its parameters and its result have (0: none), what it does
+    for a thread, and whether it needs a heap."""
+
+    name: str
+    takes: tuple[int, ...]
+    gives: int
+    act: Callable[..., int | None]
+    uses_heap: bool
+
+
+#: every function of the system that the pages define, by name
+SYSTEM_FUNCTIONS: dict[str, SystemFunction] = {}
+
+
+def system_function(
+    name: str, *, takes: tuple[int, ...], gives: int = 0, uses_heap: bool = False
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Mark what a function of the system does for a thread. It is given the thread and a number for each parameter; `takes` and
+    `gives` are sizes in bytes."""
+    if name in SYSTEM_FUNCTIONS:
+        raise blame(f"the function {name} is defined twice")
+
+    def mark(act: Callable[..., int | None]) -> Callable[..., int | None]:
+        SYSTEM_FUNCTIONS[name] = SystemFunction(name, takes, gives, act, uses_heap)
+        return act
 
     return mark
 

@@ -83,15 +83,18 @@ def _make(kind: str, widths: tuple[int, ...]) -> dict[str, Type]:
 
 FUNDAMENTAL: dict[str, Type] = {
     **_make("b", (8, 16, 32, 64, 128)),
-    **_make("u", (8, 16, 32, 64, 128)),
-    **_make("s", (8, 16, 32, 64, 128)),
+    **_make("u", (8, 16, 32, 64)),
+    **_make("s", (8, 16, 32, 64)),
     **_make("f", (16, 32, 64)),
     "f16x2": Type("f16x2", "x", 32),
     "pred": Type("pred", "pred", 1),
 }
 
-#: formats and packed types that only instructions name: registers for them are declared as bits
+#: formats and packed types that only instructions name, registers for them being declared as bits; and two that only definitions
+#: name, for exact products
 _OTHERS: dict[str, tuple[str, int]] = {
+    "u128": ("u", 128),
+    "s128": ("s", 128),
     "bf16": ("f", 16),
     "tf32": ("f", 32),
     "e4m3": ("f", 8),

@@ -23,7 +23,6 @@ from ptxspec.language.tree import (
 
 #: the size of an array whose length is left open
 OPEN = -1
-_ATTRIBUTES = "spec/variables/attributes.md"
 _IDENTIFIERS = "spec/syntax/identifiers.md"
 
 
@@ -54,7 +53,7 @@ class Declarations(Operands):
         aligned = [q for q in qualities if isinstance(q, int)]
         attributes = tuple(a for q in qualities if not isinstance(q, int) for a in self.attributes_of(space[1:], q))
         align = aligned[-1] if aligned else None
-        where, length = space[1:].split("::")[0], int(vector[2:]) if vector else 1
+        where, length = space[1:], int(vector[2:]) if vector else 1
         return [
             d._replace(space=where, type=type[1:], vector=length, align=align, attributes=attributes)
             for d in declarators
@@ -67,6 +66,9 @@ class Declarations(Operands):
         value = self.integer(at)
         if value <= 0 or value & (value - 1):
             self.complain(at, f"an alignment is a power of two, not {value}", pages.VARIABLES)
+            return 1
+        if value >= 1 << 32:
+            self.complain(at, f"an alignment has at most 32 bits, and {value} more", pages.VARIABLES)
             return 1
         return value
 
@@ -123,12 +125,14 @@ class Declarations(Operands):
                 fitting = [other for other, (owners, _) in known.ATTRIBUTES.items() if owner in owners]
                 whose = "a function" if owner == "func" else f"a variable in .{owner}"
                 takes = f"takes {' or '.join(fitting)}" if fitting else "takes no attribute"
-                self.complain(where, f"{whose} {takes}, not {name!r}", _ATTRIBUTES)
+                self.complain(where, f"{whose} {takes}, not {name!r}", pages.ATTRIBUTES)
             elif len(attribute.numbers) != count:
                 wanted = f"{count} integers in parentheses" if count else "no integers"
-                self.complain(where, f"{name} has {wanted}", _ATTRIBUTES)
+                self.complain(where, f"{name} has {wanted}", pages.ATTRIBUTES)
             elif name in known.REFUSED:
-                self.complain(where, f"{name} is for modules that are compiled apart, and not supported", _ATTRIBUTES)
+                self.complain(
+                    where, f"{name} is for modules that are compiled apart, and not supported", pages.ATTRIBUTES
+                )
         return tuple(attribute for _, attribute in items)
 
     # initial values ------------------------------------------------------------------------------------------------------
@@ -180,32 +184,35 @@ class Declarations(Operands):
 
     def parameter_rest(
         self, at: int, align: int | None, vector: str | None, type: str, pointer: Any, name: str
-    ) -> tuple[Parameter, bool]:
-        return Parameter(type[1:], name, align, None, self.starts[self.name_at], "param", pointer), vector is not None
+    ) -> Parameter:
+        length = int(vector[2:]) if vector else 1
+        return Parameter(type[1:], name, align, None, self.starts[self.name_at], "param", pointer, length)
 
     def _parameter(
-        self, space: str, rest: tuple[Parameter, bool], size: int | None, owner: str, points: bool, named: bool
+        self, space: str, found: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
     ) -> Parameter:
-        """A parameter of an `owner`; whether it may say what it points to, and whether it needs a name."""
-        self.allow_zeros(False)
-        found, is_vector = rest
-        if is_vector:
-            what = f"vectors as parameters of {owner} are not supported"
-            self.complain(self.vector_at, what, pages.STATE_SPACES)
+        """A parameter; whether it may say what it points to, whether it needs a name, and whether it may have no size."""
+        may_be_open &= space == ".param"
+        self.allow_zeros(may_be_open)
+        if size == 0 and may_be_open:
+            size = OPEN
+        if found.vector > 1 and space == ".param" and size is None:
+            self.complain(self.vector_at, "a parameter is a value or an array, not a vector", pages.STATE_SPACES)
+            found = found._replace(vector=1)
         if found.pointer is not None and not points:
-            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", _ATTRIBUTES)
+            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", pages.ATTRIBUTES)
         if named and found.name == "_":
             self.complain(self.name_at, "expected a parameter's name, not '_'", pages.FUNCTIONS)
         return found._replace(space=space[1:], size=size)
 
-    def parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
-        return self._parameter(space, rest, size, "a function", False, True)
+    def parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, False, True)
 
-    def entry_parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
-        return self._parameter(space, rest, size, "an entry", True, False)
+    def entry_parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, True, False, False)
 
-    def prototype_parameter(self, at: int, space: str, rest: tuple[Parameter, bool], size: int | None) -> Parameter:
-        return self._parameter(space, rest, size, "a prototype", space == ".param", False)
+    def prototype_parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
+        return self._parameter(space, rest, size, True, False)
 
     def pointer(self, at: int, word: str, space: str | None, align: int | None) -> Pointer:
         self.use(".ptr", at)

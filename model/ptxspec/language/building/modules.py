@@ -79,7 +79,7 @@ class Modules(Statements):
                 self.complain(self.function_at, f"{what} with a body is not .extern", pages.DIRECTIVES)
             return declared._replace(linkage=word)
         space = declared[0].space
-        if space in ("local", "param") or (space == "reg" and linkage):
+        if space == "param" or (space == "reg" and linkage):
             what = f"variables in .{space} are declared inside functions"
             self.complain(at + (linkage is not None), what, pages.STATE_SPACES)
             return []
@@ -112,6 +112,8 @@ class Modules(Statements):
         for number in numbers:
             if number < least:
                 self.complain(at + 1, f"expected a number, at least {least}, not {number}", pages.DIRECTIVES)
+            elif number >> 32:
+                self.complain(at + 1, f"{number} does not fit into 32 bits", pages.DIRECTIVES)
         return at, (word, tuple(numbers))
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:

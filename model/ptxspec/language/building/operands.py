@@ -70,15 +70,21 @@ class Operands(Constants):
         name = self.name_or_part(word)
         return Part(name, None, True) if isinstance(name, Name) else name._replace(negated=True)
 
-    def bracketed(self, at: int, base: Address, further: list[Any]) -> Operand:
+    def bracketed(self, at: int, base: Address, further: list[Any], mark: int | None) -> Operand:
         if not further:
-            return base
+            return base if mark is None else base._replace(unified=True)
+        if mark is not None:
+            self.complain(mark, "what has coordinates is not .unified", OPERANDS)
         if base.base is None:
             self.complain(at + 1, "what has coordinates is a name", OPERANDS)
             return base
         assert isinstance(base.base, Name)
-        first = Sum(base.base, base.offset) if base.offset else base.base
-        return Bracket((first, *further))
+        if base.offset:
+            self.complain(at + 1, "what has coordinates has no offset", OPERANDS)
+        return Bracket((base.base, *further))
+
+    def unified(self, at: int, word: str) -> int:
+        return at
 
     def named_address_base(self, at: int, name: str, offset: int | None) -> Address:
         return Address(Name(name), offset or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 from ptxspec.language import pages
@@ -65,6 +66,10 @@ class Statements(Declarations):
         if guard is not None:
             at += 3 if guard[1] else 2
         if modifiers:
+            page = importlib.import_module("ptxspec.spec.instructions.index")
+            first = modifiers[0].split(".")[1]
+            if first in page.NEXT_TO.get(opcode, ()) and first not in page.APART:
+                self.complain(at, f"no blank stands between {opcode} and .{first}", "spec/instructions/index.md")
             opcode += "".join(modifiers)
         return Instruction(opcode, tuple(operands), guard, self.starts[at])
 
@@ -92,6 +97,9 @@ class Statements(Declarations):
         return Hint(at, word, ())
 
     def preserve(self, at: int, word: str, number: int) -> Hint:
+        most = importlib.import_module("ptxspec.spec.directives.index").PRESERVED[word]
+        if number > most:
+            self.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", pages.DIRECTIVES)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -173,6 +181,8 @@ class Statements(Declarations):
         return width, tuple(value for value, _ in numbers)
 
     def data_integer(self, at: int, sign: str | None, digits: str) -> tuple[int, int]:
+        if sign:
+            self.use("negative numbers in .section", at)
         return (-int(self.integer(at + 1)), at) if sign else (self.integer(at), at)
 
     def less(self, at: int, label: str) -> str:

@@ -1,0 +1,50 @@
+"""The heap of a module: pieces of global memory that threads ask for, and give back."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+
+class Heap(NamedTuple):
+    """Which pieces there are. `base` is the first address, `live` and `gone` are sizes by address, of pieces that are there and
+    of those that were; what comes after `end` has not been handed out yet."""
+
+    base: int
+    size: int
+    live: dict[int, int]
+    gone: dict[int, int]
+    end: list[int]
+
+    def copy(self) -> Heap:
+        return Heap(self.base, self.size, dict(self.live), dict(self.gone), list(self.end))
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes more, 0 if there is no room."""
+        gap = importlib.import_module("ptxspec.spec.functions.system").HEAP_GAP
+        at = self.end[0]
+        if at + size + gap <= self.base + self.size:
+            self.end[0] = at + -(-size // gap) * gap + gap
+        else:
+            at = next((a for a, known in self.gone.items() if known >= size), 0)
+            if at:
+                del self.gone[at]
+        if at:
+            self.live[at] = size
+        return at
+
+    def release(self, address: int) -> int | None:
+        """Give a piece back; its size, or None if it is not there."""
+        size = self.live.pop(address, None)
+        if size is not None:
+            self.gone[address] = size
+        return size
+
+    def was(self, address: int) -> int | None:
+        """Where the piece began that was at an address and is gone, if one was."""
+        return next((a for a, size in self.gone.items() if a <= address < a + max(size, 1)), None)
+
+
+def new_heap(base: int) -> Heap:
+    page = importlib.import_module("ptxspec.spec.functions.system")
+    return Heap(base, page.HEAP, {}, {}, [base + page.HEAP_GAP])

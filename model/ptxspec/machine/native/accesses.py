@@ -1,0 +1,136 @@
+"""Accesses to memory, each with the checks that come before it."""
+
+from __future__ import annotations
+
+from ptxspec.language.checked import Op, banks, spaces, unbanked
+from ptxspec.machine.link import stack_moves
+from ptxspec.machine.memory import ALIVE, READABLE, WRITABLE
+from ptxspec.machine.native.writing import Writing
+from ptxspec.terms.lowering import Lowering
+
+
+class Accesses(Writing):
+    """From an address to the host's pointer."""
+
+    def access(self, op: Op, lowering: Lowering, index: int) -> str:
+        """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
+        effect = op.plan.meaning.effect
+        assert effect is not None
+        fields = effect.fields
+        write = effect.kind != "load"
+        count = len(fields["values"]) if write else fields["count"]
+        size = fields["type"].bytes * count
+        address = lowering.low(fields["address"], 64)
+        space = op.space or self.shared_by_cluster(fields["space"]) or fields["space"].split("::")[0]
+        if space == "generic":
+            return self.generic(address, size, write, index)
+        return self.in_space(space, address, address, size, write, index)
+
+    def shared_by_cluster(self, space: str) -> str | None:
+        """The name of the space if it is the shared memory of a cluster of several CTAs, else None."""
+        return space if self.program.clustered and space == self.layout.CLUSTER else None
+
+    def in_space(self, space: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
+        """The pointer for an address of a space; `shown` is the address as the instruction has it, for a fault."""
+        e = self.emitter
+        facts = spaces().SPACES["shared" if space == self.layout.CLUSTER else unbanked(space)]
+        if write and not facts.written:
+            self.check("false", shown, index)
+            return "%param"
+        aligned = e.compare("eq", e.binary("and", address, str(size - 1), 64), "0", 64)
+        if space == "global":
+            in_buffers = e.binary("sub", address, "%buffer_base", 64)
+            is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
+            shifted = e.binary("add", in_buffers, "%buffer_start", 64)
+            in_module = e.binary("sub", address, "%module_base", 64)
+            offset = e.select(is_buffer, shifted, in_module, 64)
+            inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+            self.check(e.logic("and", aligned, inside), shown, index)
+            shadow = e.emit(f"getelementptr i8, ptr %shadow, i64 {offset}")
+            ones = int.from_bytes(bytes([READABLE | (WRITABLE if write else 0)] * size), "little")
+            bits = size * 8
+            word = e.emit(f"load i{bits}, ptr {shadow}, align 1")
+            allowed = e.compare("eq", e.binary("and", word, str(ones), bits), str(ones), bits)
+            self.check(allowed, shown, index)
+            return e.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
+        slot, held, holds = "%slot", f"%{space}_size", f"%{space}"
+        if space == self.layout.CLUSTER:
+            held, holds, part = "%shared_size", "%shared", e.binary("lshr", address, str(self.layout.PART_BITS), 64)
+            self.check(e.compare("ult", part, "%cluster", 64), shown, index)
+            slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
+            gone = f"%gone{len(self.lines)}"
+            cell = e.emit(f"getelementptr i64, ptr %gone, i64 {slot}")
+            self.lines.append(f"  {gone} = load i64, ptr {cell}")
+            self.check(e.emit(f"icmp ne i64 {gone}, %threads"), shown, index)
+            address, space = e.binary("and", address, str(self.layout.PART - 1), 64), "shared"
+        elif space == "shared" and self.program.clustered:
+            address = e.binary("sub", address, "%part", 64)
+        elif space not in ("const", "param", "shared", "local"):
+            held, holds = self.bank(banks().bank_of(space))
+        room = e.binary("sub", held, str(size), 64)  # a space smaller than the access holds no address
+        large = e.emit(f"icmp sge i64 {room}, 0")
+        within = e.emit(f"icmp ule i64 {address}, {room}")
+        self.check(e.logic("and", aligned, e.logic("and", large, within)), shown, index)
+        offset = address
+        if facts.written:  # there is a part for every CTA, or for every thread
+            which = "%lane" if facts.shared_by == "a thread" else slot
+            start = e.binary("mul", which, f"%{space}_stride", 64)
+            offset = e.binary("add", start, address, 64)
+        if space == "local" and stack_moves(self.kernel):
+            states, name = e.emit(f"getelementptr i8, ptr %alive, i64 {offset}"), f"%states{len(self.lines)}"
+            self.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
+            there = int.from_bytes(bytes([ALIVE] * size), "little")
+            self.check(e.compare("eq", name, str(there), size * 8), shown, index)
+        return e.emit(f"getelementptr i8, ptr {holds}, i64 {offset}")
+
+    def bank(self, number: int) -> tuple[str, str]:
+        """How many bytes a bank of constants holds, and the pointer to them."""
+        held = self.emitter.emit(f"getelementptr i64, ptr %banks, i64 {2 * number}")
+        holds = self.emitter.emit(f"getelementptr i64, ptr %banks, i64 {2 * number + 1}")
+        return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
+
+    def generic(self, address: str, size: int, write: bool, index: int) -> str:
+        """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks."""
+        e = self.emitter
+        join, elsewhere, near = self.label("found"), self.label("global"), self.label("near")
+        ways: list[tuple[str, str]] = []
+        known = dict(e._seen)
+        lowest = min(self.layout.WINDOWS.values())
+        span = max(self.layout.WINDOWS.values()) + self.layout.WINDOW_SIZE - lowest
+        among = e.compare("ult", e.binary("sub", address, str(lowest), 64), str(span), 64)
+        self.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
+        before = dict(e._seen)
+        self.begin(near)
+        for space, base in self.layout.WINDOWS.items():
+            offset = e.binary("sub", address, str(base), 64)
+            hit, miss = self.label("window"), self.label("outside")
+            inside = e.compare("ult", offset, str(self.layout.WINDOW_SIZE), 64)
+            self.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
+            self.begin(hit)
+            outer = dict(e._seen)
+            named = self.shared_by_cluster(self.layout.CLUSTER) if space == "shared" else None
+            pointer = self.in_space(named or space, offset, address, size, write, index)
+            leave = self.label("leave")
+            self.lines.append(f"  br label %{leave}")
+            self.begin(leave)
+            self.lines.append(f"  br label %{join}")
+            ways.append((pointer, leave))
+            e._seen.clear()
+            e._seen.update(outer)
+            self.begin(miss)
+        self.lines.append(f"  br label %{elsewhere}")
+        self.begin(elsewhere)
+        e._seen.clear()
+        e._seen.update(before)
+        pointer = self.in_space("global", address, address, size, write, index)
+        leave = self.label("leave")
+        self.lines.append(f"  br label %{leave}")
+        self.begin(leave)
+        self.lines.append(f"  br label %{join}")
+        ways.append((pointer, leave))
+        self.begin(join)
+        e._seen.clear()
+        e._seen.update(known)
+        name = f"%g{len(self.lines)}"
+        self.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
+        return name

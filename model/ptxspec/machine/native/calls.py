@@ -1,0 +1,289 @@
+"""Calls: what is passed, the frames of functions, and what comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxspec.language.checked import Op
+from ptxspec.machine.engine import in_frame
+from ptxspec.machine.link import (
+    BEGINS,
+    DEPTH,
+    ENDS,
+    FRAME,
+    RETURNED,
+    calls,
+    frame_size,
+    kept_bytes,
+    passed_beyond,
+    returned,
+    stack_moves,
+)
+from ptxspec.machine.memory import GONE
+from ptxspec.machine.native.stack import Stack
+from ptxspec.terms.lowering import Lowering
+
+
+class Calls(Stack):
+    """Ways from one function into another and back, and into the system."""
+
+    def stack_at(self, depth: str) -> str:
+        start = self.emitter.binary("mul", "%lane", str(self.compiled.stack), 64)
+        return self.emitter.emit(f"getelementptr i8, ptr %stack, i64 {self.emitter.binary('add', start, depth, 64)}")
+
+    def depart(self, op: Op, next_list: str) -> None:
+        """Go on at another function, or at one of several labels; where the guard is false, at the next block."""
+        flow, index = self.program.flow, self.block.end - 1
+        moving = [ENDS] if stack_moves(self.kernel) else []
+        names = [*flow.saved(index), FRAME, DEPTH, *moving] if op.call else []
+        for name in names:
+            self.register(name)
+        env = self.environment(op)
+        if op.guard is not None:
+            inside, skip = self.label("inside"), self.label("skip")
+            first, second = (skip, inside) if op.guard[1] else (inside, skip)
+            self.lines.append(f"  br i1 {self.register(op.guard[0])}, label %{first}, label %{second}")
+            self.begin(inside)
+            known = dict(self.emitter._seen)
+        lowering = Lowering(self.emitter, env)
+        self.append(self.enter(op, index, lowering) if op.call else self.choose(op, index, lowering))
+        if op.guard is not None:
+            self.lines.append("  br label %next")
+            self.begin(skip)
+            self.emitter._seen.clear()
+            self.emitter._seen.update(known)
+            self.append(next_list)
+
+    def choose(self, op: Op, index: int, lowering: Lowering) -> str:
+        """The block that an indirect branch goes to."""
+        assert op.plan.meaning.effect is not None
+        chosen = lowering.low(op.plan.meaning.effect.fields["target"], 64)
+        self.check(self.emitter.compare("ult", chosen, str(len(self.block.ways)), 64), chosen, index)
+        return self.among(chosen, [(k, str(self.ended(way)), "0") for k, way in self.block.ways])[0]
+
+    def ended(self, block: int | None) -> int:
+        return len(self.program.flow.blocks) if block is None else block
+
+    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str]:
+        """What stands beside `value` in a list; all ones if it is not there."""
+        e = self.emitter
+        first = second = str((1 << 64) - 1)
+        for number, one, two in ways:
+            here = e.compare("eq", value, str(number), 64)
+            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
+        return first, second
+
+    def enter(self, op: Op, index: int, lowering: Lowering) -> str:
+        """Pass a call's arguments, open a frame, and give the block at which the function begins."""
+        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
+        assert call is not None and op.plan.meaning.effect is not None
+        none = str((1 << 64) - 1)
+        ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
+        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
+        if call.function is None:
+            address = lowering.low(op.plan.meaning.effect.fields["function"], 64)
+            known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
+            begins, size = self.among(address, known)
+            self.check(e.emit(f"icmp ne i64 {begins}, {none}"), address, index)
+            formals = call.signature.parameters
+        elif call.function not in ways:
+            self.check("false", "0", index)
+            return "0"
+        else:
+            begins, size = str(ways[call.function]), sizes[call.function]
+            formals = kernel.functions[call.function].signature.parameters  # type: ignore[union-attr]
+        saved = flow.saved(index)
+        own = frame_size(kernel.functions[flow.function_of(index)])
+        moves, beyond = stack_moves(kernel), passed_beyond(kernel, call)
+        if moves:
+            frame = Lowering(e, {"%stack_end": self.register(ENDS)}).low(self.next_frame, 64)
+        else:
+            frame = e.binary("add", self.register(FRAME), str(own), 64)
+        used = e.binary("add", self.register(DEPTH), str(kept_bytes(kernel, saved)), 64)
+        end = e.binary("add", e.binary("add", frame, size, 64), str(beyond), 64)
+        fits = e.emit(f"icmp ule i64 {end}, %local_size")
+        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), none, index)
+        # of an array without a size, nothing may be passed
+        values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=False)]
+        self.keep(saved, used)
+        for k, ((value, is_pointer), formal) in enumerate(zip(values, formals, strict=False)):
+            if call.function is None and formal.place is None:
+                self.receive_among(value, address, k, list(ways))
+            elif formal.is_open:  # after all else that the frame holds
+                at = self.local_at(e.binary("add", frame, size, 64))
+                self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {value}, i64 {beyond}, i1 false)")
+            else:
+                self.receive(value, is_pointer, formal, frame)
+        if moves:
+            self.extend(self.register(ENDS), frame, e.binary("sub", end, frame, 64))
+            self.put(BEGINS, end)
+            self.put(ENDS, end)
+        self.put(FRAME, frame)
+        self.put(DEPTH, used)
+        return begins
+
+    def ask_system(self, op: Op) -> None:
+        """Give the system what it is asked with."""
+        assert op.call is not None
+        for i, (operand, formal) in enumerate(zip(op.call.arguments, op.call.signature.parameters, strict=True)):
+            value, is_pointer = self.passed(operand, formal)
+            bits = 8 * formal.size
+            if is_pointer:
+                loaded = f"%given{i}_{len(self.lines)}"
+                self.lines.append(f"  {loaded} = load i{bits}, ptr {value}")
+                value = loaded
+            word = value if bits == 64 else self.emitter.extend(value, bits, 64, False)
+            self.lines.append(f"  store i64 {word}, ptr {self.word_of('request', i)}")
+
+    def take_answer(self, op: Op) -> None:
+        """Take the result of a function of the system."""
+        assert op.call is not None
+        for operand, formal in zip(op.call.results, op.call.signature.returns, strict=True):
+            name, bits = operand.text, 8 * formal.size  # type: ignore[union-attr]
+            if name == "_":
+                continue
+            word = self.emitter.emit(f"load i64, ptr {self.word_of('answer', 0)}")
+            value = word if bits == 64 else self.emitter.truncate(word, 64, bits)
+            if name in self.kernel.registers:
+                self.set(name, value)
+            else:
+                offset = str(self.kernel.places[name].offset)
+                at = self.local_at(self.emitter.binary("add", self.register(FRAME), offset, 64))
+                self.lines.append(f"  store i{bits} {value}, ptr {at}")
+
+    def keep(self, saved: list[str], used: str) -> None:
+        """Put registers on the stack, and over them the block that the return goes to."""
+        e = self.emitter
+        below = 8
+        for name in saved:
+            type, value = self.kernel.registers[name], self.register(name)
+            width = 1 if type.kind == "pred" else type.width
+            room = max(64, width)
+            below += room // 8
+            word = value if width == room else e.extend(value, width, room, False)
+            cell = self.stack_at(e.binary("sub", used, str(below), 64))
+            self.lines.append(f"  store i{room} {word}, ptr {cell}, align 8")
+        self.lines.append(f"  store i64 {self.block.taken}, ptr {self.stack_at(e.binary('sub', used, '8', 64))}")
+
+    def passed(self, operand: Any, formal: Any) -> tuple[str, bool]:
+        """(an argument's value, False), or (the pointer to the variable that holds it, True)"""
+        offset = in_frame(self.program, operand)
+        if offset is not None:
+            at = self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64))
+            if formal.place is not None:
+                return at, True
+            value = f"%passed{len(self.lines)}"
+            self.lines.append(f"  {value} = load i{formal.type.width}, ptr {at}")
+            return value, False
+        return self.operand(formal.type, formal.type.width, operand), False
+
+    def receive_among(self, value: str, address: str, k: int, functions: list[str]) -> None:
+        """Give the k-th argument to the register of that one of the functions that the call goes to."""
+        for name in functions:
+            formal = self.kernel.functions[name].signature.parameters[k]  # type: ignore[union-attr]
+            here = self.emitter.compare("eq", address, str(self.program.functions[name]), 64)
+            register = str(formal.register)
+            width = 1 if formal.type.kind == "pred" else formal.type.width
+            self.put(register, self.emitter.select(here, value, self.register(register), width))
+
+    def left_among(self, k: int, functions: list[str]) -> str:
+        """The k-th result, from the register of that one of the functions that the thread returned from."""
+        value = ""
+        for name in functions:
+            formal = self.kernel.functions[name].signature.returns[k]  # type: ignore[union-attr]
+            own = self.register(str(formal.register))
+            here = self.emitter.compare("eq", self.register(RETURNED), str(self.program.functions[name]), 64)
+            width = 1 if formal.type.kind == "pred" else formal.type.width
+            value = self.emitter.select(here, own, value, width) if value else own
+        return value or "0"
+
+    def receive(self, value: str, is_pointer: bool, formal: Any, frame: str) -> None:
+        if formal.place is None:
+            self.put(formal.register, value)
+            return
+        at = self.local_at(self.emitter.binary("add", frame, str(formal.place.offset), 64))
+        if is_pointer:
+            self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {value}, i64 {formal.size}, i1 false)")
+        else:
+            align = min(formal.type.bytes, 8)
+            self.lines.append(f"  store i{formal.type.width} {value}, ptr {at}, align {align}")
+
+    def come_back(self, op: Op, index: int) -> None:
+        """Close the frame of the function that was called, and take its results."""
+        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
+        assert call is not None
+        formals = returned(kernel, call)
+        frame, used = self.register(FRAME), self.register(DEPTH)
+        results: list[str] = []
+        for k, formal in enumerate(formals):
+            if formal.place is None and call.function is None:
+                results.append(self.left_among(k, calls(kernel, op)))
+            elif formal.place is None:
+                results.append(self.register(str(formal.register)))
+            else:
+                results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64)))
+        saved = flow.saved(index)
+        moves = stack_moves(kernel)
+        ended = self.register(ENDS) if moves else ""
+        below = 8
+        for name in saved:
+            type = kernel.registers[name]
+            width = 1 if type.kind == "pred" else type.width
+            room = max(64, width)
+            below += room // 8
+            word = e.emit(f"load i{room}, ptr {self.stack_at(e.binary('sub', used, str(below), 64))}, align 8")
+            self.set(name, word if width == room else e.truncate(word, room, width))
+        if moves:
+            own = self.register(FRAME)
+            self.put(BEGINS, self.register(BEGINS))
+            self.put(ENDS, self.register(ENDS))
+            self.mark(self.register(ENDS), ended, GONE)
+        else:
+            own = e.binary("sub", frame, str(frame_size(kernel.functions[flow.function_of(index)])), 64)
+        self.put(FRAME, own)
+        self.put(DEPTH, e.binary("sub", used, str(kept_bytes(kernel, saved)), 64))
+        for k, (operand, value, formal) in enumerate(zip(call.results, results, formals, strict=True)):
+            name = operand.text  # type: ignore[union-attr]
+            if name == "_":
+                continue
+            word = "i1" if formal.type.kind == "pred" else f"i{formal.type.width}"
+            if name in kernel.registers:
+                if formal.place is not None:
+                    self.lines.append(f"  %result{k} = load {word}, ptr {value}, align {min(formal.type.bytes, 8)}")
+                    value = f"%result{k}"
+                self.set(name, value)
+                continue
+            to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64))
+            if formal.place is None:
+                self.lines.append(f"  store {word} {value}, ptr {to}, align {max(1, min(formal.type.bytes, 8))}")
+            else:
+                self.lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {value}, i64 {formal.size}, i1 false)"
+                )
+
+    def append(self, which: str) -> None:
+        e = self.emitter
+        cell = e.emit(f"getelementptr i64, ptr %counts, i64 {which}")
+        standing = f"%standing{len(self.lines)}"
+        self.lines.append(
+            f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
+            f"  store i64 {standing}x, ptr {cell}"
+        )
+        start = e.binary("mul", which, str(self.compiled.capacity), 64)
+        place = e.binary("add", start, standing, 64)
+        slot = e.emit(f"getelementptr i32, ptr %lists, i64 {place}")
+        self.lines.append(f"  store i32 %lane32, ptr {slot}")
+        if self.program.clustered:
+            self.count_ended(which)
+
+    def count_ended(self, which: str) -> None:
+        """Count the thread among those of its CTA that have ended, if that is where it goes."""
+        ended = str(len(self.program.flow.blocks))
+        if which.isdigit() and which != ended:
+            return
+        name = f"%ended{len(self.lines)}"
+        self.lines.append(
+            f"  {name}at = getelementptr i64, ptr %gone, i64 %slot\n  {name} = load i64, ptr {name}at\n"
+            f"  {name}is = icmp eq i64 {which}, {ended}\n  {name}one = zext i1 {name}is to i64\n"
+            f"  {name}more = add i64 {name}, {name}one\n  store i64 {name}more, ptr {name}at"
+        )

@@ -1,0 +1,320 @@
+"""Compiled kernels, and a batch of threads that runs under them."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+
+import numpy as np
+
+from ptxspec.language.checked import Op, banks
+from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
+from ptxspec.machine.engine import (
+    Fault,
+    Program,
+    Stopped,
+    asks_host,
+    call_target,
+    check_end,
+    check_room,
+    resident,
+    stopped,
+)
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.flow import ending, names_read
+from ptxspec.machine.imaging import ANSWER, REQUEST
+from ptxspec.machine.link import BEGINS, ENDS, stack_moves
+from ptxspec.machine.memory import Memory
+from ptxspec.machine.native.blocks import BlockText
+from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, bits_of, field_text
+from ptxspec.terms.native import Library
+
+#: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
+#: passes, 4 ms with the quick ones (the code is up to a tenth slower), and less than 1 ms at level 0 (half as fast)
+SOME_BLOCKS, MANY_BLOCKS = 32, 500
+
+
+class NativeEngine:
+    """Compiles kernels once and keeps the code."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[tuple[int, str, bool], Compiled] = {}
+
+    def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
+        return NativeRun(self.compiled(program), program, memory, batch)
+
+    def compiled(self, program: Program) -> Compiled:
+        key = (id(program.kernel), program.profile.name, program.clustered)
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered))
+        return found
+
+
+class Compiled:
+    """A kernel's machine code and the layout of its registers."""
+
+    def __init__(self, program: Program, capacity: int):
+        self.program, self.capacity = program, capacity
+        kernel = program.kernel
+        self.offsets: dict[str, int] = {}
+        at = 0
+        for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
+            self.offsets[name] = at
+            at += bits_of(type) // 8 * capacity
+        self.register_bytes = at
+        self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
+        names = {
+            n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
+        }
+        from ptxspec.language.specials import special_registers
+
+        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
+        self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
+        needs: set[str] = set()
+        live = program.flow.live_in()
+        blocks = [
+            BlockText(self, number, block, live, needs).text() for number, block in enumerate(program.flow.blocks)
+        ]
+        weights = '!0 = !{!"branch_weights", i32 2000, i32 1}'
+        level, quick = (2 if len(blocks) < MANY_BLOCKS else 0), len(blocks) >= SOME_BLOCKS
+        self.library = Library("\n".join([*blocks, self._run(), weights]), needs, level=level, quick=quick)
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.library.address("run"))
+
+    def _run(self) -> str:
+        """LLVM text of `run(context, budget)`: 0 when nothing can run, else why it stopped."""
+        page = importlib.import_module("ptxspec.spec.machine.divergence")
+        count = len(self.program.flow.blocks)
+        size = self.capacity
+        cases = "\n    ".join(f"i64 {i}, label %do{i}" for i in range(count))
+        bodies = "\n".join(
+            f"do{i}:\n  %r{i} = call i64 @block{i}(ptr %context, ptr %scratch, i64 %n)\n  br label %done"
+            for i in range(count)
+        )
+        results = ", ".join(f"[%r{i}, %do{i}]" for i in range(count))
+        lengths = ", ".join(f"i64 {b.end - b.start}" for b in self.program.flow.blocks)
+        return f"""
+@lengths = private constant [{count} x i64] [{lengths}]
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define i64 @run(ptr %context, i64 %budget) {{
+entry:
+{field_text("lists")}
+{field_text("counts")}
+{field_text("scratch")}
+  %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
+  %turns_at = getelementptr i64, ptr %context, i64 {FIELD["turns"]}
+  %last_at = getelementptr i64, ptr %context, i64 {FIELD["last"]}
+  %begun = load i64, ptr %steps_at
+  %limit = add i64 %begun, %budget
+  br label %turn
+turn:
+  %steps = load i64, ptr %steps_at
+  %spent = icmp uge i64 %steps, %limit
+  br i1 %spent, label %out, label %choose
+choose:
+  %turns = load i64, ptr %turns_at
+  %phase = urem i64 %turns, {page.ROUND}
+  %rotate = icmp uge i64 %phase, {page.ROUND - page.TURNS_FOR_ALL}
+  %last = load i64, ptr %last_at
+  %after = add i64 %last, 1
+  %wrapped = urem i64 %after, {count}
+  %first = select i1 %rotate, i64 %wrapped, i64 0
+  br label %look
+look:
+  %b = phi i64 [%first, %choose], [%following, %empty]
+  %looked = phi i64 [0, %choose], [%more, %empty]
+  %count_at = getelementptr i64, ptr %counts, i64 %b
+  %n = load i64, ptr %count_at
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %empty, label %take
+empty:
+  %more = add i64 %looked, 1
+  %b1 = add i64 %b, 1
+  %following = urem i64 %b1, {count}
+  %all = icmp uge i64 %more, {count}
+  br i1 %all, label %idle, label %look
+take:
+  store i64 0, ptr %count_at
+  store i64 %b, ptr %last_at
+  %turns1 = add i64 %turns, 1
+  store i64 %turns1, ptr %turns_at
+  %list_offset = mul i64 %b, {size * 4}
+  %list = getelementptr i8, ptr %lists, i64 %list_offset
+  %bytes = mul i64 %n, 4
+  call void @llvm.memcpy.p0.p0.i64(ptr %scratch, ptr %list, i64 %bytes, i1 false)
+  switch i64 %b, label %idle [
+    {cases}
+  ]
+{bodies}
+done:
+  %r = phi i64 {results}
+  %bad = icmp ne i64 %r, 0
+  br i1 %bad, label %fault, label %count
+count:
+  %length_at = getelementptr [{count} x i64], ptr @lengths, i64 0, i64 %b
+  %length = load i64, ptr %length_at
+  %did = mul i64 %length, %n
+  %steps1 = add i64 %steps, %did
+  store i64 %steps1, ptr %steps_at
+  br label %turn
+idle:
+  ret i64 0
+fault:
+  ret i64 {FAULT}
+out:
+  ret i64 {RAN_OUT}
+}}"""
+
+
+class NativeRun:
+    """One batch under the compiled code."""
+
+    def __init__(self, compiled: Compiled, program: Program, memory: Memory, batch: Batch):
+        self.compiled, self.program, self.memory, self.batch = compiled, program, memory, batch
+        capacity, count = compiled.capacity, len(program.flow.blocks)
+        self.count = count
+        self.registers = np.zeros(compiled.register_bytes + 8, np.uint8)
+        self.special = np.zeros(len(compiled.special_types) * 8 * capacity + 8, np.uint8)
+        self.lists = np.zeros((count + 2, capacity), np.int32)
+        self.counts = np.zeros(count + 2, np.int64)
+        self.scratch = np.zeros(capacity, np.int32)
+        self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
+        # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
+        self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
+        self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
+        rows = capacity if asks_host(program.kernel) else 0
+        self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
+        self.context = np.zeros(len(CONTEXT), np.int64)
+        page = banks()
+        #: for each bank of constants how many bytes it holds, and where they are
+        self.banks = np.array(
+            [
+                (memory.sizes[space], memory.buffers_of[space].ctypes.data)
+                for space in map(page.space_of, range(page.BANKS))
+            ],
+            np.int64,
+        )
+        arrays: dict[str, np.ndarray] = {
+            "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
+            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "alive": memory.alive,
+            **{s: memory.buffers_of[s] for s in ("const", "param", "shared", "local")}, **self.waits,
+            **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer, "banks": self.banks,
+            "gone": memory.gone,
+        }  # fmt: skip
+        for name, array in arrays.items():
+            self.context[FIELD[name]] = array.ctypes.data
+        numbers = {
+            "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
+            "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
+            "threads": batch.extents.threads, "shared_stride": memory.strides["shared"],
+            "local_stride": memory.strides["local"], "cluster": memory.cluster,
+            **{f"{s}_size": memory.sizes[s] for s in ("const", "param", "shared", "local")},
+        }  # fmt: skip
+        for name, value in numbers.items():
+            self.context[FIELD[name]] = value
+        self._pointer = self.context.ctypes.data
+        self.restart(batch)
+
+    def restart(self, batch: Batch) -> None:
+        """Begin another batch of the same launch."""
+        fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
+        self.batch = batch
+        self.registers[:] = 0
+        if stack_moves(self.program.kernel):
+            for name in (BEGINS, ENDS):
+                at = self.compiled.offsets[name]
+                self.registers[at : at + 8 * self.compiled.capacity].view(np.uint64)[:] = self.memory.first or 0
+        threads = batch.threads()
+        if fresh:
+            self._special = special_values(self.compiled.special_types, threads)
+            wanted = self._special
+        else:
+            wanted = special_values([n for n, (_, by_cta) in self._special.items() if by_cta], threads)
+        for name, (values, _) in wanted.items():
+            at = self.compiled.special_offsets[name]
+            self.special[at : at + values.nbytes] = values.view(np.uint8)
+        self.counts[:] = 0
+        self.counts[0] = batch.lanes
+        self.lists[0, : batch.lanes] = np.arange(batch.lanes)
+
+    @property
+    def steps(self) -> int:
+        return int(self.context[FIELD["steps"]])
+
+    def run(self, budget: int) -> Stopped:
+        outcome = self.compiled.run(self._pointer, budget)
+        if outcome == FAULT:
+            lane, op = int(self.context[FIELD["fault_lane"]]), int(self.context[FIELD["fault_op"]])
+            at = self.program.kernel.code[op]
+            if ending(at) == "stop":
+                return Stopped(Fault(lane, op, None, stopped(at)), False, nobody())
+            address = int(self.context[FIELD["fault_address"]].astype(np.uint64))
+            error = self._violation(lane, op, address)
+            effect = self.program.kernel.code[op].plan.meaning.effect
+            is_access = effect is not None and "space" in effect.fields
+            return Stopped(Fault(lane, op, address if is_access else None, error), False, nobody())
+        lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
+        self.counts[self.count + 1] = 0
+        columns = (column[lanes] for column in self.waits.values())
+        return Stopped(None, outcome == RAN_OUT, Waiting(lanes, *columns))
+
+    def _violation(self, lane: int, op: int, address: int) -> Violation:
+        """What the access broke, by the rules of the memory."""
+        instruction = self.program.kernel.code[op]
+        effect = instruction.plan.meaning.effect
+        assert effect is not None
+        if effect.kind in ("branch", "call"):
+            return self._departure(instruction, op, address)
+        if effect.kind == "stack":
+            return self._of_stack(lane, effect.fields["to"] is not None, address)
+        write = effect.kind != "load"
+        count = len(effect.fields["values"]) if write else effect.fields["count"]
+        size = effect.fields["type"].bytes * count
+        try:
+            space = instruction.space or effect.fields["space"]
+            self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
+        except Violation as violation:
+            return violation
+        raise AssertionError("the native engine refused an access that the memory allows")
+
+    def _of_stack(self, lane: int, cuts: bool, value: int) -> Violation:
+        """What an instruction broke that moves the end of the stack."""
+        begins, ends = (
+            int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+        )
+        try:
+            if cuts:
+                check_end(value, begins, ends)
+            check_room(self.program, 1 << 64, 0)
+        except Violation as violation:
+            return violation
+        raise AssertionError
+
+    def _departure(self, op: Op, index: int, value: int) -> Violation:
+        """What a branch or a call broke, by the rules of the page of functions."""
+        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.end - 1 == index)
+        if op.call is None:
+            return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
+        try:
+            if value != (1 << 64) - 1:
+                call_target(self.program, op, block, op.call.function or value)
+            check_room(self.program, 1 << 64, 0)
+        except Violation as violation:
+            return violation
+        raise AssertionError("the native engine refused a call that is allowed")
+
+    def resume(self, threads: Waiting) -> None:
+        self.learned["learned_named"][threads.lane] = threads.named
+        self.learned["learned_value"][threads.lane] = threads.value
+        alike = (threads.resume == threads.resume[:1]).all()
+        for block in threads.resume[:1] if alike else np.unique(threads.resume):
+            lanes = threads.lane if alike else threads.lane[threads.resume == block]
+            begin = self.counts[block]
+            self.lists[block, begin : begin + len(lanes)] = lanes
+            self.counts[block] += len(lanes)
+            if block == self.count:
+                np.add.at(self.memory.gone, lanes // self.memory.threads, 1)
+
+    def ended(self) -> np.ndarray:
+        return self.lists[self.count, : self.counts[self.count]].astype(np.int64)

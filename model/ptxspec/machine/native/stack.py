@@ -1,0 +1,56 @@
+"""The stack of a thread: memory that an instruction reserves or gives back."""
+
+from __future__ import annotations
+
+from ptxspec.language.checked import Op
+from ptxspec.machine.link import BEGINS, ENDS
+from ptxspec.machine.memory import ALIVE, GONE, NEVER
+from ptxspec.machine.native.accesses import Accesses
+from ptxspec.terms.lowering import Lowering
+
+
+class Stack(Accesses):
+    """Which bytes of the stack are there."""
+
+    def move_stack(self, op: Op, env: dict[str, str], index: int) -> list[tuple[str, str]]:
+        """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
+        e, end = self.emitter, self.register(ENDS)
+        env["%stack_end"] = end
+        lowering = Lowering(e, env)
+        assert op.plan.meaning.effect is not None
+        fields = op.plan.meaning.effect.fields
+        values = self.results(op, lowering)
+        none = str((1 << 64) - 1)
+        if fields["begin"] is not None:
+            begin, size = lowering.low(fields["begin"], 64), lowering.low(fields["size"], 64)
+            below = e.emit(f"icmp ule i64 {begin}, %local_size")
+            fits = e.emit(f"icmp ule i64 {size}, {e.binary('sub', '%local_size', begin, 64)}")
+            self.check(e.logic("and", below, fits), none, index)
+            self.extend(end, begin, size)
+            self.lines.append(
+                f"  call void @llvm.memset.p0.i64(ptr {self.local_at(begin)}, i8 0, i64 {size}, i1 false)"
+            )
+            values.append((ENDS, e.binary("add", begin, size, 64)))
+        elif fields["to"] is not None:
+            to = lowering.low(fields["to"], 64)
+            least = e.emit(f"icmp ule i64 {self.register(BEGINS)}, {to}")
+            self.check(e.logic("and", least, e.emit(f"icmp ule i64 {to}, {end}")), to, index)
+            self.mark(to, end, GONE)
+            values.append((ENDS, to))
+        for name, value in values:
+            if name == ENDS:
+                self.put(name, value)  # at once, for what complains of a later instruction
+        return values
+
+    def extend(self, end: str, begin: str, size: str) -> None:
+        """Let the thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
+        self.mark(end, begin, NEVER)
+        self.mark(begin, self.emitter.binary("add", begin, size, 64), ALIVE)
+
+    def mark(self, begin: str, end: str, state: int) -> None:
+        """Note of each byte of the thread's stack between two addresses whether it is there."""
+        e = self.emitter
+        start = e.binary("mul", "%lane", "%local_stride", 64)
+        at = e.emit(f"getelementptr i8, ptr %alive, i64 {e.binary('add', start, begin, 64)}")
+        count = e.binary("sub", end, begin, 64)
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {at}, i8 {state}, i64 {count}, i1 false)")

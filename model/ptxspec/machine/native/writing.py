@@ -1,0 +1,180 @@
+"""The text of a basic block's function: registers, operands and results."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Op
+from ptxspec.machine.engine import constant_of, in_frame, in_part
+from ptxspec.machine.flow import Block, destinations, successors, values_of
+from ptxspec.machine.link import FRAME
+from ptxspec.machine.native.context import bits_of
+from ptxspec.terms.core import variable
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.machine import changing
+from ptxspec.terms.native import Emitter
+from ptxspec.terms.types import Type
+
+if TYPE_CHECKING:
+    from ptxspec.machine.native.engine import Compiled
+
+
+class Writing:
+    """Lines of LLVM for one basic block, and what the registers hold at each."""
+
+    def __init__(self, compiled: Compiled, number: int, block: Block, live: list[set[str]], needs: set[str]):
+        self.compiled, self.number, self.block = compiled, number, block
+        self.program = compiled.program
+        self.kernel = self.program.kernel
+        self.needs = needs
+        self.lines: list[str] = []
+        self.emitter = Emitter(self.lines, needs, self.program.profile.term)
+        self.current: dict[str, str] = {}
+        self.changed: set[str] = set()
+        self.special: dict[str, str] = {}
+        self.index = block.start
+        self.labels = 0
+        self.faults: list[str] = []
+        page = importlib.import_module("ptxspec.spec.functions.index")
+        self.next_frame = page.next_frame(variable("%stack_end", 64))
+        self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
+        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+
+    def label(self, stem: str) -> str:
+        self.labels += 1
+        return f"{stem}{self.labels}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    def register(self, name: str) -> str:
+        """A register's value now: a word of its width, or an i1."""
+        if name not in self.current:
+            self.current[name] = self.load_register(name)
+        return self.current[name]
+
+    def where(self, name: str) -> str:
+        type = self.kernel.registers[name]
+        return self.emitter.emit(
+            f"getelementptr i{bits_of(type)}, ptr %registers_{self.compiled.offsets[name]}, i64 %lane"
+        )
+
+    def load_register(self, name: str) -> str:
+        type = self.kernel.registers[name]
+        value = self.emitter.emit(f"load i{bits_of(type)}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}")
+        return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+    def read_special(self, name: str) -> str:
+        register = changing(name)
+        if register is not None:
+            elapsed = self.emitter.binary("add", "%steps", str(self.index - self.block.start), 64)
+            return Lowering(self.emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
+        if name not in self.special:
+            type = self.compiled.special_types[name]
+            at = self.emitter.emit(f"getelementptr i8, ptr %special, i64 {self.compiled.special_offsets[name]}")
+            cell = self.emitter.emit(f"getelementptr i{bits_of(type)}, ptr {at}, i64 %lane")
+            value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}")
+            self.special[name] = self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+        return self.special[name]
+
+    def environment(self, op: Op) -> dict[str, str]:
+        return {v.attrs[0]: self.operand(type, v.attrs[1], element) for type, v, element in values_of(op)}
+
+    def operand(self, type: Type | None, width: int, operand: Any) -> str:
+        if isinstance(operand, tree.Address):
+            base = "0" if operand.base is None else self.operand(None, 64, operand.base)
+            if not operand.offset:
+                return base
+            return self.emitter.binary("add", base, str(operand.offset & (1 << 64) - 1), 64)
+        if isinstance(operand, tree.Indexed):
+            return self.element(operand, width)
+        if isinstance(operand, tree.Not):
+            return self.emitter.logic("xor", self.register(operand.name.text), "true")
+        offset = in_frame(self.program, operand)
+        if offset is not None:
+            moved = self.emitter.binary("add", self.register(FRAME), str(offset & (1 << 64) - 1), 64)
+            return moved if width == 64 else self.emitter.truncate(moved, 64, width)
+        offset = in_part(self.program, operand)
+        if offset is not None:
+            moved = self.emitter.binary("add", "%part", str(offset & (1 << 64) - 1), 64)
+            return moved if width == 64 else self.emitter.truncate(moved, 64, width)
+        constant = constant_of(self.program, type, operand)
+        if constant is not None:
+            if type is not None and type.kind == "pred":
+                return "true" if constant else "false"
+            return str(constant & (1 << width) - 1)
+        if operand.text in self.kernel.registers:
+            own = self.kernel.registers[operand.text]
+            value = self.register(operand.text)
+        else:
+            own = self.compiled.special_types[operand.text]
+            value = self.read_special(operand.text)
+        if own.kind == "pred" or own.width == width:
+            return value
+        if own.width > width:
+            return self.emitter.truncate(value, own.width, width)
+        return self.emitter.extend(value, own.width, width, False)
+
+    def element(self, operand: tree.Indexed, width: int) -> str:
+        """The address of an element, by the words of the page."""
+        start = self.operand(None, 64, tree.Sum(operand.base, 0))
+        index = self.operand(None, 32, operand.register)
+        page = importlib.import_module("ptxspec.spec.variables.index")
+        begin, which = variable("%start", 64), variable("%index", 32)
+        term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
+        return Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
+
+    def results(self, op: Op, lowering: Lowering) -> list[tuple[str, str]]:
+        """(register, value at the register's width) of what an instruction writes."""
+        found = []
+        for name, type, value in destinations(op):
+            if type.kind == "pred":
+                found.append((name, lowering.truth(value)))
+            else:
+                width = self.kernel.registers[name].width
+                word = lowering.low(value, type.width)
+                found.append((name, lowering.resize(word, type.width, width, type.signed)))
+        return found
+
+    def merged(self, op: Op, name: str, value: str) -> str:
+        """The value where the guard holds, else what the register had."""
+        assert op.guard is not None
+        predicate, negated = self.register(op.guard[0]), op.guard[1]
+        old = self.register(name)
+        first, second = (old, value) if negated else (value, old)
+        type = self.kernel.registers[name]
+        return self.emitter.select(predicate, first, second, type.width)
+
+    def set(self, name: str, value: str) -> None:
+        self.current[name] = value
+        self.changed.add(name)
+
+    def put(self, name: str, value: str) -> None:
+        """Store a register at once."""
+        type = self.kernel.registers[name]
+        if type.kind == "pred":
+            value = self.emitter.emit(f"zext i1 {value} to i8")
+        self.lines.append(
+            f"  store i{bits_of(type)} {value}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
+        )
+
+    def word_of(self, field: str, number: int) -> str:
+        """Where a word lies that the thread gives or gets."""
+        place = self.emitter.binary("add", "%lane", str(number * self.compiled.capacity), 64)
+        return self.emitter.emit(f"getelementptr i64, ptr %{field}, i64 {place}")
+
+    def local_at(self, address: str) -> str:
+        start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
+        return self.emitter.emit(f"getelementptr i8, ptr %local, i64 {self.emitter.binary('add', start, address, 64)}")
+
+    def check(self, condition: str, address: str, index: int) -> None:
+        """Go on if the condition holds, else report the fault."""
+        good, bad = self.label("good"), self.label("bad")
+        self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
+        self.faults.append(
+            f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
+            f"  store i64 {index}, ptr %fault_op_at\n  br label %fault"
+        )
+        self.begin(good)

@@ -1,0 +1,105 @@
+"""What threads ask of the system: they wait, and the host does what spec/functions/system.md says."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+
+from ptxspec.language.checked import Kernel, Op
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.memory import READABLE, WRITABLE, Memory
+from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
+
+
+class SystemFault(Exception):
+    """A function of the system that was called in vain: the thread's lane, the rule that was broken, and the address."""
+
+    def __init__(self, lane: int, error: Violation, address: int | None):
+        super().__init__(str(error))
+        self.lane, self.error, self.address = lane, error, address
+
+
+def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
+    """The function of the system that an instruction calls, if it does, and if it is declared as that function is."""
+    call = op.call
+    if call is None or call.function is None or call.function in kernel.functions:
+        return None
+    found = SYSTEM_FUNCTIONS.get(call.function)
+    formals = (*call.signature.parameters, *call.signature.returns)
+    if found is None or any(f.is_array or f.vector != 1 or f.type.is_float for f in formals):
+        return None
+    takes = tuple(f.size for f in call.signature.parameters)
+    gives = tuple(f.size for f in call.signature.returns)
+    return found if takes == found.takes and gives == ((found.gives,) if found.gives else ()) else None
+
+
+class System:
+    """The system of one launch. `show` gets the text that threads print."""
+
+    def __init__(self, memory: Memory, threads: int, show: Callable[[str], object]):
+        self.memory, self.threads, self.show_text = memory, threads, show
+
+    def serve(self, function: SystemFunction, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+        """Do what `lanes` ask, one after the other: both arrays have a row a word, and a column a lane. Raises SystemFault."""
+        for lane in lanes.tolist():
+            thread = _Thread(self, lane)
+            words = asked[: len(function.takes), lane].tolist()
+            values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]
+            try:
+                result = function.act(thread, *values)
+            except Violation as violation:
+                raise SystemFault(lane, violation, thread.address) from None
+            if function.gives:
+                answers[0, lane] = struct.unpack("<q", ((result or 0) & (1 << 64) - 1).to_bytes(8, "little"))[0]
+
+
+class _Thread:
+    """What a function of the system may do for a thread: see terms.machine.SystemThread."""
+
+    def __init__(self, system: System, lane: int):
+        self.system, self.lane = system, lane
+        self.address: int | None = None
+
+    def load(self, address: int, size: int) -> bytes:
+        self.address = address
+        slot = self.lane // self.system.threads
+        array, at = self.system.memory.access("generic", address, size, False, slot, self.lane)
+        self.address = None
+        return array[at : at + size].tobytes()
+
+    def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
+        found = b""
+        while most is None or len(found) < most:
+            character = self.load(address + len(found), size)
+            if not any(character):
+                break
+            found += character
+        return found
+
+    def show(self, text: bytes) -> None:
+        self.system.show_text(text.decode(errors="replace"))
+
+    def allocate(self, size: int) -> int:
+        memory = self.system.memory
+        assert memory.heap is not None
+        address = memory.heap.allocate(size)
+        at = memory.offset(address) if address else None
+        if at is not None:
+            memory.shadow[at : at + size] = READABLE | WRITABLE
+            memory.arena[at : at + size] = 0
+        return address
+
+    def release(self, address: int) -> bool:
+        memory = self.system.memory
+        assert memory.heap is not None
+        size, at = memory.heap.release(address), memory.offset(address)
+        if size is None or at is None:
+            return False
+        memory.shadow[at : at + size] = 0
+        return True
+
+    def stop(self, rule: str, note: str) -> NoReturn:
+        raise Violation(rule, note)

@@ -1,0 +1,240 @@
+"""Memory on a thread's stack: alloca, what gives it back, and how long it lives. Programs that nvcc made are among them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from launching import both, fault, kernel
+
+import ptxspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
+
+from mutants import modules
+
+
+def threads(body: str, count: int = 40, module: str = "", **how: Any) -> list[int]:
+    """The word that each thread leaves."""
+    return both(kernel(body, module=module), [np.zeros(count, np.uint32)], block=count, **how)[0].tolist()
+
+
+def broken(body: str, module: str = "") -> ptxspec.LaunchError:
+    return fault(kernel(body, module=module), [np.zeros(1, np.uint32)])
+
+
+def test_each_thread_has_as_much_as_it_asks_for() -> None:
+    """Sizes that differ from lane to lane, and are not multiples of anything; a sum of the bytes that were written."""
+    body = """
+    mul.lo.u32 %r4, %r0, 7; cvt.u64.u32 %rd2, %r4; alloca.u64 %rd3, %rd2;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
+FILL: setp.ge.u32 %p0, %r5, %r4; @%p0 bra READ;
+    cvt.u64.u32 %rd4, %r5; add.u64 %rd4, %rd3, %rd4; st.local.u8 [%rd4], %r5; add.u32 %r5, %r5, 1; bra FILL;
+READ: mov.u32 %r5, 0;
+NEXT: setp.ge.u32 %p0, %r5, %r4; @%p0 bra DONE;
+    cvt.u64.u32 %rd4, %r5; add.u64 %rd4, %rd3, %rd4; ld.local.u8 %r7, [%rd4]; add.u32 %r6, %r6, %r7; add.u32 %r5, %r5, 1; bra NEXT;
+DONE: st.global.u32 [%rd1], %r6;
+"""
+    assert threads(body) == [sum(i % 256 for i in range(7 * t)) for t in range(40)]
+
+
+@pytest.mark.parametrize("align", [1, 2, 4, 8, 16, 128, 4096, 1 << 14])
+def test_alignment(align: int) -> None:
+    body = f"""
+    alloca.u64 %rd2, 3, {align}; alloca.u64 %rd3, %rd9, {align}; alloca.u32 %r4, 5, {align};
+    or.b64 %rd2, %rd2, %rd3; cvt.u64.u32 %rd3, %r4; or.b64 %rd2, %rd2, %rd3;
+    and.b64 %rd2, %rd2, {align - 1}; cvt.u32.u64 %r5, %rd2; st.global.u32 [%rd1], %r5;
+"""
+    assert threads(body, 2) == [0, 0]
+    default = body.replace(f", {align};", ";")
+    assert threads(default.replace(f"{align - 1};", "7;"), 1) == [0]
+
+
+def test_pieces_do_not_overlap_and_begin_as_zeros() -> None:
+    """Also where a piece lies on what was there before."""
+    body = """
+    stacksave.u64 %rd5;
+    alloca.u64 %rd2, 4; alloca.u64 %rd3, 4; st.local.u32 [%rd2], 11; st.local.u32 [%rd3], 300;
+    ld.local.u32 %r4, [%rd2]; ld.local.u32 %r5, [%rd3]; add.u32 %r4, %r4, %r5;
+    stackrestore.u64 %rd5; alloca.u64 %rd6, 4; setp.eq.u64 %p0, %rd6, %rd2; @%p0 add.u32 %r4, %r4, 5000;
+    ld.local.u32 %r5, [%rd6]; add.u32 %r4, %r4, %r5; st.global.u32 [%rd1], %r4;
+"""
+    assert threads(body, 3) == [5311] * 3
+
+
+def test_generic_addresses_and_guards() -> None:
+    """Of the threads, the even ones reserve memory; only these reach it."""
+    body = """
+    and.b32 %r4, %r0, 1; setp.eq.u32 %p0, %r4, 0; mov.u32 %r5, 9;
+    @%p0 alloca.u64 %rd2, 8; @%p0 cvta.local.u64 %rd2, %rd2; @%p0 st.u32 [%rd2+4], %r0; @%p0 ld.u32 %r5, [%rd2+4];
+    stacksave.u64 %rd3; @!%p0 alloca.u64 %rd3, 100; @!%p0 st.local.u32 [%rd3+96], %r0; @!%p0 ld.local.u32 %r5, [%rd3+96];
+    @%p0 stackrestore.u64 %rd3;
+    st.global.u32 [%rd1], %r5;
+"""
+    assert threads(body, 6) == [0, 1, 2, 3, 4, 5]
+
+
+RECURSION = """
+.func (.param .b32 r) total(.param .b32 n) {
+  .reg .u32 a, b, s; .reg .u64 p; .reg .pred q; .param .b32 x, y; .local .u32 mine;
+  ld.param.u32 a, [n]; mov.u32 s, 0; st.local.u32 [mine], a; setp.eq.u32 q, a, 0; @q bra DONE;
+  alloca.u32 s, a; cvt.u64.u32 p, s; st.local.u8 [p], a;
+  sub.u32 b, a, 1; st.param.b32 [x], b; call (y), total, (x); ld.param.u32 s, [y];
+  ld.local.u8 b, [p]; add.u32 s, s, b; ld.local.u32 b, [mine]; mad.lo.u32 s, b, 1000, s;
+DONE: st.param.b32 [r], s; ret;
+}
+"""
+
+
+def test_recursion_with_memory_of_every_activation() -> None:
+    body = "call (%r4), total, (%r0); alloca.u64 %rd2, 4; st.local.u32 [%rd2], %r4; ld.local.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;"
+    assert threads(body, 20, RECURSION) == [1001 * t * (t + 1) // 2 for t in range(20)]
+
+
+def test_indirect_calls() -> None:
+    body = """
+    mov.u64 %rd2, total; P: .callprototype (.param .b32 _) _ (.param .b32 _);
+    alloca.u64 %rd3, 16; st.local.u32 [%rd3+12], 5; call (%r4), %rd2, (%r0), P; ld.local.u32 %r5, [%rd3+12];
+    add.u32 %r4, %r4, %r5; st.global.u32 [%rd1], %r4;
+"""
+    assert threads(body, 5, RECURSION) == [1001 * t * (t + 1) // 2 + 5 for t in range(5)]
+
+
+KEEPS = """
+.func (.reg .u64 p) keeps() { .local .align 8 .b8 own[32]; mov.u64 p, own; ret; }
+.func (.reg .u64 p) reserves() { alloca.u64 p, 64; ret; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "at"),
+    [
+        ("alloca.u64 %rd2, 8; ld.local.u32 %r4, [%rd2+8];", "out of bounds", "ld.local.u32"),
+        ("alloca.u64 %rd2, 8; ld.local.u32 %r4, [%rd2+-4];", "out of bounds", "ld.local.u32"),
+        ("alloca.u64 %rd2, 7; ld.local.u32 %r4, [%rd2+4];", "out of bounds", "ld.local.u32"),
+        ("alloca.u64 %rd2, 7; alloca.u64 %rd3, 7; st.local.u8 [%rd2+7], 1;", "out of bounds", "st.local.u8"),
+        ("alloca.u64 %rd2, 0; ld.local.u8 %r4, [%rd2];", "out of bounds", "ld.local.u8"),
+        ("stacksave.u64 %rd3; alloca.u64 %rd2, 8; stackrestore.u64 %rd3; ld.local.u32 %r4, [%rd2];", "use after end", "ld.local.u32"),
+        ("alloca.u64 %rd2, 8; stacksave.u64 %rd3; alloca.u64 %rd4, 8; stackrestore.u64 %rd3; st.local.u8 [%rd4], 1;", "use after end", "st.local.u8"),
+        ("alloca.u64 %rd2, 8; add.u64 %rd2, %rd2, 9; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("mov.u64 %rd2, 0; alloca.u64 %rd3, 8; sub.u64 %rd2, %rd2, 8; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        (".local .b32 a; alloca.u64 %rd3, 8; mov.u64 %rd2, a; stackrestore.u64 %rd2;", "release", "stackrestore.u64"),
+        ("call (%rd2), keeps; alloca.u64 %rd3, 0; ld.local.u64 %rd3, [%rd2];", "use after end", "ld.local.u64"),
+        ("call (%rd2), reserves; ld.local.u64 %rd3, [%rd2];", "use after end", "ld.local.u64"),
+        ("alloca.u64 %rd2, 8; cvta.local.u64 %rd2, %rd2; ld.u64 %rd3, [%rd2+8];", "out of bounds", "ld.u64"),
+        ("alloca.u64 %rd2, 65537;", "stack", "alloca.u64"),
+        ("alloca.u64 %rd2, -1;", "stack", "alloca.u64"),
+        ("alloca.u64 %rd2, 0x7fffffffffffffff;", "stack", "alloca.u64"),
+        ("alloca.u32 %r4, 0xffffffff;", "stack", "alloca.u32"),
+        ("alloca.u64 %rd2, 1, 8388608;", "stack", "alloca.u64"),
+        ("L: alloca.u64 %rd2, 100; bra L;", "stack", "alloca.u64"),
+        ("alloca.u64 %rd2, 65000; call (%rd3), reserves; call (%rd3), reserves; L: alloca.u64 %rd2, 600; call (%rd3), keeps;", "stack", "alloca"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_reported(body: str, rule: str, at: str) -> None:
+    found = broken(body, KEEPS)
+    assert found.rule == rule
+    assert at in str(found)
+
+
+def test_nothing_is_noted_where_no_memory_is_reserved() -> None:
+    """The frame of a function that returned may be read there: what it holds is open, and not looked at."""
+    assert threads("call (%rd2), keeps; ld.local.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;", 2, KEEPS) == [0, 0]
+
+
+def test_batches_begin_with_nothing_reserved() -> None:
+    """More CTAs than are there at once: each thread begins with an empty stack."""
+    body = "alloca.u64 %rd2, 40000; st.local.u32 [%rd2+39996], %r0; ld.local.u32 %r4, [%rd2+39996]; st.global.u32 [%rd1], %r4;"
+    out = both(kernel(body), [np.zeros(4096, np.uint32)], grid=64, block=64)[0]
+    assert np.array_equal(out, np.arange(4096))
+
+
+@pytest.mark.parametrize("name", [n for n in modules() if n.startswith("exceptions ")])
+def test_alloca_of_nvcc(name: str) -> None:
+    """int n = *x; int *a = alloca(n * 4 + 16); a[n] = 5; *x = a[x[1]];"""
+    text = modules()[name]
+    for n in (0, 3, 1000):
+        x = both(text, [np.array([n, n], np.int32)], "_Z1kPi")[0]
+        assert x.tolist() == [5, n]
+    assert fault(text, [np.array([3, 8], np.int32)], "_Z1kPi").rule == "out of bounds"
+    assert fault(text, [np.array([-1, 0], np.int32)], "_Z1kPi").rule == "trap"
+
+
+# parameters without a size -------------------------------------------------------------------------------------------------
+
+REST = """
+.func (.param .b32 r) total(.param .b32 n, .param .align 8 .b8 rest[]) {
+  .reg .u32 n1, s, v; .reg .u64 p; .reg .pred q; .local .align 16 .b8 own[40];
+  ld.param.u32 n1, [n]; mov.u64 p, rest; mov.u32 s, 0; st.local.u64 [own+32], -1;
+L: setp.eq.u32 q, n1, 0; @q bra D;
+  ld.local.u32 v, [p]; add.u32 s, s, v; st.local.u32 [p], 12345; add.u64 p, p, 4; sub.u32 n1, n1, 1; bra L;
+D: st.param.u32 [r], s; ret;
+}
+"""
+
+
+def test_as_many_bytes_as_the_call_passes() -> None:
+    """Three calls of one function; what it does to its copy the caller does not see."""
+    body = """
+    .param .align 8 .b8 two[8]; .param .align 8 .b32 five[5]; mov.u32 %r9, 0;
+    st.param.u32 [two], %r0; st.param.u32 [two+4], 7; call (%r4), total, (2, two);
+    st.param.u32 [five], 1; st.param.u32 [five+4], 2; st.param.u32 [five+8], 3; st.param.u32 [five+12], 4; st.param.u32 [five+16], %r0;
+    call (%r5), total, (5, five); call (%r6), total, (5, five); call (%r7), total, (0); call (_), total, (0, two);
+    mad.lo.u32 %r4, %r4, 100, %r5; mad.lo.u32 %r4, %r4, 100, %r6; mad.lo.u32 %r4, %r4, 10, %r7; st.global.u32 [%rd1], %r4;
+"""
+    want = [((t + 7) * 10_000 + (10 + t) * 100 + 10 + t) * 10 for t in range(5)]
+    assert threads(body, 5, REST) == want
+
+
+def test_by_name_and_by_address() -> None:
+    module = """
+.func (.reg .u32 r) third(.param .align 8 .b8 rest[0]) { ld.param.u32 r, [rest+8]; ret; }
+.func (.reg .u32 r) first(.param .align 8 .b8 rest[]) { ld.param.u32 r, [rest]; ret; }
+"""
+    body = """
+    .param .align 8 .b8 a[12]; st.param.u32 [a], 5; st.param.u32 [a+4], 6; st.param.u32 [a+8], %r0;
+    and.b32 %r4, %r0, 1; setp.eq.u32 %p0, %r4, 0; mov.u64 %rd2, first; @%p0 mov.u64 %rd2, third;
+    P: .callprototype (.reg .b32 _) _ (.param .align 8 .b8 _[]); call (%r5), %rd2, (a), P; st.global.u32 [%rd1], %r5;
+"""
+    assert threads(body, 6, module) == [0, 5, 2, 5, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        (".param .align 8 .b8 a[8]; st.param.u64 [a], 5; call (%r4), total, (3, a);", "out of bounds"),
+        ("call (%r4), total, (1);", "out of bounds"),
+    ],
+)
+def test_no_more_bytes_than_the_call_passes(body: str, rule: str) -> None:
+    found = broken(body, REST)
+    assert found.rule == rule and "ld.local.u32 v, [p];" in str(found)
+
+
+def test_a_parameter_without_a_size_in_a_recursion() -> None:
+    """The function passes one byte less to itself, and finds its own unchanged when the call returns."""
+    module = """
+.func (.param .b32 r) down(.param .b32 n, .param .align 8 .b8 rest[]) {
+  .reg .u32 k, s, v; .reg .u64 p; .reg .pred q;
+  ld.param.u32 k, [n]; mov.u32 s, 0; setp.eq.u32 q, k, 0; @q bra D;
+  { .param .align 8 .b8 next[4]; .param .b32 m, x; sub.u32 v, k, 1; st.param.u32 [m], v; st.param.u32 [next], v;
+    call (x), down, (m, next); ld.param.u32 s, [x]; }
+  ld.param.u32 v, [rest]; mad.lo.u32 s, s, 3, v;
+D: st.param.u32 [r], s; ret;
+}
+"""
+    body = ".param .align 8 .b8 a[4]; st.param.u32 [a], %r0; call (%r4), down, (%r0, a); st.global.u32 [%rd1], %r4;"
+    want = [0]
+    for t in range(1, 9):
+        want.append(want[-1] * 3 + t)
+    assert threads(body, 9, module) == want
+
+
+@pytest.mark.parametrize("name", [n for n in modules() if n.startswith("variadic ")])
+def test_arguments_of_variable_number_by_nvcc(name: str) -> None:
+    """x[0] = total(3, 1, 2, x[1]), where total adds up its arguments with va_arg."""
+    x = both(modules()[name], [np.array([0, 39], np.int32)], "_Z1kPi")[0]
+    assert x.tolist() == [42, 39]
