@@ -30,7 +30,9 @@ def digest() -> str:
     total = hashlib.sha256()
     model = Path(__file__).resolve().parents[1]
     places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
-    places += [(model / folder, "*.py") for folder in ("literate", "terms", "language", "evidence")]
+    places += [
+        (model / folder, "**/*.py") for folder in ("literate", "terms", "language", "machine", "query", "evidence")
+    ]
     places.append((DOCUMENTS / "tests" / "vectors", "**/*.json"))  # which hold the digests of the answers
     for folder, pattern in places:
         for path in sorted(folder.glob(pattern)):
