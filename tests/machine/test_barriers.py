@@ -217,8 +217,10 @@ WAIT = "\n    st.global.u32 [%rd1], 99;\n"
         ("bar.sync 0, 0;", 3, "barrier count", 0, "bar.sync 0, 0;"),
         ("mov.u32 %r9, 33; bar.sync 0, %r9;", 64, "barrier count", 0, "bar.sync 0, %r9;"),
         ("mov.u32 %r9, -32; bar.sync 0, %r9;", 64, "stuck barrier", 0, "bar.sync 0, %r9;"),
-        ("setp.lt.u32 %p0, %r1, 32; selp.u32 %r9, 32, 64, %p0; bar.sync 0, %r9;", 64, "barrier counts differ", 32,
+        ("setp.lt.u32 %p0, %r1, 32; selp.u32 %r9, 64, 32, %p0; bar.sync 0, %r9;", 64, "barrier counts differ", 32,
          "bar.sync 0, %r9;"),
+        ("setp.lt.u32 %p0, %r1, 32; selp.u32 %r9, 32, 64, %p0; bar.sync 0, %r9;", 64, "stuck barrier", 32,
+         "bar.sync 0, %r9;"),  # the first 32 complete it
         ("setp.lt.u32 %p0, %r1, 32; @%p0 bar.sync 0; @!%p0 bar.sync 0, 64;", 64, "barrier counts differ", None, None),
         ("setp.lt.u32 %p0, %r1, 2; @%p0 bar.sync 1; @!%p0 bar.sync 2;", 4, "stuck barrier", None, None),
         ("bar.sync 5, 64;", 32, "stuck barrier", 0, "bar.sync 5, 64;"),

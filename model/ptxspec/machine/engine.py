@@ -14,6 +14,7 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
+from ptxspec.machine.folding import Folder
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.system import system_function
@@ -58,6 +59,8 @@ class Running(Protocol):
     def resume(self, threads: Waiting) -> None:
         """Let threads go on that waited for others."""
 
+    fold: Folder
+    """takes the steps of the machine"""
     request: np.ndarray
     """what threads ask images: a row a word, a column a lane"""
     answer: np.ndarray

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language import tree
+from ptxspec.machine import folding
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
     Fault,
@@ -53,6 +54,7 @@ class ExactRun:
     """One batch. `standing[b]` lists the lanes that stand at block b; the last list, those that have ended."""
 
     def __init__(self, program: Program, memory: Memory, batch: Batch):
+        self.fold = folding.exact
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0

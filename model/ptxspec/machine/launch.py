@@ -31,10 +31,11 @@ from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.link import frame_size, stack_moves
-from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System, SystemFault, system_function
+from ptxspec.machine.waiting.convergence import Convergence
+from ptxspec.machine.waiting.places import WaitingFault
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
@@ -253,7 +254,8 @@ class Module:
 
     def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, limit: int) -> None:
         """Let a batch run until all its threads have ended."""
-        meetings = Meetings(kernel, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
+        extents = batch.extents
+        waiting = Convergence(running.fold, kernel, extents.threads, extents.cluster_size, batch.lanes)
         asks = np.array([is_image(op) or system_function(kernel, op) is not None for op in kernel.code], bool)
         while True:
             left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
@@ -264,25 +266,25 @@ class Module:
                 raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
             asking = asks[stopped.waiting.op]
             try:
-                passing = meetings.arrive(stopped.waiting.where(~asking))
-            except MeetingFault as fault:
+                passing = waiting.arrive(stopped.waiting.where(~asking))
+            except WaitingFault as fault:
                 raise self._misuse(kernel, batch, fault) from None
             if asking.any():
                 passing = passing.joined(
                     self._serve(kernel, batch, running, unit, system, stopped.waiting.where(asking))
                 )
             running.resume(passing)
-            if not meetings.anybody and not len(passing):
+            if not waiting.anybody and not len(passing):
                 if stopped.out_of_steps:
                     continue
                 return
             try:
-                go = meetings.released(running.ended(), stopped.out_of_steps or len(passing) > 0)
-            except MeetingFault as fault:
+                go = waiting.released(running.ended(), stopped.out_of_steps or len(passing) > 0)
+            except WaitingFault as fault:
                 raise self._misuse(kernel, batch, fault) from None
             running.resume(go)
 
-    def _misuse(self, kernel: Kernel, batch: Batch, fault: MeetingFault) -> LaunchError:
+    def _misuse(self, kernel: Kernel, batch: Batch, fault: WaitingFault) -> LaunchError:
         return LaunchError(fault.rule, fault.note, self._where(kernel, batch, fault.lane, fault.op))
 
     def _serve(

@@ -79,6 +79,7 @@ from ptxspec.terms.definitions import (
 )
 from ptxspec.terms.images import Image, Sampler, read_image, refuse, write_image
 from ptxspec.terms.machine import SystemThread, rule, special_register, system_function
+from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     FALSE,
@@ -119,6 +120,7 @@ __all__ = [
     "Image",
     "Int",
     "Sampler",
+    "State",
     "SystemThread",
     "TermError",
     "Type",
@@ -162,8 +164,10 @@ __all__ = [
     "immediate_u16",
     "immediate_u32",
     "implied",
+    "implies",
     "instruction",
     "integer",
+    "invariant",
     "is_set",
     "join",
     "label",
@@ -187,6 +191,7 @@ __all__ = [
     "release",
     "remainder",
     "removed",
+    "requires",
     "reserve",
     "root",
     "rule",
@@ -204,6 +209,7 @@ __all__ = [
     "special",
     "special_register",
     "stack_end",
+    "step",
     "stop",
     "store",
     "surface",
@@ -211,6 +217,7 @@ __all__ = [
     "takes_no_constants",
     "takes_wider_registers",
     "target_list",
+    "tempting",
     "texture",
     "u8",
     "u16",

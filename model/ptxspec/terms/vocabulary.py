@@ -6,10 +6,12 @@ Arguments called x, y are exact integers (an `Int` term or a Python int); c is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, truth, variable
 from ptxspec.terms.types import Type
+
+Record = TypeVar("Record", bound=tuple[Any, ...])
 
 #: a condition that never holds, and one that always does
 FALSE: Bool = constant(False)
@@ -20,9 +22,13 @@ TRUE: Bool = constant(True)
 def select(c: Bool | bool, x: Bool, y: Bool | bool) -> Bool: ...
 @overload
 def select(c: Bool | bool, x: Int | int, y: Int | int) -> Int: ...
+@overload
+def select(c: Bool | bool, x: Record, y: Record) -> Record: ...
 def select(c, x, y):
-    """x where c holds, else y."""
+    """x where c holds, else y. Of records, field by field."""
     c = truth(c)
+    if isinstance(x, tuple):
+        return type(x)(*(select(c, own, its) for own, its in zip(x, y, strict=True)))
     if c.op == "const":
         chosen = x if c.attrs[0] else y
         return truth(chosen) if isinstance(chosen, Bool | bool) else integer(chosen)

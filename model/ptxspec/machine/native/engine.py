@@ -8,6 +8,7 @@ import importlib
 import numpy as np
 
 from ptxspec.language.checked import Op, banks
+from ptxspec.machine import folding
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
     Fault,
@@ -171,6 +172,7 @@ class NativeRun:
     """One batch under the compiled code."""
 
     def __init__(self, compiled: Compiled, program: Program, memory: Memory, batch: Batch):
+        self.fold = folding.native
         self.compiled, self.program, self.memory, self.batch = compiled, program, memory, batch
         capacity, count = compiled.capacity, len(program.flow.blocks)
         self.count = count

@@ -1,0 +1,59 @@
+"""What holds of the machine's states: claims on the pages under spec/machine/, each put to the solver."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from functools import cache
+from typing import Any, NamedTuple
+
+from ptxspec.literate.finder import install, pages
+from ptxspec.query.prove import solve
+from ptxspec.terms.core import Bool
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.steps import CLAIMS, Claim, implies, taken
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import TRUE
+
+
+class Finding(NamedTuple):
+    """The verdict on a claim: "proved", "refuted", "exhausted" (the time ran out) or "unknown"; and the values of records and
+    operands for which it fails."""
+
+    status: str
+    values: dict[str, Any]
+    seconds: float
+
+
+@cache
+def load_all() -> tuple[Claim, ...]:
+    """Every claim of every page about the machine."""
+    install()
+    for name, _ in pages("ptxspec.spec.machine"):
+        importlib.import_module(name)
+    return tuple(CLAIMS)
+
+
+def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
+    """(the claim, for steps that break no rule; the types of its variables)"""
+    requirements, said = taken(claim.function, *(port.variables() for port in claim.inputs))
+    allowed = TRUE
+    for requirement in requirements:
+        allowed = allowed & requirement.condition
+    types = {name: type for port in claim.inputs for name, type in port.words.items()}
+    return implies(allowed, said), types
+
+
+def check(claim: Claim, timeout: float = 120.0) -> Finding:
+    """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
+    began = time.monotonic()
+    said, types = formula(claim)
+    words = dict.fromkeys(types)
+    status, values, _ = solve(~said, words, types, timeout)
+    seconds = time.monotonic() - began
+    if status == "unsat":
+        return Finding("proved", {}, seconds)
+    if status == "sat":
+        stands = not evaluate(said, values)
+        return Finding("refuted" if stands else "unknown", values, seconds)
+    return Finding("exhausted" if status == "timeout" else "unknown", {}, seconds)
