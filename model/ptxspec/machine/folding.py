@@ -52,11 +52,10 @@ def column(kind: type[State], array: np.ndarray, field: str) -> np.ndarray:
 
 def words(values: np.ndarray | int, like: np.ndarray) -> np.ndarray:
     """An operand for each of as many threads as `like` has elements; negative numbers as their low 64 bits."""
-    return (
-        np.ascontiguousarray(np.broadcast_to(np.asarray(values), like.shape))
-        .astype(np.int64, copy=False)
-        .view(np.uint64)
-    )
+    given = np.asarray(values)
+    if given.shape != like.shape:
+        given = np.full(like.shape, given)
+    return np.ascontiguousarray(given.astype(np.int64, copy=False)).view(np.uint64)
 
 
 def exact(step: Step, rows: list[tuple[np.ndarray, np.ndarray]], operands: list[np.ndarray]) -> Folded:

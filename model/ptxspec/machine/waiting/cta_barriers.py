@@ -21,8 +21,8 @@ class CtaBarriers:
         self.waiting = nobody()
         #: for each thread that waits, the number of its barrier in the batch and the phase in which it arrived
         self.place, self.phase = np.zeros((2, 0), np.int64)
-        #: of completed phases that threads still wait for: how many threads arrived, and how many predicates hold
-        self.told: dict[tuple[int, int], tuple[int, int]] = {}
+        #: of the phases that are over since threads were released last: barrier, phase, arrivals, predicates that hold
+        self.over: list[np.ndarray] = []
 
     def arrive(self, threads: Waiting, waits: np.ndarray, gone: np.ndarray, alive: np.ndarray) -> None:
         """Threads arrive in this order; those that wait are kept. Raises WaitingFault where a rule is broken."""
@@ -66,11 +66,13 @@ class CtaBarriers:
         goes = self.phase < self._field("phase")[self.place]
         if not goes.any():
             return nobody()
-        keys = list(zip(self.place[goes].tolist(), self.phase[goes].tolist(), strict=True))
-        learned = np.array([self.told[key] for key in keys], np.int64)
-        go = self.waiting.where(goes).but(named=learned[:, 0], value=learned[:, 1])
+        over = np.concatenate(self.over, axis=1)
+        keys = self._key(over[0], over[1])
+        order = np.argsort(keys)
+        found = order[np.searchsorted(keys, self._key(self.place[goes], self.phase[goes]), sorter=order)]
+        go = self.waiting.where(goes).but(named=over[2, found], value=over[3, found])
         self.waiting, self.place, self.phase = self.waiting.where(~goes), self.place[~goes], self.phase[~goes]
-        self.told.clear()  # whoever waited in a phase that is over has gone on
+        self.over = []  # whoever waited in a phase that is over has gone on
         return go
 
     def _field(self, name: str) -> np.ndarray:
@@ -79,9 +81,14 @@ class CtaBarriers:
     def _part(self, place: np.ndarray, lanes: np.ndarray) -> np.ndarray:
         return place * self.places.warps_in_cta + self.places.warp_in_cta(lanes)
 
+    def _key(self, place: np.ndarray, phase: np.ndarray) -> np.ndarray:
+        """A number for each phase of each barrier."""
+        return phase * len(self.barriers) + place
+
     def _note(self, results: np.ndarray, place: np.ndarray) -> None:
-        for i in np.flatnonzero(results[0]).tolist():
-            self.told[int(place[i]), int(results[1, i])] = int(results[2, i]), int(results[3, i])
+        done = np.flatnonzero(results[0])
+        if len(done):
+            self.over.append(np.stack([place[done], *results[1:, done].view(np.int64)]))
 
     def _fault(self, rule: str, threads: Waiting, which: int, place: int) -> WaitingFault:
         number, named = int(threads.number[which]), int(threads.named[which])

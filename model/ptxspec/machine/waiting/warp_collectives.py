@@ -39,6 +39,8 @@ class WarpCollectives:
 
     def look(self, some_go: bool, others_run: bool) -> Waiting:
         """Of those that wait for whoever comes, the ones that go on now, with what they learn; they wait no longer."""
+        if not len(self.waiting) and not self.patience.any():
+            return nobody()  # as a look would find
         free = self.waiting.named < 0
         impatient = free & ~self.patient[self.waiting.op]
         one = np.zeros(1, np.int64)
