@@ -14,7 +14,18 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ptxspec.site import contents, corner_cases, freedoms, identities, ledger, pages, pictures, store, vocabulary
+from ptxspec.site import (
+    contents,
+    corner_cases,
+    freedoms,
+    identities,
+    invariants,
+    ledger,
+    pages,
+    pictures,
+    store,
+    vocabulary,
+)
 from ptxspec.site.nodes import Details
 
 log = logging.getLogger(__name__)
@@ -123,6 +134,13 @@ class Identities(Computed):
         return identities.markdown(self.module, self.judge)
 
 
+class Invariants(Computed):
+    """What the page claims of the machine's states."""
+
+    def markdown(self) -> str:
+        return self.kept("invariants", lambda: invariants.markdown(self.module))
+
+
 class Evidence(Computed):
     """What was checked of the page's forms, and the forms themselves."""
 
@@ -216,6 +234,7 @@ DIRECTIVES = {
     "forms": Forms,
     "freedoms": Freedoms,
     "identities": Identities,
+    "invariants": Invariants,
     "ledger": Ledger,
     "pages": Pages,
     "picture": Picture,
