@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import operator
-import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,14 +30,14 @@ from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.link import frame_size, stack_moves
+from ptxspec.machine.marshalling import arguments
 from ptxspec.machine.meeting import MeetingFault, Meetings
-from ptxspec.machine.memory import AddressSpace, Allocation, Memory
+from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
 
 #: limits of a launch: threads a CTA, extents of a grid and of a CTA, bytes of shared memory a CTA
 MOST_THREADS = 1024
@@ -205,7 +204,7 @@ class Module:
         len(args)  # a sequence, not what could be gone through but once
         unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
-        buffers, parameters, arrays = self._arguments(kernel, args)
+        buffers, parameters, arrays = arguments(kernel, args, self._space)
         members = extents.cluster_size
         key = (name, profile, members > 1)
         if key not in self._programs:
@@ -339,47 +338,6 @@ class Module:
         if dynamic_shared < 0 or total > MOST_SHARED:
             raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {MOST_SHARED}")
 
-    def _arguments(
-        self, kernel: Kernel, args: Sequence[Any]
-    ) -> tuple[list[tuple[Allocation, np.ndarray]], bytes, list[tuple[str, np.ndarray]]]:
-        if len(args) != len(kernel.parameters):
-            names = ", ".join(p.name for p in kernel.parameters)
-            raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
-        block = bytearray(kernel.sizes["param"])
-        buffers: list[tuple[Allocation, np.ndarray]] = []
-        arrays: list[tuple[str, np.ndarray]] = []
-        for i, (place, (type, is_array), value) in enumerate(
-            zip(kernel.parameters, kernel.parameter_types, args, strict=True)
-        ):
-            what = f"argument {i} ({place.name})"
-            if place.opaque:
-                continue
-            if isinstance(value, np.ndarray) and value.ndim == 0:
-                value = value[()]
-            if isinstance(value, np.ndarray):
-                if is_array or type.width != 64 or type.is_float:
-                    raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
-                known = next((a for (_, array), (a, _) in zip(arrays, buffers, strict=True) if array is value), None)
-                if known is None:
-                    for name, other in arrays:
-                        if _overlap(other, value):
-                            raise ValueError(f"{what} shares memory with {name} but is another array")
-                    if value.dtype.hasobject:
-                        raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
-                    if value.flags.writeable and _overlaps_itself(value):
-                        raise ValueError(
-                            f"{what}: elements of the array share memory; pass a copy, or a read-only view"
-                        )
-                    known = self._space.allocate(what, value.nbytes, bool(value.flags.writeable))
-                    data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
-                    buffers.append((known, data))
-                    arrays.append((what, value))
-                data_bytes = known.base.to_bytes(8, "little")
-            else:
-                data_bytes = _scalar(what, value, type, place.size, is_array)
-            block[place.offset : place.offset + place.size] = data_bytes
-        return buffers, bytes(block), arrays
-
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
         bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name."""
@@ -427,63 +385,6 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         raise TypeError(
             f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
         )
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share a byte; True too where that would take long to find out."""
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array share a byte."""
-    if not array.size:
-        return False
-    steps = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
-    span, nested = array.itemsize, True
-    for step, count in steps:
-        if step == 0:
-            return True
-        nested &= step >= span
-        span += step * (count - 1)
-    if nested:  # each step goes beyond all that the shorter ones span, as in every view by slices or transposition
-        return False
-    starts = np.zeros(1, np.int64)
-    for step, count in steps:
-        starts = np.add.outer(starts, step * np.arange(count)).ravel()
-    starts.sort()
-    return bool((np.diff(starts) < array.itemsize).any())
-
-
-def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:
-    """The bytes of an argument passed by value."""
-    if isinstance(value, bytes | bytearray):
-        if len(value) != size:
-            raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")
-        return bytes(value)
-    if is_array:
-        raise TypeError(f"{what}: the parameter is an array of {size} bytes; pass bytes")
-    if isinstance(value, np.generic):
-        if value.nbytes != size:
-            raise TypeError(f"{what}: {value.dtype} has {value.nbytes} bytes, the parameter {type} has {size}")
-        allowed = "f" if type.is_float else "iu" if type.is_integer else "iuf"
-        if value.dtype.kind not in allowed:
-            raise TypeError(f"{what}: {value.dtype} for a parameter of type {type}")
-        return value.tobytes()
-    if isinstance(value, bool):
-        raise TypeError(f"{what}: a bool has no size; pass a NumPy scalar")
-    if isinstance(value, int) and not type.is_float:
-        if not -(1 << (type.width - 1)) <= value < 1 << type.width:
-            raise TypeError(f"{what}: {value} does not fit into {type}")
-        return (value & (1 << type.width) - 1).to_bytes(size, "little")
-    if isinstance(value, int | float) and type.is_float:
-        try:
-            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
-        except (OverflowError, struct.error):
-            raise TypeError(f"{what}: {value} is beyond the range of {type}") from None
-    raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}")
 
 
 def _shape(
