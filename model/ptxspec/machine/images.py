@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.machine.marshalling import host_array
 from ptxspec.terms.core import integer
 from ptxspec.terms.images import Image
 from ptxspec.terms.images import Sampler as SamplerState
@@ -55,14 +56,15 @@ def _stored(what: str, texels: Any, geometry: str, is_linear: bool) -> Storage:
     """The storage for texels. Raises TypeError or ValueError for what no image is made of."""
     if geometry not in AXES:
         raise ValueError(f"{what}: a geometry is one of {', '.join(AXES)}, not {geometry!r}")
-    chain = list(texels) if isinstance(texels, list | tuple) else [texels]
+    given = list(texels) if isinstance(texels, list | tuple) else [texels]
+    chain = [level if (array := host_array(what, level)) is None else array for level in given]
     if not chain:
         raise ValueError(f"{what}: a chain of levels has at least one")
     axes = AXES[geometry]
     for level in chain:
         if not isinstance(level, np.ndarray):
             raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
-        if level.dtype.name not in _DTYPES or not level.dtype.isnative:
+        if level.dtype.name not in _DTYPES:
             raise TypeError(f"{what}: texels of type {level.dtype} are not supported: {', '.join(_DTYPES)} are")
         if level.ndim != len(axes) + 1:
             raise ValueError(

@@ -30,7 +30,7 @@ from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.link import frame_size, stack_moves
-from ptxspec.machine.marshalling import arguments
+from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
@@ -201,7 +201,7 @@ class Module:
         if engine not in self._engines:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
-        len(args)  # a sequence, not what could be gone through but once
+        args = in_order(args)
         unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = arguments(kernel, args, self._space)
@@ -243,8 +243,7 @@ class Module:
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
-                data = memory.arena[at : at + allocation.size]
-                array[...] = data.view(array.dtype).reshape(array.shape)
+                store(array, memory.arena[at : at + allocation.size])
         unit.finish()
         self._data["global"][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
@@ -348,12 +347,12 @@ class Module:
         scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
         variable has fewer bytes. What is written to a variable in a bank of constants, or to `.const[2]`, is all that the bank
         holds from then on, for all its variables. Manual: 5.1.3.1."""
-        data = value if isinstance(value, bytes | bytearray) else np.ascontiguousarray(value).tobytes()
+        data = bytes_of(name, value)
         bank = self._bank(name)
         if bank is not None:
             if len(data) > banks().BANK_SIZE:
                 raise ValueError(f"a bank of constants holds at most {banks().BANK_SIZE} bytes, not {len(data)}")
-            self._data[bank] = np.frombuffer(bytes(data), np.uint8)
+            self._data[bank] = np.frombuffer(data, np.uint8)
             return
         variable = self._variable(name)
         if len(data) > len(variable):

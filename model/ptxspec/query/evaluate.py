@@ -98,7 +98,9 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
 
 
 def as_bits(name: str, value: Any, type: Type) -> Any:
-    """A Python value as the bits of a register."""
+    """A Python value as the bits of a register. Of NumPy's it takes scalars, and arrays without dimensions."""
+    if getattr(value, "shape", ()):
+        raise TypeError(f"{name}: an array of shape {tuple(value.shape)} is no operand; pass one element")
     if type.kind == "pred":
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)
