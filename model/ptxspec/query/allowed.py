@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ptxspec.query.evaluate import as_bits, values_of_inputs
+from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.exact import allows
 from ptxspec.terms.profiles import Profile
 
 
 def allowed(
-    text: str, results: Mapping[str, int | float | bool], *, profile: str = "portable", **operands: int | float | bool
+    text: str,
+    results: Mapping[str, Operand],
+    inputs: Mapping[str, Operand] | None = None,
+    /,
+    *,
+    profile: str = "portable",
+    **operands: Operand,
 ) -> bool:
     """Whether a straight-line fragment may leave behind `results` (register -> value) for these operands.
 
-    Values are given as `evaluate` takes them. A result that PTX leaves open may be whatever the condition of its freedom says:
+    Values are given as `evaluate` takes them, operands also as a mapping `inputs`. A result that PTX leaves open may be whatever the condition of its freedom says:
     any NaN, a number within the bound of an approximate instruction, or any bits at all. `profile` may narrow that down: where
     it has a choice, nothing else is allowed.
 
@@ -24,7 +30,7 @@ def allowed(
     NoChoice where an open result goes into a further computation, so that what is allowed cannot be told.
     """
     fragment = read_fragment(text)
-    values = values_of_inputs(fragment, operands)
+    values = values_of_inputs(fragment, joined(inputs, operands))
     if not results:
         raise TypeError("no results to look at")
     unknown = [name for name in results if name not in fragment.outputs]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ptxspec.language.specials import special_registers
 from ptxspec.query.fragments import Fragment, read_fragment
@@ -14,6 +15,13 @@ from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+#: what goes in for a register
+Operand: TypeAlias = "int | float | np.number[Any] | np.bool_"
 
 
 class Chosen(NamedTuple):
@@ -37,16 +45,23 @@ class Results(dict[str, Any]):
     steps: list[tuple[str, str, dict[str, Any]]]
 
 
-def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bool) -> Results:
+def evaluate(
+    text: str, inputs: Mapping[str, Operand] | None = None, /, *, profile: str = "hopper", **operands: Operand
+) -> Results:
     """Execute a straight-line fragment on one thread, by the exact interpretation.
 
     `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
-    the register's width), or a bool for a predicate. Registers whose names are no Python identifiers go in as **{"%r1": 3}.
-    Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands missing, unknown or too large, and
-    NoChoice where `profile` leaves open a result that was needed.
+    the register's width), or a bool for a predicate. `inputs` are more of them, by name, for names that Python's calls do not
+    take: {"%r1": 3, "profile": 1}. Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands
+    missing, unknown, given twice or too large, and NoChoice where `profile` leaves open a result that was needed.
+
+    >>> ptxspec.evaluate("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8)
+    {'d': 8}
+    >>> ptxspec.evaluate("add.u32 %r1, %r1, n;", {"%r1": 2}, n=-1)
+    {'%r1': 1}
     """
     fragment = read_fragment(text)
-    values = values_of_inputs(fragment, operands)
+    values = values_of_inputs(fragment, joined(inputs, operands))
     choices = Profile(profile)
     chosen: list[Chosen] = []
 
@@ -76,6 +91,18 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
     return results
 
 
+def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[str, Any]:
+    """The operands of a call, those given as a mapping and those given by keywords. Raises TypeError for one given both ways."""
+    if inputs is None:
+        return operands
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f'operands are given by name: {{"a": …}} or a=…, not as {inputs.__class__.__name__}')
+    twice = [name for name in inputs if name in operands]
+    if twice:
+        raise TypeError(f"the operand {twice[0]} is given twice")
+    return {**inputs, **operands}
+
+
 def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
     given = dict(operands)
@@ -90,10 +117,11 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
-            how = "" if name.isidentifier() else f': pass it as **{{"{name}": …}}'
+            by_keyword = name.isidentifier() and not iskeyword(name) and name != "profile"
+            how = "" if by_keyword else f': pass it as {{"{name}": …}}, after the text'
             raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value{how}")
     if given:
-        raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
+        raise TypeError(f"{', '.join(map(str, given))}: no operand of that name is read before it is written")
     return values
 
 
