@@ -1,0 +1,39 @@
+"""`ptxspec ledger`: what evidence each form has."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ptxspec.cli.shared import JSON_OPTION, fail
+
+
+@click.command("ledger")
+@click.option(
+    "--update", "bring_up_to_date", is_flag=True, help="Compute what is missing or out of date first (minutes)."
+)
+@JSON_OPTION
+def command(bring_up_to_date: bool, as_json: bool) -> None:
+    """What evidence each form has, as last computed in build/ledger.json."""
+    from ptxspec.evidence import ledger as book
+
+    found = book.update() if bring_up_to_date else book.rows()
+    if not found:
+        fail("the ledger was not computed for these documents: ptxspec ledger --update", as_json)
+    if as_json:
+        click.echo(json.dumps({"summary": book.summary(found), "rows": found}))
+        return
+    for name, count in book.summary(found).items():
+        click.echo(f"{name:<42} {count:>6}")
+    for row in found:
+        if row["approximate"]:
+            many = row["compared"]
+            said = f"{many['text']} ({many['device']}, {many['date']}: {many['which']})" if many else "not compared"
+            click.echo(f"{row['mnemonic']:<24} {said}")
+    for row in found:
+        if row["ptxas"] is False or row["interpretations"] is False:
+            click.secho(
+                f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",
+                fg="red",
+            )
