@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 
 class Diagnostic(NamedTuple):
-    """One complaint. Lines and columns count from 1; `page` is the document that states the rule, if one does."""
+    """One complaint. Lines and columns count from 1; `page` is the document that states the rule, if one does.
+
+    >>> print(ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "add.u32 %r1, 1, 2;"))
+    k.ptx:3:5: nothing is called %r1
+    add.u32 %r1, 1, 2;
+        ^
+    """
 
     path: str
     line: int
@@ -26,11 +32,24 @@ class Diagnostic(NamedTuple):
         return text + (f"\nsee {self.page}" if self.page else "")
 
     def as_dict(self) -> dict[str, object]:
+        """The fields by name, for JSON.
+
+        >>> ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "").as_dict()["line"]
+        3
+        """
         return self._asdict()
 
 
 class PtxError(Exception):
-    """PTX text that cannot be accepted. `diagnostics` has at least one entry."""
+    """PTX text that cannot be accepted. `diagnostics` has at least one entry.
+
+    >>> try:
+    ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }", "k.ptx")
+    ... except ptxspec.PtxError as error:
+    ...     for one in error.diagnostics:
+    ...         print(f"{one.path}:{one.line}:{one.column}: {one.message} ({one.page})")
+    k.ptx:1:41: bfe.u32 takes 4 operands, not 0 (spec/instructions/integer/bfe.md)
+    """
 
     def __init__(self, diagnostics: list[Diagnostic]):
         super().__init__("\n\n".join(map(str, diagnostics)))

@@ -6,10 +6,11 @@ import importlib
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from ptxspec import options
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
@@ -52,13 +53,27 @@ IMAGES = tuple(OPAQUE_TYPES)
 
 
 class Outcome(NamedTuple):
-    """What a launch did: thread-instructions executed."""
+    """What a launch did: thread-instructions executed.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+    >>> ptxspec.load(text).launch("nothing", block=32).steps
+    32
+    """
 
     steps: int
 
 
 class Module:
-    """A loaded PTX module. Its variables keep their values from launch to launch."""
+    """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
+
+    >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+    ... .global .u32 launches;
+    ... .visible .entry count() { .reg .b32 n; atom.global.add.u32 n, [launches], 1; ret; }''')
+    >>> for _ in range(3):
+    ...     outcome = module.launch("count")
+    >>> int(module.read("launches").view(np.uint32)[0])
+    3
+    """
 
     def __init__(self, checked: Checked):
         self.checked = checked
@@ -76,7 +91,12 @@ class Module:
 
     @property
     def kernels(self) -> list[str]:
-        """The names of the entries."""
+        """The names of the entries.
+
+        >>> text = ".version 8.0 .target sm_80 .visible .entry a() { ret; } .visible .entry b() { ret; }"
+        >>> ptxspec.load(text).kernels
+        ['a', 'b']
+        """
         return list(self.checked.kernels)
 
     def _make_heap(self) -> Heap | None:
@@ -119,7 +139,11 @@ class Module:
 
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
-        and TypeError for a thing of another kind. Manual: 5.3."""
+        and TypeError for a thing of another kind. Manual: 5.3.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .texref image;")
+        >>> module.bind("image", ptxspec.Texture(np.zeros((4, 4, 1), np.float32), filter="linear"))
+        """
         place = self.checked.places.get(name)
         if place is None or not place.opaque:
             known = ", ".join(p.name for p in self.checked.places.values() if p.opaque) or "none"
@@ -157,16 +181,17 @@ class Module:
         cluster: int | Sequence[int] | None = None,
         nonportable_cluster: bool = False,
         profile: str = "hopper",
-        engine: str = "native",
+        engine: options.Engine = "native",
         step_limit: int = 10**11,
         printed: Callable[[str], object] | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
 
         `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
-        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; a
-        NumPy scalar is passed by value and must have the parameter's size; a Python int or float is converted to the
-        parameter's type; bytes fill a parameter that is an array; a Texture, a Sampler or a Surface fills a parameter of its
+        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so does
+        an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
+        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array;
+        a Texture, a Sampler or a Surface fills a parameter of its
         opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
@@ -175,6 +200,21 @@ class Module:
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
+
+        >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+        ... .visible .entry fill(.param .u64 out, .param .f32 value) {
+        ...     .reg .b64 a;  .reg .b32 i;  .reg .f32 x;
+        ...     ld.param.u64 a, [out];  ld.param.f32 x, [value];
+        ...     mov.u32 i, %tid.x;  mad.wide.u32 a, i, 4, a;
+        ...     st.global.f32 [a], x;
+        ...     ret;
+        ... }''')
+        >>> values = np.zeros(4, np.float32)
+        >>> outcome = module.launch("fill", grid=1, block=3, args=[values, 1.5])
+        >>> values
+        array([1.5, 1.5, 1.5, 0. ], dtype=float32)
+        >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
+        True
         """
         kernel = self.checked.kernels.get(name)
         if kernel is None:
@@ -194,7 +234,7 @@ class Module:
         if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
             raise TypeError(f"step_limit is an integer, not {step_limit!r}")
         step_limit = int(step_limit)
-        if engine not in ("native", "exact"):
+        if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if profile not in self._profiles:
             self._profiles[profile] = Profile(profile)
@@ -339,14 +379,26 @@ class Module:
 
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
-        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name."""
+        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .u16 pair[2] = { 1, 258 };")
+        >>> module.read("pair"), module.read("pair").view(np.uint16)
+        (array([1, 0, 2, 1], dtype=uint8), array([  1, 258], dtype=uint16))
+        """
         return self._variable(name).copy()
 
-    def write(self, name: str, value: bytes | np.ndarray | np.generic) -> None:
+    def write(self, name: str, value: Any) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
-        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
-        variable has fewer bytes. What is written to a variable in a bank of constants, or to `.const[2]`, is all that the bank
-        holds from then on, for all its variables. Manual: 5.1.3.1."""
+        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
+        variable has fewer bytes, and TypeError for what has no size of its own, such as an int or a list. What is written to
+        a variable in a bank of constants, or to `.const[2]`, is all that the bank holds from then on, for all its variables.
+        Manual: 5.1.3.1.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .const .f32 scale;")
+        >>> module.write("scale", np.float32(2))
+        >>> module.read("scale").view(np.float32)
+        array([2.], dtype=float32)
+        """
         data = bytes_of(name, value)
         bank = self._bank(name)
         if bank is not None:

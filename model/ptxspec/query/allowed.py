@@ -22,12 +22,19 @@ def allowed(
 ) -> bool:
     """Whether a straight-line fragment may leave behind `results` (register -> value) for these operands.
 
-    Values are given as `evaluate` takes them, operands also as a mapping `inputs`. A result that PTX leaves open may be whatever the condition of its freedom says:
+    Values are given as `evaluate` takes them, operands also as a mapping `inputs`.
+    A result that PTX leaves open may be whatever the condition of its freedom says:
     any NaN, a number within the bound of an approximate instruction, or any bits at all. `profile` may narrow that down: where
     it has a choice, nothing else is allowed.
 
-    Raises PtxError for text that is wrong, TypeError for operands or results that are missing, unknown or too large, and
-    NoChoice where an open result goes into a further computation, so that what is allowed cannot be told.
+    Raises PtxError for text that is wrong, Unsupported for instructions that one thread's registers do not decide, TypeError for
+    operands or results that are missing, unknown or too large, and NoChoice where an open result goes into a further
+    computation, so that what is allowed cannot be told.
+
+    >>> ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.33333334}, a=3.0)
+    True
+    >>> ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.3333}, {"a": 3.0})
+    False
     """
     fragment = read_fragment(text)
     values = values_of_inputs(fragment, joined(inputs, operands))

@@ -33,7 +33,14 @@ _CLASSES = {
 
 
 class AssumptionError(ValueError):
-    """A condition that cannot be read."""
+    """A condition that cannot be read.
+
+    >>> try:
+    ...     ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a ==")
+    ... except ptxspec.AssumptionError as error:
+    ...     print("a question put wrongly")
+    a question put wrongly
+    """
 
 
 def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, Type]) -> Bool:

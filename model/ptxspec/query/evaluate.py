@@ -6,9 +6,10 @@ import math
 import struct
 from collections.abc import Iterable, Mapping
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ptxspec.language.specials import special_registers
+from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -27,17 +28,30 @@ Operand: TypeAlias = "int | float | np.number[Any] | np.bool_"
 class Chosen(NamedTuple):
     """A result that PTX leaves open: the kind of freedom, its entry in the register of ambiguities, the bits that were taken,
     and by what: the "profile" chose them, or they are the "nearest" of those allowed to the exact result. Of the kind "deviation"
-    it is another result than PTX states."""
+    it is another result than PTX states.
 
-    kind: str
+    >>> results = ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0)
+    >>> results.chosen
+    [Chosen(kind='unspecified', entry='division-by-zero', bits=4294967295, by='profile')]
+    """
+
+    kind: Freedom
     entry: str
     bits: int
-    by: str = "profile"
+    by: Literal["profile", "nearest"] = "profile"
 
 
 class Results(dict[str, Any]):
     """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what was left open on the way, `steps` what each instruction wrote."""
+    `inputs` what was put in, `chosen` what was left open on the way, `steps` what each instruction wrote: (its text, the line of
+    the document that defines it, register -> bits).
+
+    >>> results = ptxspec.evaluate("add.f32 d, a, b; setp.gt.f32 p, d, 1.0;", a=1.0, b=0x3f000000)
+    >>> results, results.types["d"].width, results.inputs
+    ({'d': 1069547520, 'p': True}, 32, {'a': 1065353216, 'b': 1056964608})
+    >>> [(text, writes) for text, _, writes in results.steps]
+    [('add.f32 d, a, b;', {'d': 1069547520}), ('setp.gt.f32 p, d, 1.0;', {'p': True})]
+    """
 
     types: dict[str, Type]
     inputs: dict[str, Any]
@@ -53,7 +67,8 @@ def evaluate(
     `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
     the register's width), or a bool for a predicate. `inputs` are more of them, by name, for names that Python's calls do not
     take: {"%r1": 3, "profile": 1}. Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands
-    missing, unknown, given twice or too large, and NoChoice where `profile` leaves open a result that was needed.
+    missing, unknown, given twice or too large, Unsupported for instructions that one thread's registers do not decide, and
+    NoChoice where `profile` leaves open a result that was needed.
 
     >>> ptxspec.evaluate("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8)
     {'d': 8}
@@ -68,7 +83,7 @@ def evaluate(
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
-            by = "profile" if choices.chooses(freedom) else "nearest"
+            by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
             chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits, by))
         return bits
 

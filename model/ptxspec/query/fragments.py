@@ -22,7 +22,14 @@ from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
 
 
 class Unsupported(Exception):
-    """A fragment that cannot be asked about: it touches memory or control."""
+    """A fragment that cannot be asked about: it touches memory or control.
+
+    >>> try:
+    ...     ptxspec.evaluate("bar.sync 0;")
+    ... except ptxspec.Unsupported as error:
+    ...     print(str(error).partition(":")[0])
+    bar.sync has an effect (barrier)
+    """
 
 
 #: what an instruction does that values of one thread do not tell

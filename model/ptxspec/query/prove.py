@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ptxspec.language.errors import PtxError
+from ptxspec.options import Status
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.evaluate import readings
 from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
@@ -27,7 +28,13 @@ from ptxspec.terms.vocabulary import Approximation, freedoms_in, resolve, select
 
 class TraceStep(NamedTuple):
     """An instruction of one side, the document line that defines it, and what it wrote (bits, or a sentence where the result is
-    open)."""
+    open).
+
+    >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
+    >>> step = verdict.counterexample.left[0]
+    >>> step.instruction, step.page.partition(":")[0], step.writes
+    ('neg.s32 d, a;', 'spec/instructions/integer/neg.md', {'d': 4294967291})
+    """
 
     instruction: str
     page: str
@@ -35,7 +42,12 @@ class TraceStep(NamedTuple):
 
 
 class Counterexample(NamedTuple):
-    """Inputs on which the sides differ, replayed through the exact interpretation."""
+    """Inputs on which the sides differ, replayed through the exact interpretation.
+
+    >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
+    >>> found.inputs, found.types["a"].width, found.differing
+    ({'a': 5}, 32, ('d',))
+    """
 
     inputs: dict[str, Any]
     types: dict[str, Type]
@@ -44,6 +56,12 @@ class Counterexample(NamedTuple):
     right: list[TraceStep]
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON; inputs with all their readings.
+
+        >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
+        >>> found.as_dict()["inputs"]["a"]["hex"]
+        '0x00000005'
+        """
         return {
             "inputs": {n: readings(v, self.types[n]) for n, v in self.inputs.items()},
             "differing": list(self.differing),
@@ -55,15 +73,24 @@ class Counterexample(NamedTuple):
 class Verdict(NamedTuple):
     """`status` is "proved", "refuted", "approximated" (they would differ if approximate results could be any number,
     and bounds are not looked at), "exhausted" (the time ran out), "unknown" (the solver gave up) or "unsupported" (the question
-    cannot be asked); `reason` says why; `seconds` is what the solver took."""
+    cannot be asked); `reason` says why; `seconds` is what the solver took.
 
-    status: str
+    >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").status
+    'proved'
+    """
+
+    status: Status
     reason: str = ""
     counterexample: Counterexample | None = None
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        found = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
+        """The fields by name, for JSON.
+
+        >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").as_dict()["status"]
+        'proved'
+        """
+        found: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
         if self.counterexample is not None:
             found["counterexample"] = self.counterexample.as_dict()
         return found
@@ -74,7 +101,14 @@ def prove(
 ) -> Verdict:
     """Compare two fragments. Registers that both read before writing are shared inputs; those that both write are compared by
     their final values. `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds.
-    Raises PtxError, AssumptionError or ValueError for a question that is put wrongly."""
+    Raises PtxError, AssumptionError or ValueError for a question that is put wrongly.
+
+    >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
+    'proved'
+    >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;")
+    >>> verdict.status, verdict.counterexample.differing
+    ('refuted', ('d',))
+    """
     try:
         sides, types, outputs = question(left, right)
     except Unsupported as why:

@@ -13,7 +13,14 @@ Choice = Callable[[Any, tuple[int, ...]], int]
 
 
 class NoChoice(Exception):
-    """A result that PTX leaves open was needed, and nothing chooses it. `freedom` is the term."""
+    """A result that PTX leaves open was needed, and nothing chooses it. `freedom` is the term.
+
+    >>> try:
+    ...     ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0, profile="portable")
+    ... except ptxspec.NoChoice as error:
+    ...     print(error)
+    unspecified result of type .u32: division-by-zero
+    """
 
     def __init__(self, freedom: Any):
         name, _, kind, type, _ = freedom.attrs
