@@ -153,13 +153,15 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     return Module(linked(texts, paths))
 
 
-def __getattr__(name: str) -> Any:
-    """What is needed is imported when it is asked for: a command that proves nothing never loads the solver."""
-    import importlib
+if not TYPE_CHECKING:  # to type checkers, a name that is not there is wrong
 
-    if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
-    raise AttributeError(f"module 'ptxspec' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """What is needed is imported when it is asked for: a command that proves nothing never loads the solver."""
+        import importlib
+
+        if name in _PLACES:
+            return getattr(importlib.import_module(_PLACES[name]), name)
+        raise AttributeError(f"module 'ptxspec' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
