@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -15,15 +16,18 @@ from ptxspec.cli.shared import JSON_OPTION, fail
 )
 @JSON_OPTION
 def command(bring_up_to_date: bool, as_json: bool) -> None:
-    """What evidence each form has, as last computed in build/ledger.json."""
+    """What evidence each form has, as it was last computed: in a checkout kept in its build/, else in the user's cache."""
     from ptxspec.evidence import ledger as book
 
-    found = book.update() if bring_up_to_date else book.rows()
+    found = _updated(as_json) if bring_up_to_date else book.rows()
     if not found:
         fail("the ledger was not computed for these documents: ptxspec ledger --update", as_json)
+    absent = book.absent(found)
     if as_json:
-        click.echo(json.dumps({"summary": book.summary(found), "rows": found}))
+        click.echo(json.dumps({"summary": book.summary(found), "not_computed": absent, "rows": found}))
         return
+    if absent:
+        click.secho(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
         click.echo(f"{name:<42} {count:>6}")
     for row in found:
@@ -37,3 +41,14 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
                 f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",
                 fg="red",
             )
+
+
+def _updated(as_json: bool) -> list[dict[str, Any]]:
+    """The rows, computed now where they are missing."""
+    from ptxspec.evidence import ledger as book
+
+    try:
+        with book.shown_progress() as progress:
+            return book.update(progress=progress)
+    except OSError as error:
+        fail(str(error), as_json, 2)

@@ -31,9 +31,9 @@ import numpy as np
 
 from ptxspec.evidence import warps
 from ptxspec.evidence.operands import special
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.evidence.vectors import comparable
 from ptxspec.language.forms import Form, forms, registry
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.options import Engine
 from ptxspec.parallel import on_all_cores
 from ptxspec.terms.definitions import Immediate, VectorOf, cache_policy, operand_type
@@ -42,7 +42,7 @@ from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
 #: the programs that are kept with the project
-KEPT = DOCUMENTS / "tests" / "vectors" / "programs"
+KEPT = FOLDER / "programs"
 PROFILE = "hopper"
 THREADS = 64
 #: the registers that instructions work on, by width; predicates under 1

@@ -18,8 +18,8 @@ import numpy as np
 from ptxspec.evidence.agreement import awaited, inputs_of, pure, results_of, run_native, undefined
 from ptxspec.evidence.kernels import IMMEDIATE
 from ptxspec.evidence.operands import rows
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.language.forms import Form
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Immediate, Meaning
 from ptxspec.terms.profiles import Profile
@@ -29,7 +29,7 @@ ROWS = 512
 VARIANT_ROWS = 64
 SEED = "vectors"
 #: the answers that are kept with the project
-H200 = DOCUMENTS / "tests" / "vectors" / "h200"
+H200 = FOLDER / "h200"
 
 
 def comparable(form: Form) -> bool:
