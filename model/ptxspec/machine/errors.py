@@ -20,13 +20,14 @@ class Violation(Exception):
 
 
 class Where(NamedTuple):
-    """The thread and instruction at fault. Coordinates are (x, y, z)."""
+    """The thread and instruction at fault. Coordinates are (x, y, z); lines and columns count from 1."""
 
     thread: tuple[int, int, int]
     cta: tuple[int, int, int]
     path: str
     line: int
     instruction: str
+    column: int = 1
 
 
 class LaunchError(Exception):

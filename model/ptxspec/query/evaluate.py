@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ptxspec.language.specials import special_registers
 from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.numbers import Unfit, nearest
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -27,26 +29,44 @@ class Chosen(NamedTuple):
     by: str = "profile"
 
 
+class Executed(NamedTuple):
+    """An instruction of a fragment, the document line that defines it, and what it wrote. `executed` is False for one that its
+    guard kept from it; it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None."""
+
+    text: str
+    page: str
+    writes: dict[str, Any]
+    executed: bool
+    guard: str | None
+
+
 class Results(dict[str, Any]):
     """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what was left open on the way, `steps` what each instruction wrote."""
+    `inputs` what was put in, `chosen` what was left open on the way, `steps` what became of each instruction."""
 
     types: dict[str, Type]
     inputs: dict[str, Any]
     chosen: list[Chosen]
-    steps: list[tuple[str, str, dict[str, Any]]]
+    steps: list[Executed]
 
 
 def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bool) -> Results:
     """Execute a straight-line fragment on one thread, by the exact interpretation.
 
     `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
-    the register's width), or a bool for a predicate. Registers whose names are no Python identifiers go in as **{"%r1": 3}.
-    Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands missing, unknown or too large, and
-    NoChoice where `profile` leaves open a result that was needed.
+    the register's width), or a bool for a predicate. An int is the register's bits, also of a floating-point operand: a=1 is the
+    least subnormal number there, and a=1.0 is one. (The command `ptxspec eval` takes text, in which 1 is a number and 0x1 is
+    bits.) Registers whose names are no Python identifiers go in as **{"%r1": 3}. Results are raw bits.
+
+    Raises PtxError for text that is wrong, TypeError for operands missing, unknown, too large or of the wrong kind, and NoChoice
+    where `profile` leaves open a result that was needed.
     """
     fragment = read_fragment(text)
-    values = values_of_inputs(fragment, operands)
+    return executed(fragment, values_of_inputs(fragment, operands), profile)
+
+
+def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
+    """Execute a fragment on the bits of its inputs. Raises as `evaluate` does."""
     choices = Profile(profile)
     chosen: list[Chosen] = []
 
@@ -69,7 +89,8 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
                 if missing.args[0] != name:
                     raise TypeError(f"the operand {missing.args[0]} has no value when {step.text} reads it") from None
                 # else a guard left the register as it was: without a value
-        results.steps.append((step.text, f"{step.page}:{step.line}", writes))
+        done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
+        results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
     types = {**fragment.registers, **{n: t for n, t in fragment.formats.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
@@ -86,19 +107,21 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
             type = fragment.registers.get(name)
             if type is None:
                 raise TypeError(f"{name} is a special register, which a single thread has by itself")
-            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type))
+            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
             how = "" if name.isidentifier() else f': pass it as **{{"{name}": …}}'
-            raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value{how}")
+            raise TypeError(
+                f"the operand {name} ({fragment.taken.get(name, fragment.registers[name])}) has no value{how}"
+            )
     if given:
         raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
     return values
 
 
-def as_bits(name: str, value: Any, type: Type) -> Any:
-    """A Python value as the bits of a register."""
+def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:
+    """A Python value as the bits of a register, which an instruction takes as a value of the type `taken`."""
     if type.kind == "pred":
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)
@@ -108,11 +131,14 @@ def as_bits(name: str, value: Any, type: Type) -> Any:
     if isinstance(value, bool):
         raise TypeError(f"{name} is {type}, not a predicate")
     if isinstance(value, float):
+        if taken is not None and taken.is_integer:
+            raise TypeError(f"{name} is {taken}: {value} is no integer; pass an int")
         if type.width not in (16, 32, 64):
             raise TypeError(f"{name} is {type}: no floating-point number has that width")
-        if type.name == "bf16":  # the upper half of a single; an even one, if two are as near
-            kept, rest = divmod(as_bits(name, value, TYPES["f32"]), 1 << 16)
-            return kept + (math.isfinite(value) and rest + (kept & 1) > 1 << 15)
+        if type.name == "bf16" and math.isfinite(value):
+            return _rounded(name, value, type)
+        if type.name == "bf16":  # the upper half of a single
+            return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
             raise TypeError(f"{name} is {type}: pass its bits")
         try:
@@ -124,6 +150,15 @@ def as_bits(name: str, value: Any, type: Type) -> Any:
     if not -(1 << (type.width - 1)) <= value < 1 << type.width:
         raise TypeError(f"{name} is {type}: {value} does not fit")
     return value & ((1 << type.width) - 1)
+
+
+def _rounded(name: str, value: float, type: Type) -> int:
+    """The pattern nearest to a finite number, in one rounding."""
+    try:
+        sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
+        return sign | nearest(Fraction(abs(value)), type)
+    except Unfit:
+        raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
 
 
 def _special_values(names: Iterable[str]) -> dict[str, int]:
