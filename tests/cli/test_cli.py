@@ -116,7 +116,7 @@ def test_run(tmp_path: Path) -> None:
     ],
 )
 def test_run_refuses(words: list[str], what: str) -> None:
-    assert what in call("run", str(SAXPY), *words, status=1)
+    assert what in call("run", str(SAXPY), *words, status=2)
 
 
 def test_run_in_clusters(tmp_path: Path) -> None:
@@ -140,12 +140,12 @@ def test_run_reports_a_fault() -> None:
 
 
 def test_eval() -> None:
-    assert call("eval", "bfe.s32 d, a, b, c;", "a=0x80", "b=4", "c=8").startswith("d = 0x00000008  8  8")
+    assert call("eval", "bfe.s32 d, a, b, c;", "a=0x80", "b=4", "c=8").startswith("d = 8 (signed, .s32)  8 (unsigned)  0x00000008 (hex)")
     found = asked("eval", "add.f32 d, a, b", "a=1.5", "b=-1.5")
-    assert found["results"]["d"] == {"hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
+    assert found["results"]["d"] == {"type": "f32", "hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
     assert asked("eval", "div.u32 d, a, b;", "a=1", "b=0")["chosen"][0]["entry"] == "division-by-zero"
     assert "nearest forms" in call("eval", "bfe.s16 d, a, b, c;", status=1)
-    assert "is not name=value" in call("eval", "neg.s32 d, a;", "a", status=1)
+    assert "is not name=value" in call("eval", "neg.s32 d, a;", "a", status=2)
     assert "has an effect" in call("eval", "ld.global.u32 d, [a];", status=1)
 
 

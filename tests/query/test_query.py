@@ -123,7 +123,7 @@ def test_evaluate_extends_into_wider_registers() -> None:
         ("selp.u32 d, 1, 2, p;", {"p": 7}, TypeError, "is a predicate"),
         ("add.f32x2 d, a, b;", {}, ptxspec.PtxError, "nearest forms are"),
         ("nonsense d;", {}, ptxspec.PtxError, "no instruction that the pages define"),
-        ("add.u32 d, a, b", {}, ptxspec.PtxError, "expected"),
+        ("add.u32 d, a b", {}, ptxspec.PtxError, "expected"),
         ("add.u32 d, ; mov.u32 , e; .entry", {}, ptxspec.PtxError, r"(?s)expected an op.*not ','.*not '.entry'"),
         ("add.u32 d, a; ", {}, ptxspec.PtxError, "no form of add.u32 takes these operands"),
         ("add.u32 d, a, b; add.u64 e, a, b;", {}, ptxspec.PtxError, r"a is .b32 elsewhere"),

@@ -80,6 +80,9 @@ class Source:
     def line(self, offset: int) -> int:
         return bisect_left(self._feeds, offset) + 1
 
+    def column(self, offset: int) -> int:
+        return offset - self.text.rfind("\n", 0, offset)
+
     def place(self, offset: int) -> tuple[str, int]:
         """(the text's name, a line of it)"""
         return self.path, self.line(offset)

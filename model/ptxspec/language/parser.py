@@ -187,6 +187,17 @@ def in_order(complaints: list[Any]) -> list[Any]:
     return sorted(dict.fromkeys(complaints), key=lambda d: (d.line, d.column))
 
 
+def ended(text: str) -> str:
+    """The text of a fragment with the semicolon that may be missing after its last instruction."""
+    words, starts = syntax().lexicon.upto(text, 0, "")
+    while words and not words[-1]:
+        words.pop()
+    if not words or words[-1] == ";" or (words[-1] == "}" and words[-2:-1] in ([";"], ["{"])):
+        return text
+    end = starts[len(words) - 1] + len(words[-1])
+    return f"{text[:end]};{text[end:]}"
+
+
 def parse_fragment(source: Source) -> list[Statement]:
     """Instructions alone, as they would stand in a function's body."""
     reading = Reading(source)

@@ -348,7 +348,7 @@ class Module:
         thread, cta = batch.where(lane)
         source = self.checked.source
         at = kernel.code[op]
-        return Where(thread, cta, *source.place(at.position), describe(at, source.text))
+        return Where(thread, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
 
     def _fault(self, kernel: Kernel, batch: Batch, fault: Fault) -> LaunchError:
         where = self._where(kernel, batch, fault.lane, fault.op)

@@ -47,7 +47,7 @@ def allowed(
     settled: dict[Any, int] = {}
     found = True
     for name, value in results.items():
-        bits = as_bits(name, value, fragment.formats.get(name, fragment.registers[name]))
+        bits = as_bits(name, value, fragment.formats.get(name, fragment.registers[name]), fragment.left[name])
         try:
             found = allows(fragment.outputs[name], values, bits, choose, settled) and found
         except KeyError as missing:

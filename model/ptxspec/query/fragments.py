@@ -11,7 +11,7 @@ from ptxspec.language.constants import constant_bits
 from ptxspec.language.errors import Source
 from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import Form, page_name, registry
-from ptxspec.language.parser import parse_fragment, statement
+from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
@@ -58,19 +58,23 @@ def _refused(mnemonic: str, kind: str) -> Unsupported:
 
 
 class Step(NamedTuple):
-    """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool)."""
+    """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool). `guard` is its guard as
+    written, and `holds` the term that says whether it lets the instruction through; None without one."""
 
     text: str
     page: str
     line: int
     writes: dict[str, Any]
+    guard: str | None = None
+    holds: Any = None
 
 
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
     that is written to the term of its final value; `steps` are the instructions. `formats` has the type of each name that holds a
-    format which cannot be declared, or packed values, as it is first read or last written."""
+    format which cannot be declared, or packed values, as it is first read or last written. `taken` gives the type as which an
+    instruction first takes an input (one of numbers before one of bits), `left` the type as which one last writes an output."""
 
     text: str
     registers: dict[str, Type]
@@ -79,12 +83,14 @@ class Fragment(NamedTuple):
     outputs: dict[str, Any]
     steps: tuple[Step, ...]
     formats: dict[str, Type]
+    taken: dict[str, Type]
+    left: dict[str, Type]
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
     """Parse, type and evaluate a fragment symbolically. `types` fixes the types of some names (the other side's, say).
     Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
-    source = Source(text, path)
+    source = Source(ended(text), path)
     items = parse_fragment(source)
     for item in items:
         if not isinstance(item, tree.Instruction):
@@ -97,6 +103,8 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     values: dict[str, Any] = {}
     inputs: dict[str, bool] = {}
     formats: dict[str, Type] = {}
+    taken: dict[str, Type] = {}
+    left: dict[str, Type] = {}
     steps = []
 
     def read(name: str, type: Type, carried: bool = False) -> Any:
@@ -119,10 +127,14 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         for type, placeholder, operand in values_of(op):
             if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
                 formats.setdefault(operand.text, type)
+            if isinstance(operand, tree.Name) and type is not None and operand.text not in left:
+                if operand.text not in taken or (taken[operand.text].kind == "b" and type.kind != "b"):
+                    taken[operand.text] = type
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
         written = {}
         memo: dict[int, Any] = {}
         guard = None if op.guard is None else read(op.guard[0], TYPES["pred"])
+        holds = guard if guard is None or not op.guard[1] else ~guard  # type: ignore[index]
         for name, type, term in destinations(op):
             value = substitute(term, env, memo)
             register = registers[name]
@@ -132,16 +144,18 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
                 formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
-            if guard is not None:
-                holds = ~guard if op.guard[1] else guard  # type: ignore[index]
+            left[name] = type
+            if holds is not None:
                 value = select(holds, value, read(name, register, carried=True))
             written[name] = value
         values.update(written)
         definition = plan.form.definition
-        steps.append(Step(statement(source.text, item.position), page_name(definition.path), definition.line, written))
+        shown = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
+        text_of = statement(source.text, item.position)
+        steps.append(Step(text_of, page_name(definition.path), definition.line, written, shown, holds))
     outputs = {name: values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats)
+    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats, taken, left)
 
 
 def _is_special(type: Type | None) -> bool:
