@@ -63,7 +63,8 @@ _install_finder()
 
 
 def load(text: str, path: str = "<ptx>") -> Module:
-    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError."""
+    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError, and TypeError for bytes
+    or a path: `text` is what a file holds, decoded."""
     from ptxspec.language.check import check
     from ptxspec.machine.launch import Module
 

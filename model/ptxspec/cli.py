@@ -33,7 +33,7 @@ def _load(path: str, as_json: bool) -> Any:
     try:
         return ptxspec.load(_read(path), path)
     except ptxspec.PtxError as error:
-        _fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
+        _fail(str(error), as_json, **error.as_dict())
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,7 +61,7 @@ def check(files: tuple[str, ...], as_json: bool) -> None:
                 facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
                 report["kernels"][name] = facts
         except PtxError as error:
-            report["diagnostics"] = [d.as_dict() for d in error.diagnostics]
+            report |= error.as_dict()
             report["error"] = str(error)
         reports.append(report)
         if as_json:
@@ -70,7 +70,7 @@ def check(files: tuple[str, ...], as_json: bool) -> None:
             click.echo(f"{name}({', '.join(facts['parameters'])}): {facts['instructions']} instructions")
         if "error" in report:
             click.secho(report["error"], err=True, fg="red")
-            count = len(report["diagnostics"])
+            count = len(report["diagnostics"]) + report["more"]
             click.echo(f"{file}: {count} complaint{'s' if count > 1 else ''}", err=True)
         else:
             click.echo(f"{file}: no complaints")
@@ -95,7 +95,7 @@ def format_files(files: tuple[str, ...], in_place: bool, only_check: bool, as_js
         try:
             new = formatted(text, file)
         except PtxError as error:
-            _fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
+            _fail(str(error), as_json, **error.as_dict())
         reports.append({"file": file, "changes": new != text})
         if only_check:
             if new != text and not as_json:
@@ -266,7 +266,7 @@ def eval_command(fragment: str, operands: tuple[str, ...], profile: str, as_json
             given[name] = _number(value)
         results = ptxspec.evaluate(fragment if ";" in fragment else fragment + ";", profile=profile, **given)
     except ptxspec.PtxError as error:
-        _fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
+        _fail(str(error), as_json, **error.as_dict())
     except NoChoice as error:
         _fail(f"{error}, which the profile {profile} leaves open", as_json)
     except (ValueError, TypeError, Unsupported) as error:
@@ -318,7 +318,7 @@ def prove(left: str, right: str, assume: str | None, profile: str, timeout: floa
     try:
         verdict = ptxspec.prove(left, right, assume=assume, profile=profile, timeout=timeout)
     except ptxspec.PtxError as error:
-        _fail(str(error), as_json, 2, diagnostics=[d.as_dict() for d in error.diagnostics])
+        _fail(str(error), as_json, 2, **error.as_dict())
     except ValueError as error:
         _fail(str(error), as_json, 2)
     if as_json:

@@ -7,7 +7,7 @@ import re
 
 from ptxspec.language import pages, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
-from ptxspec.language.errors import Diagnostic, Source
+from ptxspec.language.errors import Complaints, Later, Source
 from ptxspec.language.forms import registry
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
@@ -23,7 +23,7 @@ class Checking:
         """`part` is the module's number among those that are to be linked, None if it runs alone."""
         self.source, self.module, self.part = source, module, part
         self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
-        self.complaints: list[Diagnostic] = []
+        self.complaints = Complaints(source)
         self.table = registry().opcodes
         self.rules = importlib.import_module(_RULES)
         self.specials = special_registers()
@@ -67,8 +67,8 @@ class Checking:
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
 
-    def complain(self, position: int, message: str, page: str | None = None) -> None:
-        self.complaints.append(self.source.diagnostic(position, message, page))
+    def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
+        self.complaints.add(position, message, page)
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
-from ptxspec.language.errors import Diagnostic, PtxError, Sources
+from ptxspec.language.errors import Complaints, PtxError, Sources, together
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _PAGE = "spec/functions/linking.md"
@@ -31,14 +31,15 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Checked:
     if not texts:
         raise ValueError("nothing to link")
     names = paths or [f"<ptx {i}>" for i in range(1, len(texts) + 1)]
-    parts, complaints = [], []
+    parts: list[Checked] = []
+    errors: list[PtxError] = []
     for i, (text, path) in enumerate(zip(texts, names, strict=True), 1):
         try:
             parts.append(check(text, path, i))
         except PtxError as error:
-            complaints += error.diagnostics
-    if complaints:
-        raise PtxError(complaints)
+            errors.append(error)
+    if errors:
+        raise together(errors)
     return _Linker(parts).linked()
 
 
@@ -47,10 +48,10 @@ class _Linker:
 
     def __init__(self, parts: list[Checked]):
         self.parts = parts
-        self.complaints: list[Diagnostic] = []
+        self.complaints = [Complaints(part.source) for part in parts]
 
     def complain(self, part: int, position: int, message: str) -> None:
-        self.complaints.append(self.parts[part].source.diagnostic(position, message, _PAGE))
+        self.complaints[part].add(position, message, _PAGE)
 
     def linked(self) -> Checked:
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
@@ -92,8 +93,8 @@ class _Linker:
         )
 
     def stop(self) -> None:
-        if self.complaints:
-            raise PtxError(self.complaints)
+        if any(self.complaints):
+            raise together(c.error() for c in self.complaints if c)
 
     # which definition counts -------------------------------------------------------------------------------------------
 
