@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from typing import Any
 
 from ptxspec.language import pages, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
 from ptxspec.language.errors import Complaints, Later, Source
 from ptxspec.language.forms import registry
+from ptxspec.language.numbers import integer_of
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.terms.types import TYPES, Type
@@ -39,8 +41,12 @@ class Checking:
         exported = {f.name for f in module.functions if f.linkage is not None}
         #: the names by which functions and entries are known when modules are linked
         self.symbols = {name: name if name in exported else name + self.own for name in self.functions}
-        #: other names of functions
+        #: other names of functions, and for each of them a function nearer to the one that it stands for
         self.aliases: dict[str, str] = {}
+        self._nearer: dict[str, str] = {}
+        #: numbers of the shapes of signatures, by the names of functions and by the shapes
+        self._shapes: dict[str, int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
         self._images: list[tuple[tree.Variable, Type, list[int]]] = []
         #: functions and entries that are called or whose address is taken, and where first
         self.used: dict[str, int] = {}
@@ -122,5 +128,5 @@ class Checking:
 
 
 def _target_number(target: str) -> int:
-    match = re.match(r"(?:sm|compute)_(\d+)", target)
-    return int(match[1]) if match else 0
+    match = re.match(r"(?:sm|compute)_(\d{1,9})(?!\d)", target)
+    return integer_of(match[1]) if match else 0
