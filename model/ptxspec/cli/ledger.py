@@ -51,4 +51,4 @@ def _updated(as_json: bool) -> list[dict[str, Any]]:
         with book.shown_progress() as progress:
             return book.update(progress=progress)
     except OSError as error:
-        fail(str(error), as_json, 2)
+        raise Failed(str(error), "file") from None
