@@ -311,7 +311,8 @@ def _number(text: str) -> int | float | bool:
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
 @_JSON
 def prove(left: str, right: str, assume: str | None, profile: str, timeout: float, as_json: bool) -> None:
-    """Ask whether two fragments compute the same. Exit status 0 if proved, 1 if refuted, 2 otherwise."""
+    """Ask whether two fragments compute the same. Exit status 0 if proved, 1 if refuted, 3 if no input meets the assumption, 2
+    otherwise."""
     import ptxspec
     from ptxspec.query.evaluate import readings
 
@@ -330,18 +331,21 @@ def prove(left: str, right: str, assume: str | None, profile: str, timeout: floa
         if found is not None:
             for name, value in found.inputs.items():
                 click.echo(f"  {name} = " + "  ".join(str(v) for v in readings(value, found.types[name]).values()))
+            for choice in found.choices:
+                operands = ", ".join(f"{x:#x}" for x in choice.operands)
+                click.echo(f"  {choice.entry}({operands}) = {choice.bits:#x} ({choice.type})")
             for title, steps in (("left", found.left), ("right", found.right)):
                 click.echo(f"  {title}:")
                 for step in steps:
-                    writes = ", ".join(f"{n} = {_shown(v, found.types[n])}" for n, v in step.writes.items())
+                    writes = ", ".join(f"{n} = {_shown(v, step.types[n])}" for n, v in step.writes.items())
                     click.echo(f"    {step.instruction:<36} {writes:<32} {step.page}")
-    sys.exit({"proved": 0, "refuted": 1}.get(verdict.status, 2))
+    sys.exit(verdict.exit_status)
 
 
 def _shown(value: Any, type: Any) -> str:
     if isinstance(value, str | bool):
         return str(value)
-    return f"{value:#0{type.width // 4 + 2}x}"
+    return f"{value:#0{type.width // 4 + 2}x} ({type})"
 
 
 @main.command()
