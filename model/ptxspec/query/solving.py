@@ -92,7 +92,7 @@ class Formula:
     def _groups(self) -> list[list[_Variable]]:
         groups: dict[Any, list[_Variable]] = {}
         for one in self._variables.values():
-            groups.setdefault(one.attrs, []).append(one)
+            groups.setdefault((one.attrs, len(one.operands)), []).append(one)
         return [group for group in groups.values() if len(group) > 1]
 
     def pair_count(self) -> int:

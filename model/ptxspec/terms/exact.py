@@ -107,8 +107,8 @@ def allows(
     settled: dict[tuple[Any, tuple[int, ...]], int] | None = None,
 ) -> bool:
     """Whether `bits` may be the value of `term`. A result that is left open may be whatever its condition allows, unless
-    `choose` resolves it. `settled` collects what open results must be for that: shared between terms, it keeps one result from
-    being two things. Raises NoChoice where an open result is not the value itself but goes into a further computation."""
+    `choose` resolves it. `settled` collects what open results must be for that, by the freedom's attributes and the values of
+    its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result is not the value itself but goes into a further computation."""
     memo: dict[int, Any] = {}
     whole, kept = term, None  # of the term's value only so many low bits are asked about
     while term.op in ("select", "bounded", "low"):
@@ -125,4 +125,4 @@ def allows(
         if why.freedom is not term:
             raise
     known = {} if settled is None else settled
-    return is_allowed(term, operands, bits) and known.setdefault((term, operands), bits) == bits
+    return is_allowed(term, operands, bits) and known.setdefault((term.attrs, operands), bits) == bits
