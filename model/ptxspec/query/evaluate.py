@@ -9,7 +9,7 @@ from fractions import Fraction
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ptxspec.language.specials import special_registers
+from ptxspec.language.specials import first_name, special_registers
 from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.numbers import Unfit, nearest
@@ -55,8 +55,10 @@ class Executed(NamedTuple):
 
 
 class Results(dict[str, Any]):
-    """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what was left open on the way, `steps` what became of each instruction.
+    """Register -> its final bits as an unsigned number, or a bool for a predicate. A result has as many bits as the form that
+    wrote it last gives to its destination; a wider register, which other instructions may ask for, holds them extended. `types`
+    gives those types, and those of the registers that are only read; `inputs` is what was put in, `chosen` what was left open on
+    the way, `steps` what became of each instruction.
 
     >>> results = ptxspec.evaluate("add.f32 d, a, b; setp.gt.f32 p, d, 1.0;", a=1.0, b=0x3f000000)
     >>> results, results.types["d"].width, results.inputs
@@ -114,7 +116,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         writes = {}
         for name, term in step.writes.items():
             try:
-                writes[name] = evaluate_term(term, values, choose, memo)
+                writes[name] = cut(evaluate_term(term, values, choose, memo), step.types[name])
             except KeyError as missing:
                 if missing.args[0] != name:
                     raise TypeError(f"the operand {missing.args[0]} has no value when {step.text} reads it") from None
@@ -122,7 +124,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
         results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.formats.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 
@@ -141,7 +143,7 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
 
 def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
-    given = dict(operands)
+    given = {first_name(name): value for name, value in operands.items()}
     specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
     values: dict[str, Any] = {}
     for name in fragment.inputs:
@@ -160,6 +162,11 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
     if given:
         raise TypeError(f"{', '.join(map(str, given))}: no operand of that name is read before it is written")
     return values
+
+
+def cut(value: Any, type: Type) -> Any:
+    """What a result of that type has of a register's value: the low bits, or the truth value."""
+    return value if type.kind == "pred" else value & ((1 << type.width) - 1)
 
 
 def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:
