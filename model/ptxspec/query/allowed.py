@@ -31,8 +31,8 @@ def allowed(
 
     Values are given as `evaluate` takes them, operands also as a mapping `inputs`. A result that PTX leaves open may be whatever
     the condition of its freedom says: any NaN, a number within the bound of an approximate instruction, or any bits at all; but
-    it is the same one wherever the same freedom meets operands of the same values, as for `prove`. `profile` may narrow that down:
-    where it has a choice, nothing else is allowed.
+    it is the same one wherever the same freedom meets operands of the same values, as for `prove`. `profile` may narrow that
+    down: where it has a choice, nothing else is allowed.
 
     Raises PtxError for text that is wrong, Unsupported for instructions that one thread's registers do not decide, TypeError for
     operands or results that are missing, unknown or too large, and NoChoice where an approximate result goes into a further
