@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from ptxspec.language import tree
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
+    ANSWER,
+    REQUEST,
     Fault,
     Program,
     Stopped,
@@ -25,7 +28,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import destinations, names_read, values_of
-from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import (
     BEGINS,
     ENDS,
@@ -45,14 +47,15 @@ from ptxspec.terms.machine import changing
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
-    def start(self, program: Program, memory: Memory, batch: Batch) -> ExactRun:
-        return ExactRun(program, memory, batch)
+    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> ExactRun:
+        return ExactRun(program, memory, batch, watch)
 
 
 class ExactRun:
     """One batch. `standing[b]` lists the lanes that stand at block b; the last list, those that have ended."""
 
-    def __init__(self, program: Program, memory: Memory, batch: Batch):
+    def __init__(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]):
+        self.watch = watch
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
@@ -92,6 +95,7 @@ class ExactRun:
             self.last = block
             self.turns += 1
             for lane in lanes:
+                self.watch()
                 fault = self.block(block, lane)
                 if fault is not None:
                     return Stopped(fault, False, nobody())

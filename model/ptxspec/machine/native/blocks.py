@@ -6,9 +6,8 @@ import re
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
-from ptxspec.machine.engine import requested
+from ptxspec.machine.engine import ANSWER, requested
 from ptxspec.machine.flow import ending, registers_read, values_of
-from ptxspec.machine.imaging import ANSWER
 from ptxspec.machine.link import BEGINS, DEPTH, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.context import FAULT, FIELD, NUMBERS, POINTERS, bits_of, field_text

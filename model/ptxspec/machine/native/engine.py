@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from collections.abc import Callable
 
 import numpy as np
 
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
+    ANSWER,
+    REQUEST,
     Fault,
     Program,
     Stopped,
@@ -22,7 +25,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import ending, names_read
-from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.native.blocks import BlockText
@@ -40,21 +42,21 @@ class NativeEngine:
     def __init__(self) -> None:
         self._compiled: dict[tuple[int, str, bool], Compiled] = {}
 
-    def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
-        return NativeRun(self.compiled(program), program, memory, batch)
+    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> NativeRun:
+        return NativeRun(self.compiled(program, watch), program, memory, batch)
 
-    def compiled(self, program: Program) -> Compiled:
+    def compiled(self, program: Program, watch: Callable[[], None]) -> Compiled:
         key = (id(program.kernel), program.profile.name, program.clustered)
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered))
+            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered), watch)
         return found
 
 
 class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
-    def __init__(self, program: Program, capacity: int):
+    def __init__(self, program: Program, capacity: int, watch: Callable[[], None]):
         self.program, self.capacity = program, capacity
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
