@@ -269,9 +269,8 @@ class Module:
                 raise self._fault(kernel, batch, stopped.fault)
             limits.check_steps(running.steps)
             limits.report(running.steps, batch.first, batch.extents.ctas)
-            images, calls = roles.is_image[stopped.waiting.op], roles.is_system[stopped.waiting.op]
-            limits.met(int(images.sum()), int(calls.sum()), len(stopped.waiting))
-            asking = images | calls
+            asking = roles.asks[stopped.waiting.op]
+            limits.met(roles, stopped.waiting.op)
             try:
                 passing = meetings.arrive(stopped.waiting.where(~asking))
             except MeetingFault as fault:

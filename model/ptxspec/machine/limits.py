@@ -13,6 +13,7 @@ import numpy as np
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import TURN, Program, resident, state_bytes
 from ptxspec.machine.errors import LaunchError
+from ptxspec.machine.roles import Roles
 
 #: seconds between two reports of progress
 REPORT = 0.1
@@ -71,10 +72,15 @@ class Limits:
     def _most(self) -> int:
         return self._work.most + self._from - self._extra if self.steps is None else self.steps
 
-    def met(self, images: int, system: int, waiting: int) -> None:
-        """Count a round, in which so many threads asked images or the system, or began to wait for others."""
+    def met(self, roles: Roles, waiting: np.ndarray) -> None:
+        """Count a round, in which threads began to wait at these instructions."""
         price = self._work
-        self._extra += price.round + images * price.image + system * price.system + waiting * price.waiting
+        self._extra += price.round
+        if len(waiting):
+            asked = (
+                int(roles.is_image[waiting].sum()) * price.image + int(roles.is_system[waiting].sum()) * price.system
+            )
+            self._extra += asked + len(waiting) * price.waiting
 
     def check_steps(self, steps: int) -> None:
         """Raise LaunchError if there were too many steps, or the time is over."""

@@ -21,6 +21,7 @@ class Roles:
         self.is_image = column(lambda op: is_kind(op, "image"))
         #: whether it calls a function of the system
         self.is_system = column(lambda op: system_function(kernel, op))
+        self.asks = self.is_image | self.is_system
         self.patient = column(lambda op: field(op, "patient", False))
         self.waits = column(lambda op: field(op, "waits", True))
         self.is_barrier = column(lambda op: is_kind(op, "barrier") and not field(op, "cluster", False))
