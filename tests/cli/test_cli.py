@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -171,12 +171,24 @@ def test_forms() -> None:
 
 
 def test_eval_answers_in_under_a_second_and_loads_no_solver() -> None:
+    """Of processor time, for the machine may have other things to do."""
     code = (
-        "import sys; from ptxspec.cli import main; main(['eval', 'add.u32 d, a, b;', 'a=1', 'b=2'], standalone_mode=False); "
+        "import sys; from ptxspec.cli import main; main(['eval', 'add.f32 d, a, b;', 'a=1', 'b=2'], standalone_mode=False); "
         "print([m for m in ('z3', 'llvmlite', 'numpy', 'rich') if m in sys.modules])"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-    began = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert time.perf_counter() - began < 1.0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 1.0
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_loads_nothing() -> None:
+    code = (
+        "import sys; from ptxspec.cli import main; main(['--help'], standalone_mode=False); "
+        "print([m for m in sys.modules if m.split('.')[0] in ('z3', 'llvmlite', 'numpy', 'rich', 'sympy', 'markdown_it')"
+        " or m.startswith(('ptxspec.spec', 'ptxspec.terms', 'ptxspec.language'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "[]" and "vectors  Operands" in run.stdout

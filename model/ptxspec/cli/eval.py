@@ -24,9 +24,13 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
     with asked_rightly():
         from ptxspec.query.evaluate import executed
         from ptxspec.query.fragments import read_fragment
+        from ptxspec.terms.exact import NoChoice
 
         read = read_fragment(fragment)
-        results = executed(read, _values(read, _given(operands)), profile)
+        try:
+            results = executed(read, _values(read, _given(operands)), profile)
+        except NoChoice as error:
+            raise Failed(f"{error}, which the profile {profile} leaves open", "open") from None
     if as_json:
         put_json(_as_dict(read, results))
     else:
@@ -55,8 +59,9 @@ def _values(read: Any, given: dict[str, str]) -> dict[str, Any]:
     unknown = [name for name in given if name not in own]
     if unknown:
         named = ", ".join(f"{n} ({_type(read, n)})" for n in own) or "none"
-        special = " (a special register, which a single thread has by itself)" if unknown[0] in read.inputs else ""
-        raise Failed(f"{unknown[0]}: no operand is called that{special}; the operands are {named}")
+        special = unknown[0] in read.inputs
+        why = "a special register, which a single thread has by itself" if special else "no operand is called that"
+        raise Failed(f"{unknown[0]}: {why}; the operands are {named}")
     missing = [name for name in own if name not in given and name not in read.carried]
     if missing:
         raise Failed(
