@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Waiting
 from ptxspec.machine.folding import Folder, column, records
+from ptxspec.machine.roles import Roles
 from ptxspec.machine.waiting.cluster_barriers import ClusterBarriers
 from ptxspec.machine.waiting.cta_barriers import CtaBarriers
 from ptxspec.machine.waiting.places import Places, page
@@ -16,22 +16,14 @@ from ptxspec.machine.waiting.warp_collectives import WarpCollectives
 class Convergence:
     """Lets threads wait, and go on, as the pages say. `fold` takes the pages' steps."""
 
-    def __init__(self, fold: Folder, kernel: Kernel, threads: int, cluster: int, lanes: int):
+    def __init__(self, fold: Folder, roles: Roles, threads: int, cluster: int, lanes: int):
         self.fold = fold
         self.places = places = Places(threads, cluster, lanes, page("warps").LANES)
-        effects = [op.plan.meaning.effect for op in kernel.code]
-
-        def says(what: str, default: bool = False) -> np.ndarray:
-            return np.array([default if e is None else e.fields.get(what, default) for e in effects], bool)
-
-        self.waits, self.of_cluster = says("waits", True), says("cluster")
-        self.of_warp = np.array([e is not None and e.kind == "gather" for e in effects], bool)
-        self.of_cta = np.array([e is not None and e.kind == "barrier" for e in effects], bool) & ~self.of_cluster
-        spellings: dict[str, int] = {}
-        spelling = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code])
-        self.ctas = CtaBarriers(fold, places, says("counts"))
+        self.waits, self.of_cluster = roles.waits, roles.of_cluster
+        self.of_warp, self.of_cta = roles.is_gather, roles.is_barrier
+        self.ctas = CtaBarriers(fold, places, roles.counts)
         self.clusters = ClusterBarriers(fold, places) if self.of_cluster.any() else None
-        self.warps = WarpCollectives(fold, places, spelling, says("patient"))
+        self.warps = WarpCollectives(fold, places, roles.kind, roles.patient)
         self._begin()
 
     def _begin(self) -> None:

@@ -1,0 +1,5 @@
+"""`python -m ptxspec.cli`."""
+
+from ptxspec.cli import main
+
+main()

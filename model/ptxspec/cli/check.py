@@ -1,0 +1,51 @@
+"""`ptxspec check`: parse and check files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, say
+
+
+@click.command("check")
+@FILES
+@JSON_OPTION
+def command(files: tuple[str, ...], as_json: bool) -> int:
+    """Parse and check PTX files ("-": standard input). All complaints are printed; exit status 1 if there are any."""
+    reports = []
+    for file in once(files):
+        reports.append(_report(file))
+        if not as_json:
+            _show(reports[-1])
+    if as_json:
+        put_json(reports[0] if len(reports) == 1 else {"files": reports})
+    return int(any(report["diagnostics"] for report in reports))
+
+
+def _report(file: str) -> dict[str, Any]:
+    """What there is to say of a file."""
+    from ptxspec.language.check import check
+    from ptxspec.language.errors import PtxError
+
+    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0}
+    try:
+        for name, kernel in check(read_text(file), file).kernels.items():
+            facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
+            report["kernels"][name] = facts
+    except PtxError as error:
+        report |= error.as_dict()
+        report["error"] = str(error)
+    return report
+
+
+def _show(report: dict[str, Any]) -> None:
+    for name, facts in report["kernels"].items():
+        say(f"{name}({', '.join(facts['parameters'])}): {facts['instructions']} instructions")
+    if "error" in report:
+        say(report["error"], err=True, fg="red")
+        count = len(report["diagnostics"]) + report["more"]
+        say(f"{report['file']}: {count} complaint{'s' if count > 1 else ''}", err=True)
+    else:
+        say(f"{report['file']}: no complaints")

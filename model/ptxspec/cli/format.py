@@ -1,0 +1,62 @@
+"""`ptxspec format`: lay files out anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ptxspec.cli.failures import Failed
+from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, say
+
+
+@click.command("format")
+@FILES
+@click.option(
+    "--in-place", "-i", is_flag=True, help="Write the files anew instead of printing them: all of them or none."
+)
+@click.option("--check", "only_check", is_flag=True, help="Print the names of files that would change; exit status 1.")
+@JSON_OPTION
+def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: bool) -> int:
+    """Lay out PTX files anew ("-": standard input), comments kept. They need not pass the checker, only be readable."""
+    if in_place and only_check:
+        raise Failed("--in-place writes files and --check does not: which one?")
+    if in_place and "-" in files:
+        raise Failed("the standard input cannot be written in place")
+    texts = [(file, *_formatted(file)) for file in once(files)]
+    reports: list[dict[str, Any]] = [{"file": file, "changes": new != old} for file, old, new in texts]
+    if in_place:
+        _replace({os.path.realpath(file): new for file, old, new in texts if new != old})
+    elif only_check and not as_json:
+        for report in reports:
+            if report["changes"]:
+                say(report["file"])
+    elif as_json and not only_check:
+        for report, (_, _, new) in zip(reports, texts, strict=True):
+            report["text"] = new
+    elif not only_check:
+        for _, _, new in texts:
+            click.echo(_bytes(new), nl=False)
+    if as_json:
+        put_json(reports[0] if len(reports) == 1 else {"files": reports})
+    return int(only_check and any(report["changes"] for report in reports))
+
+
+def _formatted(file: str) -> tuple[str, str]:
+    """(the text, the text laid out). Raises PtxError."""
+    from ptxspec.language.formatting import formatted
+
+    text = read_text(file)
+    return text, formatted(text, file)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogateescape")
+
+
+def _replace(texts: dict[str, str]) -> None:
+    from ptxspec.files import replace_all
+
+    replace_all([(Path(path), _bytes(text)) for path, text in texts.items()])

@@ -1,0 +1,125 @@
+"""`ptxspec run`: run an entry on arguments from the command line."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from ptxspec.cli.failures import Failed, asked_rightly
+from ptxspec.cli.shared import FILE, JSON_OPTION, put_json, read_text, say
+from ptxspec.escaping import printable
+
+
+@click.command("run")
+@click.argument("file", type=FILE)
+@click.option("--kernel", "-k", help="The entry to run; may be left out if there is one only.")
+@click.option("--grid", "-g", default="1", show_default=True, help="CTAs: x, x,y or x,y,z.")
+@click.option("--block", "-b", default="1", show_default=True, help="Threads a CTA: x, x,y or x,y,z.")
+@click.option(
+    "--arg",
+    "-a",
+    "arguments",
+    multiple=True,
+    help="An argument, in order: u32=7, s32=-5, f32=1.5, f32=0x3fc00000 (bits), or an array: f32[64]=zeros, =arange, =random, "
+    "=1,2,3, or @file.npy.",
+)
+@click.option(
+    "--save", "-s", multiple=True, metavar="N=FILE.npy", help="Write argument N's array to a .npy file afterwards."
+)
+@click.option(
+    "--dynamic-shared",
+    default=0,
+    type=click.IntRange(0, 1 << 40),
+    show_default=True,
+    help="Bytes of dynamic shared memory.",
+)
+@click.option("--cluster", "-c", help="CTAs a cluster: x, x,y or x,y,z. Without it the entry's directives say.")
+@click.option("--nonportable-cluster", is_flag=True, help="Allow a cluster larger than every machine has room for.")
+@click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
+@click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
+@click.option(
+    "--step-limit",
+    type=click.IntRange(0, 1 << 62),
+    help="Most thread-instructions to execute; without it, what ends loops in a minute.",
+)
+@click.option("--time-limit", type=float, help="Most seconds that the launch may take.")
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(0, 1 << 62),
+    help="Most bytes for the threads that are resident together.",
+)
+@JSON_OPTION
+def command(
+    file: str,
+    kernel: str | None,
+    grid: str,
+    block: str,
+    arguments: tuple[str, ...],
+    save: tuple[str, ...],
+    cluster: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Run an entry of a PTX file and show the arrays it leaves behind."""
+    from ptxspec.cli import arguments as reading
+    from ptxspec.cli import saving
+
+    shape = reading.extents("--grid", grid), reading.extents("--block", block)
+    options["cluster"] = None if cluster is None else reading.extents("--cluster", cluster)
+    values = reading.arguments(arguments)
+    files = saving.saves(save, values)
+    before = [v.copy() if v.ndim else None for v in values]
+    texts: list[str] = []
+    with asked_rightly():
+        import ptxspec
+        from ptxspec.progress import shown_progress
+
+        module = ptxspec.load(read_text(file), file)
+        kernel = _entry(module.kernels, kernel)
+        began = time.perf_counter()
+        with shown_progress(as_json) as progress:
+            options |= {"progress": progress, "printed": texts.append if as_json else _print}
+            outcome = module.launch(kernel, *shape, values, **options)
+        seconds = time.perf_counter() - began
+    saving.save(files, values)
+    changed = [
+        i
+        for i, (old, new) in enumerate(zip(before, values, strict=True))
+        if old is not None and old.tobytes() != new.tobytes()
+    ]
+    facts = {"kernel": kernel, "thread_instructions": outcome.steps, "seconds": round(seconds, 6)}
+    if as_json:
+        put_json({**facts, "printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}})
+    else:
+        _show(facts, {i: values[i] for i in changed})
+
+
+def _entry(kernels: list[str], asked: str | None) -> str:
+    """The entry to run. Fails if there is a choice, or none."""
+    if asked is not None and asked in kernels:
+        return asked
+    if not kernels:
+        raise Failed("the module has no entry")
+    if asked is not None:
+        raise Failed(f"no entry is called {asked!r}; there are {', '.join(kernels)}")
+    if len(kernels) > 1:
+        raise Failed(f"which entry? --kernel one of {', '.join(kernels)}")
+    return kernels[0]
+
+
+def _print(text: str) -> None:
+    """What a thread prints. Control characters are escaped; --json gives the text itself."""
+    click.echo(printable(text), nl=False)
+
+
+def _show(facts: dict[str, Any], changed: dict[int, Any]) -> None:
+    import numpy as np
+
+    say(f"{facts['kernel']}: {facts['thread_instructions']:,} thread-instructions in {facts['seconds']:.3f} s")
+    for i, array in changed.items():
+        with np.printoptions(threshold=64, edgeitems=8):
+            say(f"argument {i}: {array}")
+    if not changed:
+        say("no array was changed")

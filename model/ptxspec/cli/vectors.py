@@ -1,0 +1,125 @@
+"""`ptxspec vectors`: operands and results as text for other implementations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.shared import JSON_OPTION, put_json, say
+
+
+@click.group("vectors")
+def command() -> None:
+    """Operands and results of single instructions, for holding other implementations against the definitions."""
+
+
+_OPCODES = click.option(
+    "--opcode", "-o", "opcodes", multiple=True, help="This opcode only; may be given several times."
+)
+
+
+@command.command(name="write")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@_OPCODES
+@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open.")
+@JSON_OPTION
+def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json: bool) -> None:
+    """Write operand rows, one-instruction kernels and expected results; FOLDER/README.md describes the format."""
+    with asked_rightly(status=FAILED):
+        from ptxspec.evidence import exchange
+
+        facts = exchange.write(folder, opcodes, profile)
+    if as_json:
+        put_json({"folder": str(folder), **facts})
+        return
+    say(
+        f"{folder}: {facts['forms']:,} forms of {len(facts['opcodes'])} opcodes, {facts['rows']:,} rows, "
+        f"profile {profile}"
+    )
+    if facts["left_alone"]:
+        say(f"left alone: {', '.join(facts['left_alone'])}", err=True)
+
+
+@command.command(name="check")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--recorded", is_flag=True, help="Hold the recorded answers of an H200 against the definitions instead.")
+@_OPCODES
+@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open, for FOLDER.")
+@click.option("--show", default=3, show_default=True, type=click.IntRange(min=0), help="Differing rows shown a form.")
+@click.option("--partial", is_flag=True, help="Forms without results are no fault.")
+@JSON_OPTION
+def vectors_check(
+    folder: Path | None,
+    recorded: bool,
+    opcodes: tuple[str, ...],
+    profile: str,
+    show: int,
+    partial: bool,
+    as_json: bool,
+) -> int:
+    """Hold results in FOLDER, as `vectors write` describes them, against the definitions.
+
+    Exit status 1 if a result is not allowed, or if a form has no results; 2 if the folder cannot be read.
+    """
+    if recorded == (folder is not None):
+        raise Failed("name a folder of results, or --recorded, and not both")
+    with asked_rightly(status=FAILED):
+        from ptxspec.evidence import exchange
+
+        if folder is None:
+            return _recorded(opcodes, show, as_json)
+        found, missing = exchange.check(folder, opcodes, profile, show)
+    wrong = [one for one in found if one.differing]
+    status = 1 if wrong or (missing and not partial) or not found else 0
+    facts = {
+        "profile": profile,
+        "forms": len(found),
+        "rows": sum(one.rows for one in found),
+        "rows_not_judged": sum(one.not_judged for one in found),
+        "rows_differing": sum(one.differing for one in wrong),
+    }
+    if as_json:
+        shown = [{**one._asdict(), "first": [row._asdict() for row in one.first]} for one in wrong]
+        put_json({**facts, "differing": shown, "missing": missing})
+        return status
+    for one in wrong:
+        say(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}", fg="red")
+        for row in one.first:
+            say(f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}")
+        if one.differing > len(one.first):
+            say(f"  and {one.differing - len(one.first)} more")
+    if missing:
+        named = "  ".join(missing[:3]) + ("  …" if len(missing) > 3 else "")
+        say(f"{len(missing)} forms have no results: {named}", fg=None if partial else "red")
+    say(
+        f"{facts['forms']:,} forms, {facts['rows']:,} rows, of which {facts['rows_differing']:,} differ"
+        + (f" and {facts['rows_not_judged']:,} cannot be judged" if facts["rows_not_judged"] else "")
+    )
+    return status
+
+
+def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
+    """Hold the recorded answers against the definitions, under the profile of the machine."""
+    from ptxspec.evidence import exchange
+
+    facts, found = exchange.check_recorded(opcodes)
+    differing = {form: what for one in found for form, what in one.differing.items()}
+    answered, unanswered = sum(one.answered for one in found), sum(one.unanswered for one in found)
+    rows = sum(one.rows for one in found)
+    status = 1 if differing or not answered else 0
+    if as_json:
+        shown = [{"form": form, "rows": count, "first": first} for form, (count, first) in differing.items()]
+        counts = {"forms": answered, "forms_not_answered": unanswered, "rows": rows}
+        put_json({**facts, **counts, "differing": shown})
+        return status
+    for form, (count, first) in differing.items():
+        say(f"{form}  {count} rows differ", fg="red")
+        if show:
+            say(f"  {first}")
+    say(
+        f"{facts.get('device', 'a GPU')}, {facts.get('date', 'no date')}: {answered:,} forms, {rows:,} rows; "
+        f"{len(differing)} forms differ; {unanswered:,} forms were not answered"
+    )
+    return status
