@@ -14,7 +14,7 @@ import ptxspec
 from ptxspec.literate.finder import pages
 from ptxspec.machine import folding
 from ptxspec.query.invariants import check, formula, load_all
-from ptxspec.query.prove import solve
+from ptxspec.query.solving import solve
 from ptxspec.terms.core import integer
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.steps import Claim, Step, taken
@@ -47,7 +47,7 @@ def test_a_claim_is_about_something(claim: Claim) -> None:
     premise = said.args[0].args[0] if said.op == "any" and said.args[0].op == "not" else TRUE
     for requirement in requirements:
         premise = premise & requirement.condition
-    assert solve(premise, dict.fromkeys(formula(claim)[1]), formula(claim)[1], 60)[0] == "sat"
+    assert solve(premise, formula(claim)[1], 60).status == "sat"
 
 
 # three interpretations ------------------------------------------------------------------------------------------------

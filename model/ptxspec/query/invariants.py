@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec.literate.finder import install, pages
-from ptxspec.query.prove import solve
+from ptxspec.query.solving import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.steps import CLAIMS, Claim, implies, taken
@@ -48,9 +48,8 @@ def check(claim: Claim, timeout: float = 120.0) -> Finding:
     """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
     began = time.monotonic()
     said, types = formula(claim)
-    words = dict.fromkeys(types)
-    status, values, _ = solve(~said, words, types, timeout)
-    seconds = time.monotonic() - began
+    answer = solve(~said, types, timeout)
+    status, values, seconds = answer.status, answer.values, time.monotonic() - began
     if status == "unsat":
         return Finding("proved", {}, seconds)
     if status == "sat":
