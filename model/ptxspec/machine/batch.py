@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.terms.machine import SPECIAL_REGISTERS
+from ptxspec.terms.machine import SPECIAL_REGISTERS, SpecialRegister
 
 
 class Extents(NamedTuple):
@@ -40,13 +41,18 @@ class Extents(NamedTuple):
 
 
 class Threads:
-    """What a special register's definition may ask of threads; arrays, one element a resident thread."""
+    """What a special register's definition may ask of threads: arrays that go together as NumPy's rules of broadcasting say. A
+    row is a CTA, a column a thread of each."""
 
     def __init__(self, extents: Extents, index: np.ndarray, cta: np.ndarray):
         self.block, self.grid, self.index, self._cta = extents.block, extents.grid, index, cta
         self.launch, self.shared, self.dynamic_shared = extents.launch, extents.shared, extents.dynamic_shared
         self.cluster, self.explicit_cluster = extents.cluster, extents.explicit_cluster
         self.asked_for_cta = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(self.index.shape, self._cta.shape)
 
     @property
     def cta(self) -> np.ndarray:
@@ -67,12 +73,17 @@ class Batch(NamedTuple):
         return self.ctas * self.extents.threads
 
     def threads(self) -> Threads:
-        lanes = np.arange(self.lanes, dtype=np.int64)
-        return Threads(self.extents, lanes % self.extents.threads, self._cta(lanes))
+        index = np.arange(self.extents.threads, dtype=np.int64)
+        slots = np.arange(self.ctas, dtype=np.int64)[:, None]
+        return Threads(self.extents, index, self._cta_in(slots))
 
     def _cta(self, lanes: Any) -> Any:
         """The number in the grid of a lane's CTA, or of each lane's."""
-        place, size = lanes // self.extents.threads + self.first, self.extents.cluster_size
+        return self._cta_in(lanes // self.extents.threads)
+
+    def _cta_in(self, slots: Any) -> Any:
+        """The number in the grid of the CTA in a slot, or in each slot."""
+        place, size = slots + self.first, self.extents.cluster_size
         if size == 1:
             return place
         page = importlib.import_module("ptxspec.spec.machine.clusters")
@@ -93,20 +104,26 @@ class Batch(NamedTuple):
 def special_values(names: Iterable[str], threads: Threads) -> dict[str, tuple[np.ndarray, bool]]:
     """For each special register (with its component) its value in every lane, and whether it depends on the CTA. Those that
     change while the program runs are left out."""
-    wanted = list(names)
     found = {}
-    for register in SPECIAL_REGISTERS.values():
-        mine = [n for n in register.names if n in wanted]
-        if not mine or register.changes:
-            continue
+    for register, mine in _read_for(tuple(names)):
         threads.asked_for_cta = False
         values = register.read(threads)
         values = (*values, *values) if register.components else (values,)
-        for name, value in zip(register.names, values, strict=False):
-            if name in mine:
-                array = np.broadcast_to(np.asarray(value), threads.index.shape)
-                found[name] = (array.astype(f"u{max(1, register.type.bytes)}"), threads.asked_for_cta)
+        for place, name in mine:
+            array = np.broadcast_to(np.asarray(values[place]).astype(f"u{max(1, register.type.bytes)}"), threads.shape)
+            found[name] = (np.ascontiguousarray(array.reshape(-1)), threads.asked_for_cta)
     return found
+
+
+@cache
+def _read_for(names: tuple[str, ...]) -> tuple[tuple[SpecialRegister, tuple[tuple[int, str], ...]], ...]:
+    """The special registers to read for these names, each with the places of its values that they stand for."""
+    found = []
+    for register in SPECIAL_REGISTERS.values():
+        mine = tuple((place, name) for place, name in enumerate(register.names) if name in names)
+        if mine and not register.changes:
+            found.append((register, mine))
+    return tuple(found)
 
 
 class Waiting(NamedTuple):

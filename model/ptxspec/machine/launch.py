@@ -301,15 +301,21 @@ class Module:
     ) -> None:
         """Let a batch run until all its threads have ended."""
         kernel, roles, extents = ready.kernel, ready.roles, batch.extents
-        waiting = Convergence(running.fold, roles, extents.threads, extents.cluster_size, batch.lanes)
+        waiting: Convergence | None = None
         while True:
             stopped = running.run(limits.left(running.steps))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
             limits.check_steps(running.steps)
             limits.report(running.steps, batch.first, batch.extents.ctas)
-            asking = roles.asks[stopped.waiting.op]
             limits.met(roles, stopped.waiting.op)
+            if waiting is None and not len(stopped.waiting):  # nobody has ever waited
+                if stopped.out_of_steps:
+                    continue
+                return
+            if waiting is None:
+                waiting = Convergence(running.fold, roles, extents.threads, extents.cluster_size, batch.lanes)
+            asking = roles.asks[stopped.waiting.op]
             try:
                 passing = waiting.arrive(stopped.waiting.where(~asking))
             except WaitingFault as fault:
