@@ -16,6 +16,7 @@ from ptxspec.machine import folding
 from ptxspec.query.invariants import check, formula, load_all
 from ptxspec.query.solving import solve
 from ptxspec.terms.core import integer
+from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.steps import Claim, Step, taken
 from ptxspec.terms.vocabulary import TRUE
@@ -112,7 +113,7 @@ def test_the_solver_computes_the_same(step: Step) -> None:
         lowering = Lowering(Solver(), env)
         types = [t for port in step.outputs for t in port.words.values()]
         for term, type in zip(step.meaning.values, types, strict=True):
-            expected = folding.evaluate(term, truth)
+            expected = evaluate(term, truth)
             if type.kind == "pred":
                 assert z3.is_true(z3.simplify(lowering.truth(term))) == expected
             else:
@@ -128,6 +129,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str, Any],
 
     def forget() -> None:
         folding.compiled.cache_clear()
+        folding.scripted.cache_clear()
         for step in STEPS:
             step.__dict__.pop("meaning", None)
 

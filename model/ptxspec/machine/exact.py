@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import destinations, names_read, values_of
+from ptxspec.machine.flow import names_read
 from ptxspec.machine.link import (
     BEGINS,
     ENDS,
@@ -41,7 +41,9 @@ from ptxspec.machine.link import (
     stack_moves,
 )
 from ptxspec.machine.memory import Memory
+from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.system import system_function
+from ptxspec.terms.core import integer
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
 
@@ -66,6 +68,10 @@ class ExactRun:
         self.variables = importlib.import_module("ptxspec.spec.variables.index")
         self.functions = importlib.import_module("ptxspec.spec.functions.index")
         self.moves = stack_moves(program.kernel)
+        self.choose = program.profile.value
+        self.scripts = Scripts(program, self)
+        #: for an instruction without effect, where the run of such instructions ends
+        self.plain = runs(program)
         self.restart(batch)
 
     def restart(self, batch: Batch) -> None:
@@ -126,48 +132,54 @@ class ExactRun:
         goes = block.next
         if block.finishes is not None:
             return self.finish(block.finishes, lane, goes)
-        for index in range(block.start, block.end):
+        registers, index = self.registers[lane], block.start - 1
+        self.begun = block.start
+        while index + 1 < block.end:
+            index += 1
             op = self.code[index]
-            self.elapsed = self.steps + index - block.start
+            self.at(index)
             effect = op.plan.meaning.effect
-            registers = self.registers[lane]
             self.address: int | None = None
+            if effect is None:
+                try:
+                    self.scripts.run(index, self.plain[index])(registers, lane, {}, self.choose)
+                except NoChoice as open_result:
+                    return Fault(lane, self.index, None, open_result)
+                index = self.plain[index] - 1
+                continue
             if op.guard is not None and registers[op.guard[0]] == op.guard[1]:
                 continue
             try:
-                memo: dict[int, Any] = {}
-                env = self.inputs(op, lane)
-                if effect is None:
-                    pass
-                elif effect.kind == "load":
-                    self.load(op, env, lane, memo)
+                env: dict[str, Any] = {}
+                if effect.kind == "load":
+                    self.load(op, env, lane)
                 elif effect.kind == "store":
-                    self.store(op, env, lane, memo)
+                    self.store(op, env, lane)
                 elif effect.kind == "update":
-                    self.load(op, env, lane, memo, write=True)
-                    self.store(op, env, lane, memo)
+                    self.load(op, env, lane, write=True)
+                    self.store(op, env, lane)
                 elif effect.kind == "stack":
-                    self.move_stack(effect.fields, env, lane, memo)
+                    self.move_stack(effect.fields, env, lane)
                 elif effect.kind == "stop":
                     return Fault(lane, index, None, stopped(op))
                 elif effect.kind == "call" and system_function(self.program.kernel, op):
                     self.ask_system(op.call, lane, index, block)
                     return None
                 elif effect.kind == "call":
-                    goes = self.enter(op, index, block, env, memo, lane)
+                    goes = self.enter(op, index, block, env, lane)
                 elif effect.kind == "return" and self.stacks[lane]:
                     goes = self.stacks[lane][-1][0]
                 elif op.targets:
-                    chosen = self.value(effect.fields["target"], env, memo)
+                    (chosen,) = self.values("target", (effect.fields["target"],), env, lane)
                     if chosen >= len(block.ways):
                         raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
                     goes = block.ways[chosen][1]
                 elif effect.kind in ("barrier", "gather", "image"):
-                    self.wait(effect, env, memo, lane, index, block)
+                    self.wait(effect, env, lane, index, block)
                     return None
                 else:
                     goes = block.taken
-                self.write(op, env, memo, registers)
+                self.write(index, env, lane)
             except Violation as violation:
                 return Fault(lane, index, self.address, violation)
             except NoChoice as open_result:
@@ -184,17 +196,16 @@ class ExactRun:
         if block is None:
             self.memory.gone[lane // self.batch.extents.threads] += 1
 
-    def wait(self, effect: Any, env: dict[str, Any], memo: dict[int, Any], lane: int, index: int, block: Any) -> None:
+    def wait(self, effect: Any, env: dict[str, Any], lane: int, index: int, block: Any) -> None:
         """Put a thread among those that wait for others."""
         fields = effect.fields
         if effect.kind == "image":
-            for i, term in enumerate(requested(effect)):
-                word = self.value(term, env, memo) & (1 << 64) - 1
+            for i, word in enumerate(self.values("request", requested(effect), env, lane)):
+                word &= (1 << 64) - 1
                 self.request[i, lane] = word - (word >> 63 << 64)
         named = fields.get("threads" if effect.kind == "barrier" else "mask")
-        number = self.value(fields["barrier"], env, memo) if effect.kind == "barrier" else 0
-        count = -1 if named is None else self.value(named, env, memo)
-        value = self.value(fields["value"], env, memo)
+        terms = (fields.get("barrier", integer(0)), integer(-1) if named is None else named, fields["value"])
+        number, count, value = self.values("wait", terms, env, lane)
         resume = len(self.blocks) if block.taken is None else block.taken
         self.waiting.append((lane, number, count, value - (value >> 63 << 64), index, resume))
 
@@ -209,7 +220,7 @@ class ExactRun:
             self.come_back(op, index, lane)
             self.go(lane, goes)
             return None
-        env = self.inputs(op, lane)
+        env: dict[str, Any] = {}
         named, values = self.learned
         effect = op.plan.meaning.effect
         assert effect is not None
@@ -224,18 +235,32 @@ class ExactRun:
         else:
             env["%arrived"], env["%holding"] = int(named[lane]), int(values[lane])
         try:
-            self.write(op, env, {}, self.registers[lane])
+            self.write(index, env, lane)
         except NoChoice as open_result:
             return Fault(lane, index, None, open_result)
         self.go(lane, goes)
         return None
 
-    def value(self, term: Any, env: dict[str, Any], memo: dict[int, Any]) -> Any:
-        return evaluate(term, env, self.program.profile.value, memo)
+    def at(self, index: int) -> None:
+        """Note which instruction is being executed."""
+        self.index = index
+        self.elapsed = self.steps + index - self.begun
 
-    def inputs(self, op: Any, lane: int) -> dict[str, Any]:
-        """The values of a meaning's variables."""
-        return {v.attrs[0]: self.operand(type, v.attrs[1], element, lane) for type, v, element in values_of(op)}
+    def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], lane: int) -> tuple[Any, ...]:
+        """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
+        return self.scripts.values(self.index, what, terms)(self.registers[lane], lane, env, self.choose)
+
+    def write(self, index: int, env: dict[str, Any], lane: int) -> None:
+        """Let an instruction's destinations have their values."""
+        self.scripts.results(index)(self.registers[lane], lane, env, self.choose)
+
+    def part(self, lane: int) -> int:
+        """Where the part of shared memory begins that belongs to the thread's CTA."""
+        return self.batch.rank(lane) * self.memory.layout.PART
+
+    def element(self, operand: tree.Indexed, start: int, index: int) -> int:
+        """The address of an element, by the words of the page."""
+        return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
 
     def operand(self, type: Any, width: int, operand: Any, lane: int) -> Any:
         registers = self.registers[lane]
@@ -245,15 +270,14 @@ class ExactRun:
             return base + operand.offset & mask
         if isinstance(operand, tree.Indexed):
             start = self.operand(None, 64, tree.Sum(operand.base, 0), lane)
-            index = self.operand(None, 32, operand.register, lane)
-            return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits) & mask
+            return self.element(operand, start, self.operand(None, 32, operand.register, lane)) & mask
         if isinstance(operand, tree.Not):
             return not registers[operand.name.text]
         offset, in_own_part = in_frame(self.program, operand), in_part(self.program, operand)
         if offset is not None:
             constant: int | None = registers[FRAME] + offset
         elif in_own_part is not None:
-            constant = self.batch.rank(lane) * self.memory.layout.PART + in_own_part
+            constant = self.part(lane) + in_own_part
         else:
             constant = constant_of(self.program, type, operand)
         if constant is None:
@@ -269,23 +293,15 @@ class ExactRun:
 
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
-            return self.value(self.changing[name], {"%elapsed": self.elapsed}, {})
+            return evaluate(self.changing[name], {"%elapsed": self.elapsed})
         return int(self.special[name][0][lane])
-
-    def write(self, op: Any, env: dict[str, Any], memo: dict[int, Any], registers: dict[str, Any]) -> None:
-        values = [(n, t, self.value(v, env, memo)) for n, t, v in destinations(op)]
-        for name, type, value in values:
-            if type.signed and value >> (type.width - 1):  # a wider register takes the sign
-                width = self.program.kernel.registers[name].width
-                value += (1 << width) - (1 << type.width)
-            registers[name] = value
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
-    def enter(self, op: Any, index: int, block: Any, env: dict[str, Any], memo: Any, lane: int) -> int:
+    def enter(self, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         flow, registers, stack = self.program.flow, self.registers[lane], self.stacks[lane]
-        name, begins = call_target(self.program, op, block, self.value_or_name(op, env, memo))
+        name, begins = call_target(self.program, op, block, self.value_or_name(op, env, lane))
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1][2] if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
@@ -327,8 +343,8 @@ class ExactRun:
                 at = registers[FRAME] + self.program.kernel.places[operand.text].offset
                 self.set_local(lane, at, number.to_bytes(formal.size, "little"))
 
-    def value_or_name(self, op: Any, env: dict[str, Any], memo: Any) -> Any:
-        return op.call.function or self.value(op.plan.meaning.effect.fields["function"], env, memo)
+    def value_or_name(self, op: Any, env: dict[str, Any], lane: int) -> Any:
+        return op.call.function or self.values("function", (op.plan.meaning.effect.fields["function"],), env, lane)[0]
 
     def come_back(self, op: Any, index: int, lane: int) -> None:
         """Close the frame of the function that was called, and take its results."""
@@ -382,43 +398,43 @@ class ExactRun:
         start = lane * self.memory.strides["local"] + at
         self.memory.local[start : start + len(data)] = list(data)
 
-    def move_stack(self, fields: dict[str, Any], env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+    def move_stack(self, fields: dict[str, Any], env: dict[str, Any], lane: int) -> None:
         """Reserve memory on the thread's stack, or give some back."""
         registers = self.registers[lane]
         end = env["%stack_end"] = registers[ENDS]
         if fields["begin"] is not None:
-            begin, size = self.value(fields["begin"], env, memo), self.value(fields["size"], env, memo)
+            begin, size = self.values("reserve", (fields["begin"], fields["size"]), env, lane)
             check_room(self.program, 0, begin + size)
             self.memory.extend(lane, end, begin, size)
             self.set_local(lane, begin, bytes(size))
             registers[ENDS] = begin + size
         elif fields["to"] is not None:
-            to = self.value(fields["to"], env, memo)
+            (to,) = self.values("release", (fields["to"],), env, lane)
             check_end(to, registers[BEGINS], end)
             self.memory.cut(lane, to, end)
             registers[ENDS] = to
 
     # memory --------------------------------------------------------------------------------------------------------------
 
-    def load(self, op: Any, env: dict[str, Any], lane: int, memo: dict[int, Any], write: bool = False) -> None:
+    def load(self, op: Any, env: dict[str, Any], lane: int, write: bool = False) -> None:
         fields = op.plan.meaning.effect.fields
         size, count = fields["type"].bytes, fields["count"]
-        array, at = self.place(op, env, lane, size * count, write, memo)
+        array, at = self.place(op, env, lane, size * count, write)
         for i in range(count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
             env[f"%loaded{i}"] = int.from_bytes(data, "little")
 
-    def store(self, op: Any, env: dict[str, Any], lane: int, memo: dict[int, Any]) -> None:
+    def store(self, op: Any, env: dict[str, Any], lane: int) -> None:
         fields = op.plan.meaning.effect.fields
         size, values = fields["type"].bytes, fields["values"]
-        array, at = self.place(op, env, lane, size * len(values), True, memo)
-        for i, value in enumerate(values):
-            data = self.value(value, env, memo).to_bytes(size, "little")
+        array, at = self.place(op, env, lane, size * len(values), True)
+        for i, value in enumerate(self.values("stored", values, env, lane)):
+            data = value.to_bytes(size, "little")
             array[at + i * size : at + (i + 1) * size] = list(data)
 
-    def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
+    def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool) -> Any:
         fields = op.plan.meaning.effect.fields
-        self.address = self.value(fields["address"], env, memo)
+        (self.address,) = self.values("address", (fields["address"],), env, lane)
         slot = lane // self.batch.extents.threads
         space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)

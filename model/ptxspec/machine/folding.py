@@ -7,15 +7,16 @@ values are words of 64 bits.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
-from ptxspec.terms.steps import Port, State, Step
+from ptxspec.terms.scripts import Script
+from ptxspec.terms.steps import State, Step
 
 
 class Broken(NamedTuple):
@@ -59,22 +60,16 @@ def words(values: np.ndarray | int, like: np.ndarray) -> np.ndarray:
 
 
 def exact(step: Step, rows: list[tuple[np.ndarray, np.ndarray]], operands: list[np.ndarray]) -> Folded:
-    """Folds by evaluating the step's terms."""
+    """Folds over Python's integers."""
     count = _count(rows, operands)
-    requirements, terms = step.meaning
     results = np.zeros((len(step.results), count), np.uint64)
     changed = sum(len(port.words) for port in step.outputs if port.is_state)
+    function = scripted(step)
     for i in range(count):
-        values: dict[str, Any] = {}
-        for port, (array, index) in zip(step.states, rows, strict=True):
-            values |= _named(port, array[index[i]].tolist())
-        for port, operand in zip(step.operands, operands, strict=True):
-            values |= _named(port, [int(operand[i])])
-        memo: dict[int, Any] = {}
-        for rule, condition in requirements:
-            if not evaluate(condition, values, memo=memo):
-                return Folded(results, Broken(rule, i))
-        found = [int(evaluate(term, values, memo=memo)) for term in terms]
+        given = [word for array, index in rows for word in array[index[i]].tolist()]
+        rule, *found = function(*given, *(int(operand[i]) for operand in operands))
+        if rule is not None:
+            return Folded(results, Broken(rule, i))
         at = 0
         for port, (array, index) in zip(step.states[: step.changes], rows, strict=False):
             array[index[i]] = found[at : at + len(port.words)]
@@ -83,16 +78,27 @@ def exact(step: Step, rows: list[tuple[np.ndarray, np.ndarray]], operands: list[
     return Folded(results, None)
 
 
+@cache
+def scripted(step: Step) -> Callable[..., Any]:
+    """A step as a Python function of words: those of its records, then its operands. It gives the rule that was broken, or None
+    and the words that the step gives."""
+    types = {n: t for port in (*step.states, *step.operands) for n, t in port.words.items()}
+    names = {name: f"w{k}" for k, name in enumerate(types)}
+
+    def bind(name: str) -> str:
+        type = types[name]
+        return f"bool({names[name]} & 1)" if type.kind == "pred" else f"{names[name]} & {(1 << type.width) - 1}"
+
+    script = Script(bind)
+    requirements, terms = step.meaning
+    for rule, condition in requirements:
+        script.say(f"if not {script.value(condition)}: return ({rule!r},)")
+    found = "".join(f", int({script.value(term)})" for term in terms)
+    return script.function(list(names.values()), f"(None{found})")
+
+
 def _count(rows: list[tuple[np.ndarray, np.ndarray]], operands: list[np.ndarray]) -> int:
     return len(rows[0][1]) if rows else len(operands[0])
-
-
-def _named(port: Port, values: list[int]) -> dict[str, Any]:
-    """The values of a record's fields, or of an operand, as terms have them."""
-    return {
-        name: bool(value & 1) if type.kind == "pred" else value & (1 << type.width) - 1
-        for (name, type), value in zip(port.words.items(), values, strict=True)
-    }
 
 
 def native(step: Step, rows: list[tuple[np.ndarray, np.ndarray]], operands: list[np.ndarray]) -> Folded:

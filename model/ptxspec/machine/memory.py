@@ -144,7 +144,7 @@ class Memory:
         if space == "global":
             index = self.offset(at)
             bits = READABLE | (WRITABLE if write else 0)
-            if index is not None and bool(np.all(self.shadow[index : index + size] & bits == bits)):
+            if index is not None and all(byte & bits == bits for byte in self.shadow[index : index + size].tolist()):
                 return self.arena, index
             raise self._global_violation(at, size, write)
         facts = spaces().SPACES[unbanked(space)]
@@ -158,10 +158,10 @@ class Memory:
             raise Violation("out of bounds", note)
         if space in self.strides:  # a part for every CTA, or for every thread
             start = (lane if facts.shared_by == "a thread" else slot) * self.strides[space] + at
-            state = self.alive[start : start + size] if space == "local" else self.alive[:0]
-            if (state == GONE).any():
+            state = self.alive[start : start + size].tolist() if space == "local" else []
+            if GONE in state:
                 raise Violation("use after end", f"{size} bytes at {at:#x} of .{space}, which were given back")
-            if (state == NEVER).any():
+            if NEVER in state:
                 raise Violation("out of bounds", f"{size} bytes at {at:#x} of .{space}, where nothing is")
             return self.buffers_of[space], start
         return self.buffers_of[space], at
