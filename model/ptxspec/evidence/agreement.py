@@ -23,11 +23,14 @@ from ptxspec.terms.definitions import CONDITION_CODE, Meaning
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.scripts import Script
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION, Approximation, freedoms_in, low_bits, substitute
 
 #: whose choices stand for approximate results in the comparison
 PROFILE = "hopper"
+#: of so many rows one is put to the exact interpretation itself, the others to what its terms are written out to
+EXACT_STEP = 8
 
 
 class Disagreement(NamedTuple):
@@ -160,10 +163,13 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
     for (key, meaning), table, computed in zip(cases, tables, native, strict=True):
         names = [n for n, _ in inputs_of(meaning)]
         step = max(1, count // symbolic) if symbolic else count + 1
+        scripted = _scripted(meaning)
         for i, row in enumerate(table):
             values = dict(zip(names, row, strict=True))
-            want = _run_exact(meaning, values)
+            want = scripted(settled_value, *row)
             got = {"native": tuple(number_at(c, i) for c in computed)}
+            if i % EXACT_STEP == 0:
+                want, got["scripts"] = _run_exact(meaning, values), want
             if i % step == 0:
                 got["symbolic"] = _run_symbolic(meaning, values)
             for name, other in got.items():
@@ -181,6 +187,19 @@ def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
     typed = {n: bool(values[n]) if t.kind == "pred" else values[n] for n, t in inputs_of(meaning)}
     memo: dict[int, Any] = {}
     return tuple(int(exact.evaluate(v, typed, settled_value, memo)) for _, v in results_of(meaning))
+
+
+def _scripted(meaning: Meaning) -> Callable[..., tuple[int, ...]]:
+    """The exact interpretation written out: a function of what chooses, and a number for each input."""
+    names = {name: (f"w{k}", type) for k, (name, type) in enumerate(inputs_of(meaning))}
+
+    def bind(name: str) -> str:
+        word, type = names[name]
+        return f"bool({word})" if type.kind == "pred" else word
+
+    script = Script(bind)
+    found = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
+    return script.function(["choose", *(word for word, _ in names.values())], f"({found})")
 
 
 def _storage(type: Type) -> int:
