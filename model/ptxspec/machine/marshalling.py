@@ -23,9 +23,9 @@ Arrays = list[tuple[str, np.ndarray]]
 
 def in_order(args: Sequence[Any]) -> Sequence[Any]:
     """The arguments, if they are a sequence with a value a parameter. Raises TypeError for what has another order or none."""
-    if isinstance(args, np.ndarray | str | bytes | bytearray) or hasattr(args, "keys"):
+    ordered = hasattr(args, "__len__") and hasattr(args, "__getitem__") and not hasattr(args, "keys")
+    if not ordered or isinstance(args, np.ndarray | str | bytes | bytearray | memoryview):
         raise TypeError(f"args is a list or a tuple with a value a parameter, not {_article(args)}")
-    len(args), args[:0]  # a sequence, not what could be gone through but once
     return args
 
 
