@@ -123,7 +123,8 @@ _install_finder()
 
 
 def load(text: str, path: str = "<ptx>") -> Module:
-    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError.
+    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError, and TypeError for bytes
+    or a path: `text` is what a file holds, decoded.
 
     >>> module = ptxspec.load(".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }")
     >>> module.kernels

@@ -1,13 +1,103 @@
-"""The command `ptxspec`. Each of its commands has a file of its own here and takes --json."""
+"""The command `ptxspec`. Each of its commands has a file of its own here and takes --json.
+
+What a question needs is imported when it is asked, so that help is there at once.
+"""
 
 from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 from ptxspec.cli import check, eval, format, forms, ledger, prove, run, vectors
+from ptxspec.cli.failures import DONE, FAILED, NOBODY_READS, known, unexpected
+from ptxspec.cli.shared import put_json, say
+
+NAME = "ptxspec"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The group of all commands. However one of them ends, there is a message and an exit status, and no traceback."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any) -> Any:  # type: ignore[override]
+        if not more.pop("standalone_mode", True) or "_PTXSPEC_COMPLETE" in os.environ:
+            return super().main(args, prog_name or NAME, standalone_mode=False, **more)
+        words = list(sys.argv[1:] if args is None else args)
+        sys.exit(status_of(lambda: self._called(words, **more), words))
+
+    def _called(self, words: list[str], **more: Any) -> Any:
+        """What a command returns: its exit status, or None."""
+        try:
+            with self.make_context(NAME, list(words), **more) as context:
+                return self.invoke(context)
+        except click.exceptions.Exit as ended:
+            return ended.exit_code
+
+
+def status_of(call: Callable[[], Any], words: list[str]) -> int:
+    """The exit status of a command, whose output has been written."""
+    if sys.stdout is None:
+        say("the standard output is closed", err=True)
+        return FAILED
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a character that the encoding has not is escaped
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            status = _outcome(call, words)
+        except KeyboardInterrupt as error:  # while a failure was told
+            status = _tell(error, words)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        _drop_output()
+        return NOBODY_READS
+    except OSError as error:
+        say(f"cannot write the output: {error.strerror or error}", err=True)
+        _drop_output()
+        return FAILED
+
+
+def _outcome(call: Callable[[], Any], words: list[str]) -> int:
+    try:
+        status = call()
+        return status if type(status) is int else DONE
+    except SystemExit as ended:
+        return ended.code if type(ended.code) is int else DONE if ended.code is None else FAILED
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        return _tell(error, words)
+
+
+def _tell(error: BaseException, words: list[str]) -> int:
+    """Say what went wrong. Where JSON is asked for, that is what is said on the standard output."""
+    failed = known(error) or unexpected(error)
+    if "--json" in (words[: words.index("--")] if "--" in words else words):
+        put_json(failed.as_dict())
+    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(error.format_message(), err=True)
+    else:
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            say(f"{error.ctx.get_usage()}\nsee {error.ctx.command_path} --help", err=True)
+        say(failed.message, err=True, fg="red")
+    return failed.status
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere, so that Python does not complain of it at its end."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        pass
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ptxspec")
 def main() -> None:
     """An executable specification of NVIDIA's PTX instruction set."""

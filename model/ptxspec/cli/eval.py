@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
+from typing import Any
 
 import click
 
-from ptxspec.cli.shared import JSON_OPTION, fail
+from ptxspec.cli.failures import Failed, asked_rightly
+from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
 @click.command("eval")
@@ -16,53 +16,122 @@ from ptxspec.cli.shared import JSON_OPTION, fail
 @click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
 @JSON_OPTION
 def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: bool) -> None:
-    """Execute instructions on operands: ptxspec eval "bfe.s32 d, a, b, c;" a=0x80 b=4 c=8"""
-    import ptxspec
-    from ptxspec.query.evaluate import readings
-    from ptxspec.query.fragments import Unsupported
-    from ptxspec.terms.exact import NoChoice
+    """Execute instructions on operands: ptxspec eval "bfe.s32 d, a, b, c;" a=0x80 b=4 c=8
 
-    try:
-        given = {}
-        for item in operands:
-            name, sign, value = item.partition("=")
-            if not sign:
-                raise ValueError(f"{item!r} is not name=value")
-            given[name] = _number(value)
-        results = ptxspec.evaluate(fragment if ";" in fragment else fragment + ";", profile=profile, **given)
-    except ptxspec.PtxError as error:
-        fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
-    except NoChoice as error:
-        fail(f"{error}, which the profile {profile} leaves open", as_json)
-    except (ValueError, TypeError, Unsupported) as error:
-        fail(str(error), as_json)
+    A decimal is a number: 1 is 1.0 where the operand is a floating-point number. 0x3f800000, 0b101, 0f3f800000 and
+    0d3ff0000000000000 are bits. Predicates are true or false.
+    """
+    with asked_rightly():
+        from ptxspec.query.evaluate import executed
+        from ptxspec.query.fragments import read_fragment
+        from ptxspec.terms.exact import NoChoice
+
+        read = read_fragment(fragment)
+        try:
+            results = executed(read, _values(read, _given(operands)), profile)
+        except NoChoice as error:
+            raise Failed(f"{error}, which the profile {profile} leaves open", "open") from None
     if as_json:
-        shown = {n: readings(v, results.types[n]) for n, v in results.items()}
-        chosen = [c._asdict() for c in results.chosen]
-        approximate = any(c.kind == "approximate" for c in results.chosen)
-        pages = [p for _, p, _ in results.steps]
-        click.echo(json.dumps({"results": shown, "approximate": approximate, "chosen": chosen, "pages": pages}))
-        return
-    for name, value in results.items():
-        click.echo(f"{name} = " + "  ".join(f"{v}" for v in readings(value, results.types[name]).values()))
+        put_json(_as_dict(read, results))
+    else:
+        _show(read, results, profile)
+
+
+def _given(operands: tuple[str, ...]) -> dict[str, str]:
+    """The operands as they were written, by name."""
+    given: dict[str, str] = {}
+    for item in operands:
+        name, sign, value = item.partition("=")
+        if not sign or not name:
+            raise Failed(f"{item!r} is not name=value")
+        if name in given:
+            raise Failed(f"{name} is given twice: {given[name]} and {value}")
+        given[name] = value
+    return given
+
+
+def _values(read: Any, given: dict[str, str]) -> dict[str, Any]:
+    """The bits of everything that a fragment reads. Fails for operands that are missing, unknown, or do not fit."""
+    from ptxspec.query.evaluate import values_of_inputs
+    from ptxspec.query.numbers import Unfit, bits_of_text
+
+    own = [name for name in read.inputs if name in read.registers]
+    unknown = [name for name in given if name not in own]
+    if unknown:
+        named = ", ".join(f"{n} ({_type(read, n)})" for n in own) or "none"
+        special = unknown[0] in read.inputs
+        why = "a special register, which a single thread has by itself" if special else "no operand is called that"
+        raise Failed(f"{unknown[0]}: {why}; the operands are {named}")
+    missing = [name for name in own if name not in given and name not in read.carried]
+    if missing:
+        raise Failed(
+            "no value for " + ", ".join(f"{n} ({_type(read, n)})" for n in missing) + ": give it as name=value"
+        )
+    bits = {}
+    for name, text in given.items():
+        try:
+            bits[name] = bits_of_text(text, _type(read, name), read.registers[name].width)
+        except Unfit as why:
+            raise Failed(f"{name} is {_type(read, name)}: {why}") from None
+    return values_of_inputs(read, bits)
+
+
+def _type(read: Any, name: str) -> Any:
+    """The type as which an instruction takes an operand."""
+    return read.taken.get(name, read.registers[name])
+
+
+def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
+    """An output's readings, with the type as which it was written."""
+    from ptxspec.query.evaluate import readings
+
+    return {"type": read.results[name].name, **readings(bits, read.results[name])}
+
+
+def _as_dict(read: Any, results: Any) -> dict[str, Any]:
+    return {
+        "results": {name: _readings(read, name, bits) for name, bits in results.items()},
+        "approximate": any(c.kind == "approximate" for c in results.chosen),
+        "chosen": [c._asdict() for c in results.chosen],
+        "pages": [step.page for step in results.steps],
+        "steps": [
+            {
+                "instruction": step.text,
+                "page": step.page,
+                "guard": step.guard,
+                "executed": step.executed,
+                "writes": {n: v if isinstance(v, bool) else hex(v) for n, v in step.writes.items()},
+            }
+            for step in results.steps
+        ],
+    }
+
+
+def _show(read: Any, results: Any, profile: str) -> None:
+    from ptxspec.cli.values import labelled, line_of
+
+    rows, lines = [], []
+    for name, bits in results.items():
+        type = read.results[name]
+        lines.append(line_of(name, bits, type, type.width))
+        (first, own), *others = labelled(bits, type, type.width)
+        rows.append([name, str(type), f"{own} ({first})", *(f"{value} ({label})" for label, value in others)])
+    longest = max(map(len, rows), default=0)
+    table(("", "type", "value", *[""] * (longest - 3)), [row + [""] * (longest - len(row)) for row in rows], lines)
     for choice in results.chosen:
         by = f"chosen by the profile {profile}"
         if choice.kind == "approximate":
             by = by if choice.by == "profile" else "the nearest of the numbers that are allowed"
             by += "; PTX bounds the error only"
-        click.echo(f"({choice.kind}: {choice.entry}, {by})")
+        say(f"({choice.kind}: {choice.entry}, {by})")
     if not results:
-        click.echo("no register is written")
-    for text, page, _ in results.steps:
-        click.echo(f"  {text}  — {page}", err=True)
+        say("no register is written")
+    for step in results.steps:
+        say(f"  {step.text}  — {step.page}{_kept_out(step)}", err=True)
 
 
-def _number(text: str) -> int | float | bool:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if re.fullmatch(r"0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}", text):
-        return int(text[2:], 16)
-    try:
-        return int(text, 0)
-    except ValueError:
-        return float(text)
+def _kept_out(step: Any) -> str:
+    """Why an instruction was not executed, if it was not."""
+    if step.executed:
+        return ""
+    return f"  (not executed: {step.guard.lstrip('!')} is {'true' if step.guard.startswith('!') else 'false'})"

@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ptxspec.cli.shared import FILES, JSON_OPTION, fail, read_text
+from ptxspec.cli.failures import Failed
+from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, say
 
 
 @click.command("format")
 @FILES
-@click.option("--in-place", "-i", is_flag=True, help="Write the files anew instead of printing them.")
+@click.option(
+    "--in-place", "-i", is_flag=True, help="Write the files anew instead of printing them: all of them or none."
+)
 @click.option("--check", "only_check", is_flag=True, help="Print the names of files that would change; exit status 1.")
 @JSON_OPTION
-def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: bool) -> None:
+def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: bool) -> int:
     """Lay out PTX files anew ("-": standard input), comments kept. They need not pass the checker, only be readable."""
-    from ptxspec.language.errors import PtxError
+    if in_place and only_check:
+        raise Failed("--in-place writes files and --check does not: which one?")
+    if in_place and "-" in files:
+        raise Failed("the standard input cannot be written in place")
+    texts = [(file, *_formatted(file)) for file in once(files)]
+    reports: list[dict[str, Any]] = [{"file": file, "changes": new != old} for file, old, new in texts]
+    if in_place:
+        _replace({os.path.realpath(file): new for file, old, new in texts if new != old})
+    elif only_check and not as_json:
+        for report in reports:
+            if report["changes"]:
+                say(report["file"])
+    elif as_json and not only_check:
+        for report, (_, _, new) in zip(reports, texts, strict=True):
+            report["text"] = new
+    elif not only_check:
+        for _, _, new in texts:
+            click.echo(_bytes(new), nl=False)
+    if as_json:
+        put_json(reports[0] if len(reports) == 1 else {"files": reports})
+    return int(only_check and any(report["changes"] for report in reports))
+
+
+def _formatted(file: str) -> tuple[str, str]:
+    """(the text, the text laid out). Raises PtxError."""
     from ptxspec.language.formatting import formatted
 
-    reports: list[dict[str, Any]] = []
-    for file in files:
-        text = read_text(file)
-        try:
-            new = formatted(text, file)
-        except PtxError as error:
-            fail(str(error), as_json, diagnostics=[d.as_dict() for d in error.diagnostics])
-        reports.append({"file": file, "changes": new != text})
-        if only_check:
-            if new != text and not as_json:
-                click.echo(file)
-        elif in_place and file != "-":
-            if new != text:
-                Path(file).write_bytes(new.encode("utf-8", errors="surrogateescape"))
-        elif as_json:
-            reports[-1]["text"] = new
-        else:
-            click.echo(new.encode("utf-8", errors="surrogateescape"), nl=False)
-    if as_json:
-        click.echo(json.dumps(reports[0] if len(reports) == 1 else {"files": reports}))
-    sys.exit(int(only_check and any(report["changes"] for report in reports)))
+    text = read_text(file)
+    return text, formatted(text, file)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogateescape")
+
+
+def _replace(texts: dict[str, str]) -> None:
+    from ptxspec.files import replace_all
+
+    replace_all([(Path(path), _bytes(text)) for path, text in texts.items()])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from ptxspec.cli.shared import JSON_OPTION, fail
+from ptxspec.cli.failures import Failed
+from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
 @click.command("forms")
@@ -15,45 +15,52 @@ from ptxspec.cli.shared import JSON_OPTION, fail
 @JSON_OPTION
 def command(opcode: str | None, as_json: bool) -> None:
     """List the forms of an opcode, or count those of every opcode."""
-    from ptxspec.language.forms import registry
+    from ptxspec.language.forms import no_page_defines, registry
 
-    table = registry().opcodes
+    known = registry().opcodes
     if opcode is None:
-        counts = {name: len(table[name].forms) for name in sorted(table)}
+        counts = {name: len(known[name].forms) for name in sorted(known)}
         if as_json:
-            click.echo(json.dumps(counts))
-        else:
-            for name, count in counts.items():
-                click.echo(f"{name:<10} {count}")
-            click.echo(f"{len(counts)} opcodes, {sum(counts.values())} forms")
+            put_json(counts)
+            return
+        for name, count in counts.items():
+            say(f"{name:<10} {count}")
+        say(f"{len(counts)} opcodes, {sum(counts.values())} forms")
         return
-    if opcode.split(".")[0] not in table:
-        fail(f"no page defines {opcode!r}; there are {', '.join(sorted(table))}", as_json)
-    rows: list[dict[str, Any]] = []
-    for form in table[opcode.split(".")[0]].forms:
-        if not form.mnemonic.startswith(opcode):
-            continue
-        since, target = form.availability
-        rows.append(
-            {
-                "form": str(form),
-                "operands": _operand_types(form),
-                "since": f"{since[0]}.{since[1]}",
-                "target": f"sm_{target}",
-                "removed": None
-                if form.removal is None
-                else "PTX {}.{}, sm_{}".format(*form.removal[0], form.removal[1]),
-                "page": form.page,
-            }
-        )
+    own = known.get(opcode.split(".")[0])
+    if own is None:
+        raise Failed(no_page_defines(opcode), "unknown", 1)
+    rows = [_row(form) for form in own.forms if form.mnemonic.startswith(opcode)]
+    if not rows:
+        near = ", ".join(own.nearest(opcode))
+        raise Failed(f"no form begins with {opcode}; the nearest forms are {near}", "unknown", 1)
     if as_json:
-        click.echo(json.dumps(rows))
-        return
+        put_json(rows)
+    else:
+        _show(rows)
+
+
+def _row(form: Any) -> dict[str, Any]:
+    since, target = form.availability
+    return {
+        "form": str(form),
+        "operands": _operand_types(form),
+        "since": f"{since[0]}.{since[1]}",
+        "target": f"sm_{target}",
+        "removed": None if form.removal is None else "PTX {}.{}, sm_{}".format(*form.removal[0], form.removal[1]),
+        "page": form.page,
+    }
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    lines, cells = [], []
     for row in rows:
         types = " ".join(f"{n}:{t}" for n, t in row["operands"].items())
         gone = f" (until {row['removed']})" if row["removed"] else ""
-        click.echo(f"{row['form']:<44} {types:<44} PTX {row['since']} {row['target']:<6} {row['page']}{gone}")
-    click.echo(f"{len(rows)} forms")
+        lines.append(f"{row['form']:<44} {types:<44} PTX {row['since']} {row['target']:<6} {row['page']}{gone}")
+        cells.append([row["form"], types, f"PTX {row['since']}", row["target"], row["page"] + gone])
+    table(("form", "operands", "since", "target", "page"), cells, lines)
+    say(f"{len(rows)} forms")
 
 
 def _operand_types(form: Any) -> dict[str, str]:

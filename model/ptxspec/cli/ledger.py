@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
-from ptxspec.cli.shared import JSON_OPTION, fail
+from ptxspec.cli.failures import Failed
+from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
 @click.command("ledger")
@@ -21,23 +21,23 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
 
     found = _updated(as_json) if bring_up_to_date else book.rows()
     if not found:
-        fail("the ledger was not computed for these documents: ptxspec ledger --update", as_json)
+        raise Failed("the ledger was not computed for these documents: ptxspec ledger --update", "missing", 1)
     absent = book.absent(found)
     if as_json:
-        click.echo(json.dumps({"summary": book.summary(found), "not_computed": absent, "rows": found}))
+        put_json({"summary": book.summary(found), "not_computed": absent, "rows": found})
         return
     if absent:
         click.secho(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
-        click.echo(f"{name:<42} {count:>6}")
+        say(f"{name:<42} {count:>6}")
     for row in found:
         if row["approximate"]:
             many = row["compared"]
             said = f"{many['text']} ({many['device']}, {many['date']}: {many['which']})" if many else "not compared"
-            click.echo(f"{row['mnemonic']:<24} {said}")
+            say(f"{row['mnemonic']:<24} {said}")
     for row in found:
         if row["ptxas"] is False or row["interpretations"] is False:
-            click.secho(
+            say(
                 f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",
                 fg="red",
             )
@@ -51,4 +51,4 @@ def _updated(as_json: bool) -> list[dict[str, Any]]:
         with book.shown_progress() as progress:
             return book.update(progress=progress)
     except OSError as error:
-        fail(str(error), as_json, 2)
+        raise Failed(str(error), "file") from None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 
 import click
 
-from ptxspec.cli.shared import JSON_OPTION, fail
+from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
 @click.group("vectors")
@@ -28,19 +27,19 @@ _OPCODES = click.option(
 @JSON_OPTION
 def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json: bool) -> None:
     """Write operand rows, one-instruction kernels and expected results; FOLDER/README.md describes the format."""
-    from ptxspec.evidence import exchange
+    with asked_rightly(status=FAILED):
+        from ptxspec.evidence import exchange
 
-    try:
         facts = exchange.write(folder, opcodes, profile)
-    except (ValueError, OSError) as error:
-        fail(str(error), as_json, 2)
     if as_json:
-        click.echo(json.dumps({"folder": str(folder), **facts}))
-    else:
-        click.echo(
-            f"{folder}: {facts['forms']:,} forms of {len(facts['opcodes'])} opcodes, {facts['rows']:,} rows, "
-            f"profile {profile}"
-        )
+        put_json({"folder": str(folder), **facts})
+        return
+    say(
+        f"{folder}: {facts['forms']:,} forms of {len(facts['opcodes'])} opcodes, {facts['rows']:,} rows, "
+        f"profile {profile}"
+    )
+    if facts["left_alone"]:
+        say(f"left alone: {', '.join(facts['left_alone'])}", err=True)
 
 
 @command.command(name="check")
@@ -59,22 +58,19 @@ def vectors_check(
     show: int,
     partial: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Hold results in FOLDER, as `vectors write` describes them, against the definitions.
 
     Exit status 1 if a result is not allowed, or if a form has no results; 2 if the folder cannot be read.
     """
-    from ptxspec.evidence import exchange
-
     if recorded == (folder is not None):
-        fail("name a folder of results, or --recorded, and not both", as_json, 2)
-    try:
+        raise Failed("name a folder of results, or --recorded, and not both")
+    with asked_rightly(status=FAILED):
+        from ptxspec.evidence import exchange
+
         if folder is None:
-            _recorded(opcodes, show, as_json)
-            return
+            return _recorded(opcodes, show, as_json)
         found, missing = exchange.check(folder, opcodes, profile, show)
-    except (ValueError, OSError) as error:
-        fail(str(error), as_json, 2)
     wrong = [one for one in found if one.differing]
     status = 1 if wrong or (missing and not partial) or not found else 0
     facts = {
@@ -86,25 +82,25 @@ def vectors_check(
     }
     if as_json:
         shown = [{**one._asdict(), "first": [row._asdict() for row in one.first]} for one in wrong]
-        click.echo(json.dumps({**facts, "differing": shown, "missing": missing}))
-        sys.exit(status)
+        put_json({**facts, "differing": shown, "missing": missing})
+        return status
     for one in wrong:
-        click.secho(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}", fg="red")
+        say(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}", fg="red")
         for row in one.first:
-            click.echo(f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}")
+            say(f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}")
         if one.differing > len(one.first):
-            click.echo(f"  and {one.differing - len(one.first)} more")
+            say(f"  and {one.differing - len(one.first)} more")
     if missing:
         named = "  ".join(missing[:3]) + ("  …" if len(missing) > 3 else "")
-        click.secho(f"{len(missing)} forms have no results: {named}", fg=None if partial else "red")
-    click.echo(
+        say(f"{len(missing)} forms have no results: {named}", fg=None if partial else "red")
+    say(
         f"{facts['forms']:,} forms, {facts['rows']:,} rows, of which {facts['rows_differing']:,} differ"
         + (f" and {facts['rows_not_judged']:,} cannot be judged" if facts["rows_not_judged"] else "")
     )
-    sys.exit(status)
+    return status
 
 
-def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> None:
+def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
     """Hold the recorded answers against the definitions, under the profile of the machine."""
     from ptxspec.evidence import exchange
 
@@ -116,14 +112,14 @@ def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> None:
     if as_json:
         shown = [{"form": form, "rows": count, "first": first} for form, (count, first) in differing.items()]
         counts = {"forms": answered, "forms_not_answered": unanswered, "rows": rows}
-        click.echo(json.dumps({**facts, **counts, "differing": shown}))
-        sys.exit(status)
+        put_json({**facts, **counts, "differing": shown})
+        return status
     for form, (count, first) in differing.items():
-        click.secho(f"{form}  {count} rows differ", fg="red")
+        say(f"{form}  {count} rows differ", fg="red")
         if show:
-            click.echo(f"  {first}")
-    click.echo(
+            say(f"  {first}")
+    say(
         f"{facts.get('device', 'a GPU')}, {facts.get('date', 'no date')}: {answered:,} forms, {rows:,} rows; "
         f"{len(differing)} forms differ; {unanswered:,} forms were not answered"
     )
-    sys.exit(status)
+    return status

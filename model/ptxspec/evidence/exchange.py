@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence import vectors, warps
 from ptxspec.evidence.agreement import inputs_of, number_at, results_of, run_native
+from ptxspec.evidence.folder import ABOUT, FORMAT, MANIFEST, install, own_files, refuse_losses, stage
 from ptxspec.evidence.kernels import kernel, module
 from ptxspec.evidence.recorded import MISSING
 from ptxspec.evidence.vectors import comparable, table_of
-from ptxspec.language.forms import Form, registry
+from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.parallel import on_all_cores
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import CONDITION_CODE, Meaning
@@ -26,8 +27,6 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
-FORMAT = 1
-MANIFEST = "vectors.json"
 README = """# Vectors
 
 Operands and expected results of single PTX instructions, under the profile `{profile}`.
@@ -67,7 +66,8 @@ what decides about a result:
 | `condition` | what the page states, such as any NaN |
 | `anything` | all bit patterns |
 
-`vectors.json` says which opcodes were written, and under which profile.
+`vectors.json` says which opcodes were written, under which profile, and the digests of the files. Writing again replaces these
+files and no others; it refuses where one of them was changed, for it may hold results.
 
 To hold results against the definitions, fill in `results`: a row of hexadecimal strings for each operand row. Then run
 `ptxspec vectors check FOLDER`. Of the other keys only `form` must stay; `rows` are compared if they are there. A line whose
@@ -114,7 +114,7 @@ def wanted(asked: Sequence[str]) -> list[str]:
     known = opcodes()
     for opcode in asked:
         if opcode not in registry().opcodes:
-            raise ValueError(f"no page defines {opcode!r}; there are {', '.join(sorted(registry().opcodes))}")
+            raise ValueError(no_page_defines(opcode))
         if opcode not in known:
             raise ValueError(f"{opcode} is no function of its operands, so that there are no vectors of it")
     return list(dict.fromkeys(asked)) or known
@@ -242,25 +242,23 @@ def _write_one(task: tuple[str, str, Path]) -> tuple[str, int, int]:
 
 def write(folder: Path, asked: Sequence[str] = (), profile: str = "portable") -> dict[str, Any]:
     """Write the vectors of some opcodes, or of all, into a folder; what was written. Raises ValueError for an opcode that has
-    none, for an unknown profile, and for a folder that holds something else."""
+    none, for an unknown profile, and for a folder that holds something else, or something that would be lost."""
     Profile(profile)
     names = wanted(asked)
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / MANIFEST).is_file())):
-        raise ValueError(f"{folder} holds something else: name a folder that is new, empty or of vectors")
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.jsonl"):  # of an earlier writing, perhaps of other opcodes
-        old.unlink()
-    done = sorted(on_all_cores(_write_one, [(name, profile, folder) for name in names]))
-    facts = {
-        "format": FORMAT,
-        "profile": profile,
-        "opcodes": names,
-        "forms": sum(f for _, f, _ in done),
-        "rows": sum(r for _, _, r in done),
-    }
-    (folder / MANIFEST).write_text(json.dumps(facts, indent=1) + "\n")
-    (folder / "README.md").write_text(README.format(profile=profile))
-    return facts
+    own = own_files(folder)
+    refuse_losses(folder, own, {ABOUT, *(f"{name}.jsonl" for name in names)})
+    with stage(folder) as staged:
+        done = sorted(on_all_cores(_write_one, [(name, profile, staged) for name in names]))
+        facts = {
+            "format": FORMAT,
+            "profile": profile,
+            "opcodes": names,
+            "forms": sum(f for _, f, _ in done),
+            "rows": sum(r for _, _, r in done),
+        }
+        (staged / ABOUT).write_text(README.format(profile=profile))
+        left_alone = install(staged, folder, own, facts)
+    return {**facts, "left_alone": left_alone}
 
 
 # Reading ---------------------------------------------------------------------------------------------------------------
@@ -487,7 +485,7 @@ def check_recorded(asked: Sequence[str] = ()) -> tuple[dict[str, Any], list[Reco
         raise ValueError(MISSING)
     for opcode in asked:
         if opcode not in registry().opcodes:
-            raise ValueError(f"no page defines {opcode!r}; there are {', '.join(sorted(registry().opcodes))}")
+            raise ValueError(no_page_defines(opcode))
         if not _answered_forms(opcode):
             raise ValueError(f"{opcode}: no answers of this opcode can be recorded")
     names = list(dict.fromkeys(asked)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]

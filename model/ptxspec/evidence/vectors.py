@@ -153,7 +153,10 @@ def wrong(
     for i, (row, bits) in enumerate(zip(table, answers.tolist(), strict=True)):
         values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
         terms = [term for _, term in results_of(meaning)]
-        found[i] = not all(exact.allows(t, values, b, profile.chosen) for t, b in zip(terms, bits, strict=True))
+        settled: dict[Any, int] = {}
+        found[i] = not all(
+            exact.allows(t, values, b, profile.chosen, settled) for t, b in zip(terms, bits, strict=True)
+        )
     return found
 
 

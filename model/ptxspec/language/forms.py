@@ -373,3 +373,9 @@ def forms(opcode: str | None = None) -> list[Form]:
     """
     table = registry()
     return list(table.forms()) if opcode is None else table.opcodes[opcode].forms
+
+
+def no_page_defines(opcode: str) -> str:
+    """What is said of an opcode that there is not, with those that are spelled most like it."""
+    near = difflib.get_close_matches(opcode.split(".")[0][:40], sorted(registry().opcodes), 4, 0.5)
+    return f"no page defines {opcode[:40]!r}" + (f"; the nearest opcodes are {', '.join(near)}" if near else "")

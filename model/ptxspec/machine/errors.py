@@ -20,7 +20,7 @@ class Violation(Exception):
 
 
 class Where(NamedTuple):
-    """The thread and instruction at fault. Coordinates are (x, y, z).
+    """The thread and instruction at fault. Coordinates are (x, y, z); lines and columns count from 1.
 
     >>> where = ptxspec.Where((31, 0, 0), (2, 0, 0), "k.ptx", 12, "st.global.u32 [a], 1;")
     >>> f"{where.path}:{where.line}, thread {where.thread[0]}"
@@ -32,6 +32,7 @@ class Where(NamedTuple):
     path: str
     line: int
     instruction: str
+    column: int = 1
 
 
 class LaunchError(Exception):

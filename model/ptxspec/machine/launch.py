@@ -14,22 +14,20 @@ from ptxspec import options
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
-    TURN,
     Engine,
     Fault,
     Program,
     Running,
     describe,
     function_addresses,
-    is_image,
     program,
-    resident,
 )
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
+from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.meeting import MeetingFault, Meetings
@@ -182,7 +180,10 @@ class Module:
         nonportable_cluster: bool = False,
         profile: str = "hopper",
         engine: options.Engine = "native",
-        step_limit: int = 10**11,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
@@ -195,7 +196,12 @@ class Module:
         opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
-        results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
+        results that PTX leaves open, `engine` is "native" or "exact".
+
+        `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
+        limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
+        `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
+        and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
         `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
@@ -231,18 +237,16 @@ class Module:
             bool(nonportable_cluster),
         )
         self._check_shape(kernel, extents, dynamic_shared)
-        if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
-            raise TypeError(f"step_limit is an integer, not {step_limit!r}")
-        step_limit = int(step_limit)
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
+        limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
         if profile not in self._profiles:
             self._profiles[profile] = Profile(profile)
         if engine not in self._engines:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
         args = in_order(args)
-        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
+        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = arguments(kernel, args, self._space)
         members = extents.cluster_size
@@ -251,8 +255,8 @@ class Module:
             self._programs[key] = program(self.checked, name, self._profiles[profile], members > 1)
         ready = self._programs[key]
         kernel = ready.kernel
-        slots = max(1, min(extents.ctas, resident(kernel, members > 1) // extents.threads) // members) * members
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
+        slots = limits.slots(ready, extents, shared)
         self._launches += 1
         extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
         alive = frame_size(self.checked.kernels[name]) if stack_moves(kernel) else None
@@ -262,7 +266,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or sys.stdout.write)
+        system = System(memory, extents.threads, printed or sys.stdout.write, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -270,11 +274,13 @@ class Module:
                 for first in range(0, extents.ctas, slots):
                     batch = Batch(extents, first, min(slots, extents.ctas - first))
                     if running is None:
-                        running = runner.start(ready, memory, batch)
+                        running = runner.start(ready, memory, batch, limits.check)
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, unit, system, step_limit)
+                    limits.begin_batch(running.steps)
+                    self._finish(ready, batch, running, unit, system, limits)
+                    limits.report(running.steps, first + batch.ctas, extents.ctas)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -289,18 +295,20 @@ class Module:
         self._heap = memory.heap
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, limit: int) -> None:
+    def _finish(
+        self, ready: Program, batch: Batch, running: Running, unit: Unit, system: System, limits: Limits
+    ) -> None:
         """Let a batch run until all its threads have ended."""
-        meetings = Meetings(kernel, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
-        asks = np.array([is_image(op) or system_function(kernel, op) is not None for op in kernel.code], bool)
+        kernel, roles = ready.kernel, ready.roles
+        meetings = Meetings(roles, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
         while True:
-            left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
-            stopped = running.run(min(left, TURN))
+            stopped = running.run(limits.left(running.steps))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
-            if running.steps > limit:
-                raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            asking = asks[stopped.waiting.op]
+            limits.check_steps(running.steps)
+            limits.report(running.steps, batch.first, batch.extents.ctas)
+            asking = roles.asks[stopped.waiting.op]
+            limits.met(roles, stopped.waiting.op)
             try:
                 passing = meetings.arrive(stopped.waiting.where(~asking))
             except MeetingFault as fault:
@@ -348,7 +356,7 @@ class Module:
         thread, cta = batch.where(lane)
         source = self.checked.source
         at = kernel.code[op]
-        return Where(thread, cta, *source.place(at.position), describe(at, source.text))
+        return Where(thread, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
 
     def _fault(self, kernel: Kernel, batch: Batch, fault: Fault) -> LaunchError:
         where = self._where(kernel, batch, fault.lane, fault.op)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ptxspec.language.specials import special_registers
+from ptxspec.language.specials import first_name, special_registers
 from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.numbers import Unfit, nearest
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -41,22 +43,34 @@ class Chosen(NamedTuple):
     by: Literal["profile", "nearest"] = "profile"
 
 
+class Executed(NamedTuple):
+    """An instruction of a fragment, the document line that defines it, and what it wrote. `executed` is False for one that its
+    guard kept from it; it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None."""
+
+    text: str
+    page: str
+    writes: dict[str, Any]
+    executed: bool
+    guard: str | None
+
+
 class Results(dict[str, Any]):
-    """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what was left open on the way, `steps` what each instruction wrote: (its text, the line of
-    the document that defines it, register -> bits).
+    """Register -> its final bits as an unsigned number, or a bool for a predicate. A result has as many bits as the form that
+    wrote it last gives to its destination; a wider register, which other instructions may ask for, holds them extended. `types`
+    gives those types, and those of the registers that are only read; `inputs` is what was put in, `chosen` what was left open on
+    the way, `steps` what became of each instruction.
 
     >>> results = ptxspec.evaluate("add.f32 d, a, b; setp.gt.f32 p, d, 1.0;", a=1.0, b=0x3f000000)
     >>> results, results.types["d"].width, results.inputs
     ({'d': 1069547520, 'p': True}, 32, {'a': 1065353216, 'b': 1056964608})
-    >>> [(text, writes) for text, _, writes in results.steps]
+    >>> [(step.text, step.writes) for step in results.steps]
     [('add.f32 d, a, b;', {'d': 1069547520}), ('setp.gt.f32 p, d, 1.0;', {'p': True})]
     """
 
     types: dict[str, Type]
     inputs: dict[str, Any]
     chosen: list[Chosen]
-    steps: list[tuple[str, str, dict[str, Any]]]
+    steps: list[Executed]
 
 
 def evaluate(
@@ -65,10 +79,14 @@ def evaluate(
     """Execute a straight-line fragment on one thread, by the exact interpretation.
 
     `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
-    the register's width), or a bool for a predicate. `inputs` are more of them, by name, for names that Python's calls do not
-    take: {"%r1": 3, "profile": 1}. Results are raw bits. Raises PtxError for text that is wrong, TypeError for operands
-    missing, unknown, given twice or too large, Unsupported for instructions that one thread's registers do not decide, and
-    NoChoice where `profile` leaves open a result that was needed.
+    the register's width), or a bool for a predicate. An int is the register's bits, also of a floating-point operand: a=1 is the
+    least subnormal number there, and a=1.0 is one. (The command `ptxspec eval` takes text, in which 1 is a number and 0x1 is
+    bits.) `inputs` are more of them, by name, for names that Python's calls do not take: {"%r1": 3, "profile": 1}. Results are
+    raw bits.
+
+    Raises PtxError for text that is wrong, TypeError for operands missing, unknown, given twice, too large or of the wrong kind,
+    Unsupported for instructions that one thread's registers do not decide, and NoChoice where `profile` leaves open a result
+    that was needed.
 
     >>> ptxspec.evaluate("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8)
     {'d': 8}
@@ -76,7 +94,11 @@ def evaluate(
     {'%r1': 1}
     """
     fragment = read_fragment(text)
-    values = values_of_inputs(fragment, joined(inputs, operands))
+    return executed(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile)
+
+
+def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
+    """Execute a fragment on the bits of its inputs. Raises as `evaluate` does."""
     choices = Profile(profile)
     chosen: list[Chosen] = []
 
@@ -94,14 +116,15 @@ def evaluate(
         writes = {}
         for name, term in step.writes.items():
             try:
-                writes[name] = evaluate_term(term, values, choose, memo)
+                writes[name] = cut(evaluate_term(term, values, choose, memo), step.types[name])
             except KeyError as missing:
                 if missing.args[0] != name:
                     raise TypeError(f"the operand {missing.args[0]} has no value when {step.text} reads it") from None
                 # else a guard left the register as it was: without a value
-        results.steps.append((step.text, f"{step.page}:{step.line}", writes))
+        done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
+        results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.formats.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 
@@ -120,7 +143,7 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
 
 def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
-    given = dict(operands)
+    given = {first_name(name): value for name, value in operands.items()}
     specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
     values: dict[str, Any] = {}
     for name in fragment.inputs:
@@ -128,20 +151,27 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
             type = fragment.registers.get(name)
             if type is None:
                 raise TypeError(f"{name} is a special register, which a single thread has by itself")
-            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type))
+            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
             by_keyword = name.isidentifier() and not iskeyword(name) and name != "profile"
             how = "" if by_keyword else f': pass it as {{"{name}": …}}, after the text'
-            raise TypeError(f"the operand {name} ({fragment.registers[name]}) has no value{how}")
+            taken = fragment.taken.get(name, fragment.registers[name])
+            raise TypeError(f"the operand {name} ({taken}) has no value{how}")
     if given:
         raise TypeError(f"{', '.join(map(str, given))}: no operand of that name is read before it is written")
     return values
 
 
-def as_bits(name: str, value: Any, type: Type) -> Any:
-    """A Python value as the bits of a register. Of NumPy's it takes scalars, and arrays without dimensions."""
+def cut(value: Any, type: Type) -> Any:
+    """What a result of that type has of a register's value: the low bits, or the truth value."""
+    return value if type.kind == "pred" else value & ((1 << type.width) - 1)
+
+
+def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:
+    """A Python value as the bits of a register, which an instruction takes as a value of the type `taken`. Of NumPy's it takes
+    scalars, and arrays without dimensions."""
     if getattr(value, "shape", ()):
         raise TypeError(f"{name}: an array of shape {tuple(value.shape)} is no operand; pass one element")
     if type.kind == "pred":
@@ -153,11 +183,14 @@ def as_bits(name: str, value: Any, type: Type) -> Any:
     if isinstance(value, bool):
         raise TypeError(f"{name} is {type}, not a predicate")
     if isinstance(value, float):
+        if taken is not None and taken.is_integer:
+            raise TypeError(f"{name} is {taken}: {value} is no integer; pass an int")
         if type.width not in (16, 32, 64):
             raise TypeError(f"{name} is {type}: no floating-point number has that width")
-        if type.name == "bf16":  # the upper half of a single; an even one, if two are as near
-            kept, rest = divmod(as_bits(name, value, TYPES["f32"]), 1 << 16)
-            return kept + (math.isfinite(value) and rest + (kept & 1) > 1 << 15)
+        if type.name == "bf16" and math.isfinite(value):
+            return _rounded(name, value, type)
+        if type.name == "bf16":  # the upper half of a single
+            return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
             raise TypeError(f"{name} is {type}: pass its bits")
         try:
@@ -169,6 +202,15 @@ def as_bits(name: str, value: Any, type: Type) -> Any:
     if not -(1 << (type.width - 1)) <= value < 1 << type.width:
         raise TypeError(f"{name} is {type}: {value} does not fit")
     return value & ((1 << type.width) - 1)
+
+
+def _rounded(name: str, value: float, type: Type) -> int:
+    """The pattern nearest to a finite number, in one rounding."""
+    try:
+        sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
+        return sign | nearest(Fraction(abs(value)), type)
+    except Unfit:
+        raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
 
 
 def _special_values(names: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,71 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def place_for(path: Path, data: bytes) -> Path:
+    """A new file beside `path` that holds `data`, with the permissions of `path` if that is there. Raises OSError."""
+    number, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".new", dir=path.parent)
+    made = Path(name)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        made.chmod(_permissions(path))
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return made
+
+
+def _permissions(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put `data` in the place of a file, or make it. Whoever reads meanwhile sees the old file or the new one. A link at `path`
+    is replaced, and what it points to is left alone. Raises OSError; the file is then as it was."""
+    made = place_for(path, data)
+    try:
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+
+
+def replace_all(changes: Sequence[tuple[Path, bytes]]) -> None:
+    """Put new contents in the place of several files, of all or of none. A link stays a link: the file behind it gets the new
+    contents. Raises OSError; the files are then as they were."""
+    paths = [Path(os.path.realpath(path)) for path, _ in changes]
+    made: list[Path] = []
+    undone: list[tuple[Path, bytes]] = []
+    try:
+        for path, (shown, data) in zip(paths, changes, strict=True):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "Permission denied", str(shown))
+            made.append(place_for(path, data))
+        for path, new in zip(paths, made, strict=True):
+            old = path.read_bytes()
+            new.replace(path)
+            undone.append((path, old))
+    except BaseException:
+        for path, old in reversed(undone):
+            with contextlib.suppress(OSError):
+                write_whole(path, old)
+        raise
+    finally:
+        for new in made:
+            new.unlink(missing_ok=True)
