@@ -151,7 +151,13 @@ def _copy(own: Fuzzer, cases: Sequence[tuple[int, Sequence[str] | None]]) -> Ite
 
 
 def _end(own: Fuzzer, status: int) -> str:
-    names = {-11: "SIGSEGV", -6: "SIGABRT", -24: f"more than {own.SECONDS} s of processor time", -9: "SIGKILL", -7: "SIGBUS"}
+    names = {
+        -11: "SIGSEGV",
+        -6: "SIGABRT",
+        -24: f"more than {own.SECONDS} s of processor time",
+        -9: "SIGKILL",
+        -7: "SIGBUS",
+    }
     return f"by {names.get(status, f'status {status}')}"
 
 
@@ -252,5 +258,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.modules["fuzzing"] = sys.modules["__main__"]  # so that a fuzzer's findings are of the classes that are caught here
+    sys.modules["fuzzing"] = sys.modules[
+        "__main__"
+    ]  # so that a fuzzer's findings are of the classes that are caught here
     sys.exit(main(sys.argv[1:]))

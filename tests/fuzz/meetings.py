@@ -178,7 +178,9 @@ class Meeting(Single):
         arguments = ", ".join(self.register(w) for w in a.takes)
         if self.chance(0.5) and self.plan.tabled:
             names = f"P{n}: {a.prototype};"
-            way = [f"{self.small('%at', self.plan.tabled)} mov.u64 %fn, table; mad.wide.u32 %fn, %at, 8, %fn; ld.global.u64 %fn, [%fn];"]
+            way = [
+                f"{self.small('%at', self.plan.tabled)} mov.u64 %fn, table; mad.wide.u32 %fn, %at, 8, %fn; ld.global.u64 %fn, [%fn];"
+            ]
             last = f"P{n}"
         else:
             names = self.source.choice([f"P{n}: .calltargets {a.name}, {b.name};", f"P{n}: {a.prototype};"])

@@ -45,7 +45,7 @@ def test_any_mapping_is_taken(kind: Any) -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
-    [({"a": 1, "b": 2}, "the operand b is given twice"), ({"a": 1, "x": 2}, "x: no operand of that name"), ({"a": 1, 3: 2}, "3: no operand"),
+    [({"a": 1, "b": 2}, "the operand b is given twice"), ({"a": 1, "x": 2}, "x: no operand of that name"), ({"a": 1, 3: 2}, "given by name"),
      ([1], "not as list"), (1, "not as int"), ("a", "not as str"), ({}, r"the operand a \(\.[bu]32\) has no value")],
 )  # fmt: skip
 def test_operands_that_are_refused(inputs: Any, message: str) -> None:

@@ -78,7 +78,14 @@ class PtxError(Exception):
         return "\n\n".join([*map(str, self.diagnostics), *rest])
 
     def as_dict(self) -> dict[str, Any]:
-        """`{"diagnostics": […], "more": n}`, for JSON."""
+        """`{"diagnostics": […], "more": n}`, for JSON.
+
+        >>> try:
+        ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }")
+        ... except ptxspec.PtxError as error:
+        ...     len(error.as_dict()["diagnostics"]), error.as_dict()["more"]
+        (1, 0)
+        """
         return {"diagnostics": [d.as_dict() for d in self.diagnostics], "more": self.more}
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -46,12 +46,23 @@ class TraceStep(NamedTuple):
     types: dict[str, Type]
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
+        >>> verdict.counterexample.right[0].as_dict()["instruction"]
+        'not.b32 d, a;'
+        """
         return {**self._asdict(), "types": {n: str(t) for n, t in self.types.items()}}
 
 
 class OpenChoice(NamedTuple):
     """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
-    and the bits, of the type."""
+    and the bits, of the type.
+
+    >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
+    >>> choice.entry, choice.operands, choice.bits != 5
+    ('division-by-zero', (3, 0), True)
+    """
 
     entry: str
     operands: tuple[int, ...]
@@ -59,6 +70,12 @@ class OpenChoice(NamedTuple):
     type: Type
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> found = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;").counterexample
+        >>> found.choices[0].as_dict()["entry"]
+        'division-by-zero'
+        """
         return {**self._asdict(), "operands": list(self.operands), "type": str(self.type)}
 
 
@@ -113,7 +130,11 @@ class Verdict(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """The status with which the command ends."""
+        """The status with which the command ends.
+
+        >>> ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;").exit_status
+        1
+        """
         return {"proved": 0, "refuted": 1, "vacuous": 3}.get(self.status, 2)
 
     def as_dict(self) -> dict[str, Any]:
