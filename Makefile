@@ -49,7 +49,7 @@ bench: install
 	$(BIN)/python tests/benchmarks/lookups.py
 
 wheel: install
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . ./tests/vectors
 
 clean:
 	rm -rf .venv build
