@@ -44,7 +44,15 @@ def test_there_is_no_schema_without_a_command_and_the_guide_names_them_all() -> 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_schema_does_not_take_anything(command: str) -> None:
     """A schema under which everything is valid would test nothing."""
-    for value in ({}, [], 7, "x", {"error": "x"}, {"error": "x", "kind": "usage"}, {"error": "x", "kind": "text", "status": 1}):
+    for value in (
+        {},
+        [],
+        7,
+        "x",
+        {"error": "x"},
+        {"error": "x", "kind": "usage"},
+        {"error": "x", "kind": "text", "status": 1},
+    ):
         with pytest.raises(ValidationError):
             validator(command).validate(value)
 
@@ -168,7 +176,9 @@ def test_vectors(tmp_path: Path) -> None:
     assert found["forms"] == 2 and found["left_alone"] == []
     assert len(asked("vectors check", str(tmp_path / "v"), status=1)["missing"]) == 2
     assert asked("vectors check", "--recorded", "-o", "popc")["rows"] == 1024
-    assert "the nearest opcodes are brev" in asked("vectors write", str(tmp_path / "w"), "-o", "brve", status=2)["error"]
+    assert (
+        "the nearest opcodes are brev" in asked("vectors write", str(tmp_path / "w"), "-o", "brve", status=2)["error"]
+    )
     assert asked("vectors check", str(tmp_path / "nowhere"), status=2)["kind"] == "usage"
 
 

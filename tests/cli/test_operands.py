@@ -52,7 +52,11 @@ def test_a_value_is_shown_by_the_type_of_its_form(text: str, operands: str, show
         ("add.s32 d,a,b;", "a=1.5 b=1", "a is .s32: 1.5 is no integer"),
         ("add.s32 d,a,b;", "a=1e3 b=1", "a is .s32: 1e3 is no integer"),
         ("add.s32 d,a,b;", "a=nan b=1", "a is .s32: nan is no integer"),
-        ("add.s32 d,a,b;", "a=2147483648 b=1", "a is .s32: 2147483648 is out of range, which is -2147483648 to 2147483647"),
+        (
+            "add.s32 d,a,b;",
+            "a=2147483648 b=1",
+            "a is .s32: 2147483648 is out of range, which is -2147483648 to 2147483647",
+        ),
         ("add.u32 d,a,b;", "a=1 b=-1", "b is .u32: -1 is out of range, which is 0 to 4294967295"),
         ("cvt.u32.u8 d,a;", "a=300", "a is .u8: 300 is out of range, which is 0 to 255"),
         ("mov.b32 d,a;", "a=4294967296", "a is .b32: 4294967296 does not fit into 32 bits"),
@@ -88,7 +92,9 @@ def test_operands_may_have_the_names_of_options() -> None:
     assert found["results"]["text"]["unsigned"] == 3
 
 
-@pytest.mark.parametrize("text", ["add.u32 d, a, b", "add.u32 d, a, b // so", "mov.b32 d, a; add.u32 d, d, b /* so */ ", "mov.b32 d, {e, f}"])
+@pytest.mark.parametrize(
+    "text", ["add.u32 d, a, b", "add.u32 d, a, b // so", "mov.b32 d, a; add.u32 d, d, b /* so */ ", "mov.b32 d, {e, f}"]
+)
 def test_the_last_semicolon_may_be_missing(text: str) -> None:
     operands = {"e": 1, "f": 2} if "{" in text else {"a": 3, "b": 4}
     assert ptxspec.evaluate(text, **operands)["d"] == (0x20001 if "{" in text else 7)
@@ -152,13 +158,21 @@ def test_a_python_float_is_rounded_once_to_bfloat() -> None:
 
 @pytest.mark.parametrize(
     ("text", "name", "bits"),
-    [("448", "e4m3", 0x7E), ("-6", "e2m1", 0xF), ("57344", "e5m2", 0x7B), ("inf", "e5m2", 0x7C), ("0.1", "b64", 0x3FB999999999999A)],
+    [
+        ("448", "e4m3", 0x7E),
+        ("-6", "e2m1", 0xF),
+        ("57344", "e5m2", 0x7B),
+        ("inf", "e5m2", 0x7C),
+        ("0.1", "b64", 0x3FB999999999999A),
+    ],
 )
 def test_formats_of_the_pages(text: str, name: str, bits: int) -> None:
     assert bits_of_text(text, TYPES[name]) == bits
 
 
-@pytest.mark.parametrize(("text", "name"), [("449", "e4m3"), ("inf", "e4m3"), ("nan", "e2m1"), ("1", "ue8m0"), ("1", "s2f6"), ("1.5", "b8")])
+@pytest.mark.parametrize(
+    ("text", "name"), [("449", "e4m3"), ("inf", "e4m3"), ("nan", "e2m1"), ("1", "ue8m0"), ("1", "s2f6"), ("1.5", "b8")]
+)
 def test_formats_without_such_a_value(text: str, name: str) -> None:
     with pytest.raises(Unfit):
         bits_of_text(text, TYPES[name])

@@ -32,7 +32,14 @@ def stored(kernel: str, array: str, number: str) -> int:
 
 @pytest.mark.parametrize(
     ("number", "value"),
-    [("s32=-5", 2**32 - 5), ("b32=-1", 2**32 - 1), ("u32=0x10", 16), ("u32=4294967295", 2**32 - 1), ("b32=4294967295", 2**32 - 1), ("s32=0xffffffff", 2**32 - 1)],
+    [
+        ("s32=-5", 2**32 - 5),
+        ("b32=-1", 2**32 - 1),
+        ("u32=0x10", 16),
+        ("u32=4294967295", 2**32 - 1),
+        ("b32=4294967295", 2**32 - 1),
+        ("s32=0xffffffff", 2**32 - 1),
+    ],
 )
 def test_numbers(kernel: str, number: str, value: int) -> None:
     assert stored(kernel, "u32[2]=zeros", number) == value
@@ -60,9 +67,15 @@ def test_numbers(kernel: str, number: str, value: int) -> None:
         (["f32[4]=ones"], "1 are given: 'ones' is neither zeros, arange, random nor numbers with commas"),
         (["f32[4]="], "argument 0: f32[4] has 4 elements, and 0 are given"),
         (["u8[3]=1,2,256"], "argument 0 is u8: element 2: 256 is out of range, which is 0 to 255"),
-        (["f32[99999999999]=zeros"], "argument 0: f32[99999999999] has 399,999,999,996 bytes; the arrays of a launch may have 1 GiB"),
+        (
+            ["f32[99999999999]=zeros"],
+            "argument 0: f32[99999999999] has 399,999,999,996 bytes; the arrays of a launch may have 1 GiB",
+        ),
         (["f32[999999,999999,999999]=random"], "argument 0: f32[999999,999999,999999] has"),
-        (["u8[1073741824]=zeros", "u8[1]=zeros"], "argument 1: u8[1] has 1 bytes; the arrays of a launch may have 1 GiB together"),
+        (
+            ["u8[1073741824]=zeros", "u8[1]=zeros"],
+            "argument 1: u8[1] has 1 bytes; the arrays of a launch may have 1 GiB together",
+        ),
         (["f32[0,999999999999999999]=zeros"], "an array has at most 32 extents"),
         (["f32[" + "1," * 40 + "1]=zeros"], "an array has at most 32 extents"),
         (["@"], "argument 0: "),
@@ -146,7 +159,17 @@ def test_damaged_files(kernel: str, tmp_path: Path) -> None:
     good = file.read_bytes()
     huge = good.replace(b"(100,)", b"(10**12,)").replace(b"(100,), }    ", b"(99999999,), }")
     header = b"\x93NUMPY\x01\x00v\x00{'descr': '<u4', 'fortran_order': False, 'shape': (-5,), }"
-    for data in (b"", good[:5], good[:20], good[:100], good[:200], b"PK\x03\x04", huge, good[:6] + b"\x09\x00" + good[8:], header.ljust(128) + b"\n"):
+    for data in (
+        b"",
+        good[:5],
+        good[:20],
+        good[:100],
+        good[:200],
+        b"PK\x03\x04",
+        huge,
+        good[:6] + b"\x09\x00" + good[8:],
+        header.ljust(128) + b"\n",
+    ):
         file.write_bytes(data)
         assert asked("run", kernel, "-a", f"@{file}", "-a", "u32=9", status=2)["kind"] == "file", data[:40]
     np.savez(tmp_path / "x.npz", np.zeros(3))
