@@ -140,7 +140,9 @@ def test_run_reports_a_fault() -> None:
 
 
 def test_eval() -> None:
-    assert call("eval", "bfe.s32 d, a, b, c;", "a=0x80", "b=4", "c=8").startswith("d = 8 (signed, .s32)  8 (unsigned)  0x00000008 (hex)")
+    assert call("eval", "bfe.s32 d, a, b, c;", "a=0x80", "b=4", "c=8").startswith(
+        "d = 8 (signed, .s32)  8 (unsigned)  0x00000008 (hex)"
+    )
     found = asked("eval", "add.f32 d, a, b", "a=1.5", "b=-1.5")
     assert found["results"]["d"] == {"type": "f32", "hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
     assert asked("eval", "div.u32 d, a, b;", "a=1", "b=0")["chosen"][0]["entry"] == "division-by-zero"

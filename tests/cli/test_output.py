@@ -157,33 +157,46 @@ def test_bytes_that_are_no_utf8_as_arguments(tmp_path: Path) -> None:
         assert strictly(done.stdout.decode())["error"]
 
 
-@pytest.mark.parametrize("words", [["check", "-"], ["check", "-", "--json"]])
-def test_an_interrupt_is_told_in_a_line(words: list[str]) -> None:
-    """While it waits for its input."""
-    with subprocess.Popen(
-        [*PTXSPEC, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        time.sleep(2)
-        while process.poll() is None:
+#: the command with the handler that a shell leaves it in the foreground; in the background the signal is ignored
+LISTENING = [
+    sys.executable,
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); print('.', file=sys.stderr, flush=True); "
+    "from ptxspec.cli import main; main()",
+]
+
+
+def interrupted(words: list[str], seconds: float) -> tuple[int, bytes, bytes]:
+    """(status, output, errors) of a command that is interrupted some seconds after it began."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([*LISTENING, *words], **pipes) as process:  # type: ignore[call-overload]
+        assert process.stderr.readline() == b".\n"
+        time.sleep(seconds)
+        for _ in range(20):
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(5)
+                break
             except subprocess.TimeoutExpired:
                 continue
+        else:
+            process.kill()
         out, err = process.communicate()
-    assert process.returncode == 130 and b"Traceback" not in err, err
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("words", [["check", "-"], ["check", "-", "--json"]])
+def test_an_interrupt_is_told_in_a_line(words: list[str]) -> None:
+    """While it waits for its input."""
+    status, out, err = interrupted(words, 5)
+    assert status == 130 and b"Traceback" not in err, err
     assert strictly(out.decode())["kind"] == "interrupted" if "--json" in words else err == b"interrupted\n"
 
 
 def test_an_interrupt_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(".version 8.0 .target sm_80 .entry k() { a: bra a; }")
-    with subprocess.Popen(
-        [*PTXSPEC, "run", str(tmp_path / "k.ptx")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        time.sleep(6)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and b"Traceback" not in err and err.strip().endswith(b"interrupted"), (out, err)
+    status, out, err = interrupted(["run", str(tmp_path / "k.ptx")], 10)
+    assert status == 130 and b"Traceback" not in err and err.strip().endswith(b"interrupted"), (out, err)
 
 
 # Files -----------------------------------------------------------------------------------------------------------------

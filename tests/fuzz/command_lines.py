@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,7 +128,7 @@ class Maker:
     def words(self) -> list[str]:
         make = getattr(self, f"_{self.command.replace(' ', '_') or 'nothing'}")
         words = make()
-        for _ in range(self.random.choice([0, 0, 1, 1, 2, 5])):
+        for _ in range(self.random.choice([0, 0, 0, 0, 0, 1, 1, 3])):
             self._disturb(words)
         return [word.replace("\0", "0") for word in words]
 
@@ -168,17 +169,17 @@ class Maker:
 
     def fragment(self) -> str:
         kind = self.random.randrange(4)
-        if kind == 0:
+        if kind < 2:
             return str(self.one(FRAGMENTS))
         opcode = self.one(sorted(registry().opcodes))
         text = str(self.one(registry().opcodes[opcode].forms))
-        return text if kind < 3 else self.damaged(text)
+        return text if self.random.random() < 0.7 else self.damaged(text)
 
     def number(self) -> str:
         return str(self.one(NUMBERS)) if self.random.random() < 0.8 else str(self.one(HOSTILE))
 
     def file(self) -> str:
-        return str(self.one(NAMES))
+        return str(self.one(NAMES if self.random.random() < 0.3 else [n for n in NAMES if n.endswith(".ptx")]))
 
     def _check(self) -> list[str]:
         return [self.file() for _ in range(self.random.choice([1, 1, 2, 3]))]
@@ -199,26 +200,25 @@ class Maker:
         return self.one([f"{kind}{shape}={value}", f"{kind}{shape}={value}", f"@{self.file()}", "u32[4]=zeros"])
 
     def _run(self) -> list[str]:
-        given = ["-a", "u32[4]=zeros", "-a", f"u32={self.one(['0', '7', '9'])}"] if self.random.random() < 0.5 else []
-        more = [w for _ in range(self.random.randrange(3)) for w in ("-a", self._argument())]
-        small = ["1", "2", "3,2", "1,1,1", "2147483647", "65535,65535,65535", "32", "1025", "0", self.number()]
+        file = self.one(["k.ptx", "k.ptx", "k.ptx", "\udcff\x1b[2J.ptx", self.file()])
+        array = self.one(
+            ["u32[4]=zeros", "u32[4]=zeros", "@x.npy", "s32[2,2]=arange", "f32[5]=random", self._argument()]
+        )
+        number = self.one(["u32=0", "u32=7", "u32=9", "s32=-5", "b32=0xffffffff", self._argument()])
+        extents = ["1", "1", "2", "3,2", "1,1,1", "32", "2147483647", "65535,65535,65535", "1025", "0", self.number()]
+        saved = f"{self.one(['0', '0', '0', '1', '-1', '7', ''])}={self.one(['y.npy', 'y.npy', 'link.npy', self.file(), self.one(HOSTILE)])}"
         return [
-            self.one(["k.ptx", "k.ptx", self.file()]),
-            *(given or more),
-            *self.maybe(more, 0.1),
-            *self.maybe(["-g", self.one(small)]),
-            *self.maybe(["-b", self.one(small)]),
-            *self.maybe(["-c", self.one(small)], 0.2),
-            *self.maybe(["-k", self.one(["k", "a", "b", self.one(HOSTILE)])], 0.3),
-            *self.maybe(
-                [
-                    "-s",
-                    f"{self.one(['0', '0', '1', '-1', '7', '', 'x'])}={self.one(['y.npy', 'y.npy', self.file(), self.one(HOSTILE)])}",
-                ],
-                0.3,
-            ),
-            *self.maybe(["--profile", self.one(["hopper", "portable", self.one(HOSTILE)])], 0.2),
-            *self.maybe(["--dynamic-shared", self.number()], 0.2),
+            file,
+            *self.maybe(["-a", array], 0.95),
+            *self.maybe(["-a", number], 0.95),
+            *self.maybe(["-a", self._argument()], 0.1),
+            *self.maybe(["-g", self.one(extents)], 0.3),
+            *self.maybe(["-b", self.one(extents)], 0.3),
+            *self.maybe(["-c", self.one(extents)], 0.1),
+            *self.maybe(["-k", self.one(["k", "k", "a", self.one(HOSTILE)])], 0.2),
+            *self.maybe(["-s", saved], 0.3),
+            *self.maybe(["--profile", self.one(["hopper", "portable", self.one(HOSTILE)])], 0.1),
+            *self.maybe(["--dynamic-shared", self.one(["0", "16", "99999999", self.number()])], 0.1),
             *self.maybe(["--nonportable-cluster"], 0.1),
             "--engine",
             self.one(["exact"] * 9 + ["native"]),
@@ -227,19 +227,27 @@ class Maker:
         ]
 
     def _eval(self) -> list[str]:
-        names = self.random.sample(
-            ["a", "b", "c", "d", "p", "q", "i", "m", "%r1", "CC.CF", "%tid.x", "e"], self.random.randint(0, 6)
-        )
+        text = self.fragment()
+        names = ["a", "b", "c", "d", "p", "q", "i", "m", "%r1", "CC.CF", "%tid.x", "e"]
+        own = [n for n in ("a", "b", "c", "p", "m") if re.search(rf"[ @!,{{]{n}[ ,;}}|]", text)]
+        if self.random.random() < 0.3:
+            own = self.random.sample(names, self.random.randint(0, 4))
+        likely = self.one([["0x0", "0x1"], ["0", "1"], NUMBERS, NUMBERS, [*NUMBERS, *HOSTILE]])
         return [
-            self.fragment(),
-            *(f"{n}={self.number()}" for n in names),
+            text,
+            *(f"{n}={self.one(likely)}" for n in own),
             *self.maybe(["--profile", self.one(["hopper", "portable"])], 0.2),
         ]
 
     def _prove(self) -> list[str]:
         left = self.fragment()
-        right = left if self.random.random() < 0.4 else self.fragment()
-        assume = self.maybe(["-a", self.one([*ASSUMPTIONS, *HOSTILE])], 0.3)
+        right = self.one([left, self.damaged(left), self.fragment()])
+        if self.random.random() < 0.3:
+            left, right = (
+                "add.u32 d, a, b;",
+                self.one(["sub.u32 d, a, b;", "add.u32 d, b, a;", "or.b32 d, a, b", "mov.u32 d, a;"]),
+            )
+        assume = self.maybe(["-a", self.one([*ASSUMPTIONS * 4, *HOSTILE])], 0.3)
         return [
             left,
             right,
