@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from validated import ROOT, asked, call, strictly
 
+import ptxspec
 from ptxspec.cli import shared
 from ptxspec.escaping import printable
 
@@ -77,6 +78,21 @@ def test_what_threads_print_is_escaped_as_text_and_whole_as_json(tmp_path: Path)
     )
     assert call("run", str(file)).stdout.startswith("a\t\\x1b[2J\\u202e\\x0d\n")
     assert asked("run", str(file))["printed"].startswith("a\t\x1b[2J\u202e\r\n")
+
+
+def test_python_prints_them_escaped_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ptxspec.load(
+        ".version 8.0 .target sm_80 .address_size 64 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);"
+        ".global .align 1 .b8 line[3] = {27, 10, 0};"
+        ".entry k() { .reg .b64 %f; .reg .b32 %r; mov.u64 %f, line; cvta.global.u64 %f, %f; call (%r), vprintf, (%f, 0); ret; }"
+    )
+    module.launch("k", engine="exact")
+    assert capsys.readouterr().out == "\x1b\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    module.launch("k", engine="exact")
+    assert capsys.readouterr().out == "\\x1b\n"
 
 
 def test_tables_are_for_terminals_and_escaped(

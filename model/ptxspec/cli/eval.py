@@ -127,7 +127,8 @@ def _show(read: Any, results: Any, profile: str) -> None:
     if not results:
         say("no register is written")
     for step in results.steps:
-        say(f"  {step.text}  — {step.page}{_kept_out(step)}", err=True)
+        guard = "" if step.guard is None else f"@{step.guard} "
+        say(f"  {guard}{step.text}  — {step.page}{_kept_out(step)}", err=True)
 
 
 def _kept_out(step: Any) -> str:

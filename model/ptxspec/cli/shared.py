@@ -70,10 +70,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], plain: Sequence
             say(line)
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    made = Table(*columns, box=None, header_style="dim", pad_edge=False)
+    made = Table(*(Column(c, overflow="fold") for c in columns), box=None, header_style="dim", pad_edge=False)
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     Console(file=sys.stdout, soft_wrap=False).print(made)
