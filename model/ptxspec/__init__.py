@@ -21,35 +21,95 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptxspec.language.errors import PtxError
-    from ptxspec.language.forms import forms
-    from ptxspec.machine.errors import LaunchError
+    from ptxspec.language.errors import Diagnostic, PtxError
+    from ptxspec.language.forms import Form, forms
+    from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Module
+    from ptxspec.machine.launch import Module, Outcome
+    from ptxspec.options import (
+        AddressMode,
+        Engine,
+        FilterMode,
+        Freedom,
+        Geometry,
+        Layout,
+        ReadMode,
+        Status,
+        SurfaceGeometry,
+    )
     from ptxspec.query.allowed import allowed
-    from ptxspec.query.evaluate import evaluate
-    from ptxspec.query.prove import prove
+    from ptxspec.query.assumptions import AssumptionError
+    from ptxspec.query.evaluate import Chosen, Results, evaluate
+    from ptxspec.query.fragments import Unsupported
+    from ptxspec.query.prove import Counterexample, TraceStep, Verdict, prove
+    from ptxspec.terms.exact import NoChoice
+    from ptxspec.terms.types import Type
 
+#: where each public name lives that is imported when it is asked for
 _PLACES = {
+    "Diagnostic": "ptxspec.language.errors",
     "PtxError": "ptxspec.language.errors",
+    "Form": "ptxspec.language.forms",
+    "forms": "ptxspec.language.forms",
     "LaunchError": "ptxspec.machine.errors",
-    "Module": "ptxspec.machine.launch",
+    "Where": "ptxspec.machine.errors",
     "Sampler": "ptxspec.machine.images",
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
-    "forms": "ptxspec.language.forms",
+    "Module": "ptxspec.machine.launch",
+    "Outcome": "ptxspec.machine.launch",
+    "AddressMode": "ptxspec.options",
+    "Engine": "ptxspec.options",
+    "FilterMode": "ptxspec.options",
+    "Freedom": "ptxspec.options",
+    "Geometry": "ptxspec.options",
+    "Layout": "ptxspec.options",
+    "ReadMode": "ptxspec.options",
+    "Status": "ptxspec.options",
+    "SurfaceGeometry": "ptxspec.options",
     "allowed": "ptxspec.query.allowed",
+    "AssumptionError": "ptxspec.query.assumptions",
+    "Chosen": "ptxspec.query.evaluate",
+    "Results": "ptxspec.query.evaluate",
     "evaluate": "ptxspec.query.evaluate",
+    "Unsupported": "ptxspec.query.fragments",
+    "Counterexample": "ptxspec.query.prove",
+    "TraceStep": "ptxspec.query.prove",
+    "Verdict": "ptxspec.query.prove",
     "prove": "ptxspec.query.prove",
+    "NoChoice": "ptxspec.terms.exact",
+    "Type": "ptxspec.terms.types",
 }
 
 __all__ = [
+    "AddressMode",
+    "AssumptionError",
+    "Chosen",
+    "Counterexample",
+    "Diagnostic",
+    "Engine",
+    "FilterMode",
+    "Form",
+    "Freedom",
+    "Geometry",
     "LaunchError",
+    "Layout",
     "Module",
+    "NoChoice",
+    "Outcome",
     "PtxError",
+    "ReadMode",
+    "Results",
     "Sampler",
+    "Status",
     "Surface",
+    "SurfaceGeometry",
     "Texture",
+    "TraceStep",
+    "Type",
+    "Unsupported",
+    "Verdict",
+    "Where",
     "allowed",
     "evaluate",
     "forms",
@@ -63,7 +123,13 @@ _install_finder()
 
 
 def load(text: str, path: str = "<ptx>") -> Module:
-    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError."""
+    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError, and TypeError for bytes
+    or a path: `text` is what a file holds, decoded.
+
+    >>> module = ptxspec.load(".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }")
+    >>> module.kernels
+    ['nothing']
+    """
     from ptxspec.language.check import check
     from ptxspec.machine.launch import Module
 
@@ -72,17 +138,33 @@ def load(text: str, path: str = "<ptx>") -> Module:
 
 def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     """Check the texts of several modules and link them to one, as spec/functions/linking.md says. `paths` are the names that
-    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere."""
+    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere.
+
+    >>> header = ".version 8.0 .target sm_80 .address_size 64 "
+    >>> user = header + ".extern .global .u32 x; .visible .entry set() { st.global.u32 [x], 7; ret; }"
+    >>> module = ptxspec.link([user, header + ".visible .global .u32 x;"])
+    >>> module.launch("set").steps
+    2
+    >>> module.read("x")
+    array([7, 0, 0, 0], dtype=uint8)
+    """
     from ptxspec.language.linking import link as linked
     from ptxspec.machine.launch import Module
 
     return Module(linked(texts, paths))
 
 
-def __getattr__(name: str) -> Any:
-    """What is needed is imported when it is asked for: a command that proves nothing never loads the solver."""
-    import importlib
+if not TYPE_CHECKING:  # to type checkers, a name that is not there is wrong
 
-    if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
-    raise AttributeError(f"module 'ptxspec' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """What is needed is imported when it is asked for: a command that proves nothing never loads the solver."""
+        import importlib
+
+        if name in _PLACES:
+            return getattr(importlib.import_module(_PLACES[name]), name)
+        raise AttributeError(f"module 'ptxspec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, those included that were not asked for yet."""
+    return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})

@@ -29,14 +29,3 @@ def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "look-up-an-image",
     ):
         assert fences and "ptxspec" in scope
-
-
-def test_the_readme_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    """README's Python example runs, and the definition it shows is the page's own."""
-    monkeypatch.chdir(ROOT)
-    shown, example = parse((ROOT / "README.md").read_text(), "README.md").of("python")
-    page = (ROOT / "spec" / "instructions" / "integer" / "bfe.md").read_text()
-    assert shown.text in page
-    scope: dict[str, object] = {}
-    exec(example.text, scope)
-    assert list(scope["y"][:4]) == [1, 3, 5, 7]  # type: ignore[index]

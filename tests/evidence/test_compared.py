@@ -111,6 +111,7 @@ def test_new_answers_make_the_ledger_out_of_date(monkeypatch: pytest.MonkeyPatch
     for folder in ("spec", "proofs"):
         (tmp_path / folder).symlink_to(ledger.DOCUMENTS / folder)
     monkeypatch.setattr(ledger, "DOCUMENTS", tmp_path)
+    monkeypatch.setattr(ledger, "FOLDER", tmp_path / "tests" / "vectors")
     other = ledger.digest()
     path = tmp_path / "tests" / "vectors" / "multifunction" / "compared.json"
     path.write_text(path.read_text() + "\n")

@@ -404,7 +404,7 @@ def test_how_a_complaint_is_shown() -> None:
     assert str(caught.value) == "folder/x.ptx:8:16: %x is not declared\n\tadd.u32 \t%r1, %x, 1;\n\t        \t     ^"
     assert caught.value.diagnostics[0].as_dict() == {
         "path": "folder/x.ptx", "line": 8, "column": 16, "message": "%x is not declared",
-        "source": "\tadd.u32 \t%r1, %x, 1;", "page": None,
+        "source": "\tadd.u32 \t%r1, %x, 1;", "page": None, "begins": 1,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ptxspec
+from ptxspec.language.errors import WINDOW
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "docs" / "examples").glob("*/*.ptx"))
 
@@ -107,7 +108,7 @@ def check(text: str) -> str:
         for one in error.diagnostics:
             assert one.message and 1 <= one.line <= len(lines)
             assert 1 <= one.column <= len(lines[one.line - 1]) + 1
-            assert one.source == lines[one.line - 1]
+            assert one.source == lines[one.line - 1][one.begins - 1 : one.begins - 1 + WINDOW]
         assert str(error)
         verdict = "refused"
     except Exception as error:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.language.errors import Diagnostic
+from ptxspec.language.errors import MOST_SAID, WINDOW, Diagnostic
+from ptxspec.language.shown import shown
 from ptxspec.literate.finder import DOCUMENTS
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -32,8 +33,10 @@ def complaints(text: str) -> list[Diagnostic]:
     for one in found:
         assert one.path == "some.ptx" and one.message
         assert 1 <= one.line <= len(lines) and 1 <= one.column <= len(lines[one.line - 1]) + 1
-        assert one.source == lines[one.line - 1]
-        assert f"some.ptx:{one.line}:{one.column}: {one.message}" in str(caught.value)
+        line = lines[one.line - 1]
+        assert one.source == line[one.begins - 1 : one.begins - 1 + WINDOW] and len(one.message) <= MOST_SAID
+        assert one.begins == 1 or one.begins <= one.column
+        assert f"some.ptx:{one.line}:{one.column}: {shown(one.message)}" in str(caught.value)
         if one.page is not None:
             assert (DOCUMENTS / one.page).is_file(), one.page
     return found

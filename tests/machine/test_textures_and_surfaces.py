@@ -116,6 +116,28 @@ def test_layers_and_cubes_and_depth(engine: str) -> None:
     assert found.tolist() == [0, 1, 2, 3, 4, 5, 2, 5]
 
 
+IRREGULAR = {
+    "a NaN": (1.0, np.nan, 0.0), "an infinity": (np.inf, 1.0, 0.0), "no direction": (0.0, 0.0, -0.0),
+    "large": (0.0, 0.0, 2.0**127), "small": (0.0, 2.0**-127, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["tex.cube.v4.f32.f32", "tex.acube.v4.f32.f32", "tld4.r.cube.v4.f32.f32"])
+@pytest.mark.parametrize("way", IRREGULAR)
+def test_directions_that_the_page_leaves_out_are_refused(mode: str, way: str) -> None:
+    array = "acube" in mode
+    faces = np.arange(24, dtype=np.float32).reshape(6, 2, 2, 1)
+    coordinates = "%x3, %x0, %x1, %x2" if array else "%x0, %x1, %x2, %x3"
+    text = look_up(f"{mode} {{%y0, %y1, %y2, %y3}}, [t, {{{coordinates}}}];")
+    texture = ptxspec.Texture(faces, "acube" if array else "cube", normalized_coords=True)
+    where = {}
+    for engine in ENGINES:
+        with pytest.raises(ptxspec.LaunchError) as caught:
+            run(text, words(*np.array([[0.0, 0.0, 1.0], IRREGULAR[way]]).T, [0, 0]), engine, bind={"t": texture})
+        where[engine] = (caught.value.rule, str(caught.value))
+    assert where["exact"][0] == "irregular direction" and where["exact"] == where["native"]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_samples_by_the_text(engine: str) -> None:
     texels = RNG.integers(0, 99, (2, 3, 4, 1)).astype(np.uint32)  # rows, columns, samples

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import ptxspec
+from ptxspec.evidence.recorded import FOLDER, PACKAGE
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.long
 def test_the_wheel_runs_in_an_empty_environment(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, check=True)
-    (wheel,) = tmp_path.glob("ptxspec-*.whl")
+    wheel, answers = built(tmp_path)
     names = zipfile.ZipFile(wheel).namelist()
     assert "ptxspec/documents/spec/instructions/integer/bfe.md" in names
     assert any(n.startswith("ptxspec/documents/proofs/") for n in names)
     assert not any("__pycache__" in n for n in names)
+    assert "ptxspec/py.typed" in names
     home = tmp_path / "environment"
     venv.create(home, with_pip=True)
     python = home / "bin" / "python"
@@ -37,3 +41,43 @@ def test_the_wheel_runs_in_an_empty_environment(tmp_path: Path) -> None:
     code = "import ptxspec, ptxspec.spec.instructions.integer.bfe as page; print(page.__file__)"
     run = subprocess.run([python, "-c", code], cwd=elsewhere, check=True, capture_output=True, text=True)
     assert str(home) in run.stdout
+    recorded(home, elsewhere, answers)
+    assert [path.name for path in elsewhere.iterdir()] == ["saxpy.ptx"]
+
+
+def built(folder: Path) -> tuple[Path, Path]:
+    """The wheels of the package and of the recorded answers."""
+    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder)]
+    subprocess.run([*words, str(ROOT), str(ROOT / "tests" / "vectors")], check=True)
+    (wheel,), (answers,) = folder.glob("ptxspec-*.whl"), folder.glob("ptxspec_vectors-*.whl")
+    return wheel, answers
+
+
+def recorded(home: Path, elsewhere: Path, answers: Path) -> None:
+    """The recorded answers are held against the definitions where they are installed, and where not, it is said what to install."""
+    cache = home.parent / "cache"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(home.parent / "home")}
+    environment.pop("PYTHONPATH", None)
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        start = [str(home / "bin" / "python"), "-m", "ptxspec"]
+        return subprocess.run([*start, *words], cwd=elsewhere, capture_output=True, text=True, env=environment)
+
+    found = command("vectors", "check", "--recorded")
+    assert found.returncode == 2 and "pip install 'ptxspec[vectors]'" in found.stderr
+    install = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(answers)]
+    subprocess.run(install, check=True)
+    found = command("vectors", "check", "--recorded", "-o", "bfe", "-o", "vote")
+    assert found.returncode == 0 and "0 forms differ; 0 forms were not answered" in found.stdout, found.stderr
+    found = command("ledger")
+    assert found.returncode == 1 and "ledger --update" in found.stderr and not cache.exists()
+
+
+def test_versions_are_one() -> None:
+    """The answers belong to the forms: the extra names the data package of the very version."""
+    own, data = (tomllib.loads((ROOT / folder / "pyproject.toml").read_text()) for folder in ("", "tests/vectors"))
+    assert own["project"]["version"] == data["project"]["version"] == ptxspec.__version__
+    assert own["project"]["optional-dependencies"]["vectors"] == [f"{data['project']['name']}=={ptxspec.__version__}"]
+    assert data["project"]["name"].replace("-", "_") == PACKAGE
+    carried = data["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    assert set(carried) == {path.name for path in FOLDER.iterdir() if path.name != "pyproject.toml"}

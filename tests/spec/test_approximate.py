@@ -334,9 +334,37 @@ def test_one_open_result_is_one_thing() -> None:
     assert not ptxspec.allowed(text, {"d": 7, "e": 8}, a=1, b=0)
 
 
+@pytest.mark.parametrize(
+    ("more", "results", "expected"),
+    [
+        ("not.b32 x, b; not.b32 y, x; div.u32 e, a, y;", {"d": 7, "e": 7}, True),  # the same operands by another way
+        ("not.b32 x, b; not.b32 y, x; div.u32 e, a, y;", {"d": 7, "e": 8}, False),
+        ("div.u32 e, b, b;", {"d": 7, "e": 8}, True),  # other operands
+        ("bfe.u32 e, a, 300, 8;", {"d": 7, "e": 8}, True),  # another freedom
+        ("add.u32 e, d, 1;", {"e": 8}, True),  # any number goes on into a sum, and one only
+        ("add.u32 e, d, 1;", {"d": 7, "e": 9}, False),
+        ("add.u32 e, d, 1; add.u32 f, d, 2;", {"e": 8, "f": 9}, True),
+        ("add.u32 e, d, 1; add.u32 f, d, 2;", {"e": 8, "f": 10}, False),
+        ("div.u32 e, d, b; div.u32 f, 5, b;", {"d": 5, "e": 9, "f": 9}, True),  # an open result of an open result
+        ("div.u32 e, d, b; div.u32 f, 5, b;", {"d": 5, "e": 9, "f": 8}, False),
+        ("div.u32 e, d, b; div.u32 f, 5, b; add.u32 g, f, 0;", {"d": 5, "e": 9, "g": 8}, False),
+        ("add.u32 g, d, 1; div.u32 e, d, b; div.u32 f, 5, b;", {"g": 6, "e": 9, "f": 8}, False),
+        ("add.u32 g, d, 1; div.u32 e, d, b; div.u32 f, 4, b;", {"g": 6, "e": 9, "f": 8}, True),
+    ],
+)
+def test_what_is_allowed_together(more: str, results: dict[str, int], expected: bool) -> None:
+    assert ptxspec.allowed(f"div.u32 d, a, b; {more}", results, a=1, b=0) is expected
+
+
+def test_any_nan_that_goes_on_is_a_nan() -> None:
+    text = "add.f32 x, a, b; and.b32 d, x, 0x7f800000;"
+    assert ptxspec.allowed(text, {"d": 0x7F800000}, a=float("nan"), b=0.0)
+    assert not ptxspec.allowed(text, {"d": 0}, a=float("nan"), b=0.0)
+
+
 def test_questions_that_cannot_be_answered_are_refused() -> None:
-    with pytest.raises(NoChoice, match="division-by-zero"):
-        ptxspec.allowed("div.u32 x, a, b; add.u32 d, x, 1;", {"d": 7}, a=1, b=0)
+    with pytest.raises(NoChoice, match="approximate-rcp"):
+        ptxspec.allowed("rcp.approx.f32 x, a; add.u32 d, x, 1;", {"d": 7}, a=3.0)
     with pytest.raises(TypeError, match="writes no register"):
         ptxspec.allowed("add.u32 d, a, b;", {"x": 7}, a=1, b=0)
     with pytest.raises(TypeError, match="no results"):

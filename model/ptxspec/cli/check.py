@@ -29,13 +29,13 @@ def _report(file: str) -> dict[str, Any]:
     from ptxspec.language.check import check
     from ptxspec.language.errors import PtxError
 
-    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": []}
+    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0}
     try:
         for name, kernel in check(read_text(file), file).kernels.items():
             facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
             report["kernels"][name] = facts
     except PtxError as error:
-        report["diagnostics"] = [d.as_dict() for d in error.diagnostics]
+        report |= error.as_dict()
         report["error"] = str(error)
     return report
 
@@ -45,7 +45,7 @@ def _show(report: dict[str, Any]) -> None:
         say(f"{name}({', '.join(facts['parameters'])}): {facts['instructions']} instructions")
     if "error" in report:
         say(report["error"], err=True, fg="red")
-        count = len(report["diagnostics"])
+        count = len(report["diagnostics"]) + report["more"]
         say(f"{report['file']}: {count} complaint{'s' if count > 1 else ''}", err=True)
     else:
         say(f"{report['file']}: no complaints")

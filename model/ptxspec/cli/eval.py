@@ -85,7 +85,7 @@ def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
     """An output's readings, with the type as which it was written."""
     from ptxspec.query.evaluate import readings
 
-    return {"type": read.left[name].name, **readings(bits, read.formats.get(name, read.registers[name]))}
+    return {"type": read.results[name].name, **readings(bits, read.results[name])}
 
 
 def _as_dict(read: Any, results: Any) -> dict[str, Any]:
@@ -112,9 +112,9 @@ def _show(read: Any, results: Any, profile: str) -> None:
 
     rows, lines = [], []
     for name, bits in results.items():
-        type, width = read.left[name], read.registers[name].width
-        lines.append(line_of(name, bits, type, width))
-        (first, own), *others = labelled(bits, type, width)
+        type = read.results[name]
+        lines.append(line_of(name, bits, type, type.width))
+        (first, own), *others = labelled(bits, type, type.width)
         rows.append([name, str(type), f"{own} ({first})", *(f"{value} ({label})" for label, value in others)])
     longest = max(map(len, rows), default=0)
     table(("", "type", "value", *[""] * (longest - 3)), [row + [""] * (longest - len(row)) for row in rows], lines)

@@ -61,7 +61,7 @@ def known(error: BaseException) -> Failed | None:
         named = [os.fspath(n) for n in (error.filename, error.filename2) if isinstance(n, str | os.PathLike)]
         return Failed(": ".join([*map(str, named[:1]), error.strerror or str(error)]), "file")
     if _is(error, "ptxspec.language.errors", "PtxError"):
-        return Failed(str(error), "text", diagnostics=[d.as_dict() for d in error.diagnostics])  # type: ignore[attr-defined]
+        return Failed(str(error), "text", **error.as_dict())  # type: ignore[attr-defined]
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
         return Failed(str(error), "fault", fault=_fault(error))
     if _is(error, "ptxspec.terms.exact", "NoChoice"):

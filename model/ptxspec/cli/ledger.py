@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from ptxspec.cli.failures import Failed
@@ -14,15 +16,18 @@ from ptxspec.cli.shared import JSON_OPTION, put_json, say
 )
 @JSON_OPTION
 def command(bring_up_to_date: bool, as_json: bool) -> None:
-    """What evidence each form has, as last computed in build/ledger.json."""
+    """What evidence each form has, as it was last computed: in a checkout kept in its build/, else in the user's cache."""
     from ptxspec.evidence import ledger as book
 
-    found = book.update() if bring_up_to_date else book.rows()
+    found = _updated(as_json) if bring_up_to_date else book.rows()
     if not found:
         raise Failed("the ledger was not computed for these documents: ptxspec ledger --update", "missing", 1)
+    absent = book.absent(found)
     if as_json:
-        put_json({"summary": book.summary(found), "rows": found})
+        put_json({"summary": book.summary(found), "not_computed": absent, "rows": found})
         return
+    if absent:
+        click.secho(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
         say(f"{name:<42} {count:>6}")
     for row in found:
@@ -36,3 +41,14 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
                 f"{row['form']}  {row['page']}: ptxas {row['ptxas']}, interpretations {row['interpretations']}",
                 fg="red",
             )
+
+
+def _updated(as_json: bool) -> list[dict[str, Any]]:
+    """The rows, computed now where they are missing."""
+    from ptxspec.evidence import ledger as book
+
+    try:
+        with book.shown_progress() as progress:
+            return book.update(progress=progress)
+    except OSError as error:
+        raise Failed(str(error), "file") from None

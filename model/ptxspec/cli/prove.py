@@ -7,11 +7,8 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import ANSWER_IS_NO, DONE, FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
-
-#: the statuses of a verdict; FAILED for all others, which answer nothing
-STATUSES = {"proved": DONE, "refuted": ANSWER_IS_NO, "vacuous": 3}
 
 
 @click.command("prove")
@@ -22,7 +19,8 @@ STATUSES = {"proved": DONE, "refuted": ANSWER_IS_NO, "vacuous": 3}
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
 @JSON_OPTION
 def command(left: str, right: str, assume: str | None, profile: str, timeout: float, as_json: bool) -> int:
-    """Ask whether two fragments compute the same. Exit status 0 if proved, 1 if refuted, 2 otherwise."""
+    """Ask whether two fragments compute the same. Exit status 0 if proved, 1 if refuted, 3 if no input meets the assumption, 2
+    otherwise."""
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
     with asked_rightly(status=FAILED):
@@ -33,7 +31,7 @@ def command(left: str, right: str, assume: str | None, profile: str, timeout: fl
         put_json(verdict.as_dict())
     else:
         _show(verdict)
-    return STATUSES.get(verdict.status, FAILED)
+    return int(verdict.exit_status)
 
 
 def _show(verdict: Any) -> None:
@@ -46,14 +44,17 @@ def _show(verdict: Any) -> None:
         return
     for name, value in found.inputs.items():
         say("  " + line_of(name, value, found.types[name]))
+    for choice in found.choices:
+        operands = ", ".join(f"{x:#x}" for x in choice.operands)
+        say(f"  {choice.entry}({operands}) = {choice.bits:#x} ({choice.type})")
     for title, steps in (("left", found.left), ("right", found.right)):
         say(f"  {title}:")
         for step in steps:
-            writes = ", ".join(f"{n} = {_shown(v, found.types[n])}" for n, v in step.writes.items())
+            writes = ", ".join(f"{n} = {_shown(v, step.types[n])}" for n, v in step.writes.items())
             say(f"    {step.instruction:<36} {writes:<32} {step.page}")
 
 
 def _shown(value: Any, type: Any) -> str:
     if isinstance(value, str | bool):
         return str(value)
-    return f"{value:#0{type.width // 4 + 2}x}"
+    return f"{value:#0{type.width // 4 + 2}x} ({type})"

@@ -41,10 +41,14 @@ from ptxspec.escaping import printable
 @click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
 @click.option(
     "--step-limit",
-    default=10**11,
     type=click.IntRange(0, 1 << 62),
-    show_default=True,
-    help="Most thread-instructions to execute.",
+    help="Most thread-instructions to execute; without it, what ends loops in a minute.",
+)
+@click.option("--time-limit", type=float, help="Most seconds that the launch may take.")
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(0, 1 << 62),
+    help="Most bytes for the threads that are resident together.",
 )
 @JSON_OPTION
 def command(
@@ -70,11 +74,14 @@ def command(
     texts: list[str] = []
     with asked_rightly():
         import ptxspec
+        from ptxspec.progress import shown_progress
 
         module = ptxspec.load(read_text(file), file)
         kernel = _entry(module.kernels, kernel)
         began = time.perf_counter()
-        outcome = module.launch(kernel, *shape, values, printed=texts.append if as_json else _print, **options)
+        with shown_progress(as_json) as progress:
+            options |= {"progress": progress, "printed": texts.append if as_json else _print}
+            outcome = module.launch(kernel, *shape, values, **options)
         seconds = time.perf_counter() - began
     saving.save(files, values)
     changed = [

@@ -22,6 +22,7 @@ from ptxspec.evidence.operands import rows
 from ptxspec.evidence.vectors import H200, Answers
 from ptxspec.language.forms import Form, forms
 from ptxspec.machine.launch import Module
+from ptxspec.options import Engine
 
 SEED = "effects"
 ROWS = 32
@@ -158,7 +159,7 @@ def _same(case: Case) -> Any:
     return case.kind, meaning.effect.kind, meaning.results, tuple(fields.items()), case.form.modifiers.get("vec")
 
 
-def answers_here(chosen: Sequence[Case], profile: str, engine: str = "exact") -> dict[str, np.ndarray]:
+def answers_here(chosen: Sequence[Case], profile: str, engine: Engine = "exact") -> dict[str, np.ndarray]:
     """What our machine leaves, by the cases' names."""
     from ptxspec.language.check import check
 
@@ -176,7 +177,7 @@ def answers_here(chosen: Sequence[Case], profile: str, engine: str = "exact") ->
     return {case.name: found[_same(case)] for case in chosen}
 
 
-def compare(own: Iterable[Form], answers: Answers, engine: str = "exact") -> tuple[int, list[warps.Difference]]:
+def compare(own: Iterable[Form], answers: Answers, engine: Engine = "exact") -> tuple[int, list[warps.Difference]]:
     """(rows compared, rows that differ) over those of the forms that were answered, under the answers' profile."""
     chosen = [case for case in cases(own) if case.name in answers.values]
     ours = answers_here(chosen, answers.facts["profile"], engine) if chosen else {}

@@ -17,6 +17,7 @@ from ptxspec.evidence import vectors, warps
 from ptxspec.evidence.agreement import inputs_of, number_at, results_of, run_native
 from ptxspec.evidence.folder import ABOUT, FORMAT, MANIFEST, install, own_files, refuse_losses, stage
 from ptxspec.evidence.kernels import kernel, module
+from ptxspec.evidence.recorded import MISSING
 from ptxspec.evidence.vectors import comparable, table_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.parallel import on_all_cores
@@ -479,14 +480,14 @@ def _recorded_one(opcode: str) -> Recorded:
 def check_recorded(asked: Sequence[str] = ()) -> tuple[dict[str, Any], list[Recorded]]:
     """(the facts of the recorded answers, what came of each opcode). Raises ValueError if there are none, or none of one that
     was asked for."""
+    answers = vectors.read()
+    if answers is None:
+        raise ValueError(MISSING)
     for opcode in asked:
         if opcode not in registry().opcodes:
             raise ValueError(no_page_defines(opcode))
         if not _answered_forms(opcode):
             raise ValueError(f"{opcode}: no answers of this opcode can be recorded")
     names = list(dict.fromkeys(asked)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]
-    answers = vectors.read()
-    if answers is None:
-        raise ValueError(f"no recorded answers in {vectors.H200}")
     facts: dict[str, Any] = {k: answers.facts[k] for k in ("device", "date", "profile") if k in answers.facts}
     return facts, sorted(on_all_cores(_recorded_one, names))

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec.options import Engine
+
 #: rows of a case of a texture, of one of a surface, and of one that is there for a spelling
 LOOKUPS, ACCESSES, SPELLED = 1000, 200, 24
 _DTYPES = {"u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "u32": np.uint32, "s32": np.int32,
@@ -423,16 +425,18 @@ def host_image(case: Case) -> Any:
     from ptxspec.machine.images import Surface, Texture
 
     levels = texels(case)
+    geometry: Any = case.geometry
     if isinstance(case, SurfaceCase):
-        return Surface(levels[0], case.geometry)
+        return Surface(levels[0], geometry)
+    modes: dict[str, Any] = {"address": case.address, "filter": case.filter, "mipmap_filter": case.mipmap_filter}
     return Texture(
-        levels, case.geometry, address=case.address, filter=case.filter, mipmap_filter=case.mipmap_filter,
+        levels, geometry, **modes,
         levels=case.bounds, bias=case.bias, normalized_coords=case.normalized,
         read="normalized_float" if case.fractions else "element",
     )  # fmt: skip
 
 
-def computed(case: Case, engine: str = "native", most: int | None = None) -> np.ndarray:
+def computed(case: Case, engine: Engine = "native", most: int | None = None) -> np.ndarray:
     """What the definitions answer: for a texture the four words of every row, for loads the bytes of every row, else the
     bytes that are left in the surface. `most` rows of the case are taken."""
     import ptxspec

@@ -3,7 +3,8 @@
 A row says whether ptxas accepts the form, whether the three interpretations agree on it (of a form with an effect, whether both
 engines leave the same), how many identities mention its opcode, and how many vectors a GPU has answered; of an approximate form
 also how many of 2^32 operands differ from a GPU's answers. What was not run is null, and shown as a gap. Rows are computed an
-opcode at a time and kept in `build/ledger.json` under a digest of everything they depend on.
+opcode at a time and kept in `build/ledger.json`, away from a checkout in the user's folder for caches, under a digest of
+everything they depend on.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ptxspec import storage
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.parallel import on_all_cores
 
-STORE = Path("build/ledger.json")
+NAME = "ledger.json"
 #: what the interpretations of an approximate form would have to agree on, and do not have yet
 NEEDS_CHOICE = "needs a profile's choice"
 #: operand rows a form, and how many of them the solver computes too
@@ -33,33 +37,34 @@ def digest() -> str:
     places += [
         (model / folder, "**/*.py") for folder in ("literate", "terms", "language", "machine", "query", "evidence")
     ]
-    places.append((DOCUMENTS / "tests" / "vectors", "**/*.json"))  # which hold the digests of the answers
+    places.append((FOLDER, "**/*.json"))  # which hold the digests of the answers
     for folder, pattern in places:
         for path in sorted(folder.glob(pattern)):
             total.update(path.read_bytes())
     return total.hexdigest()
 
 
-def rows(store: Path = STORE) -> list[dict[str, Any]]:
-    """The rows as they were last computed; [] if they never were, or if something has changed since."""
-    try:
-        known = json.loads(store.read_text())
-    except (OSError, ValueError):
-        return []
-    if not isinstance(known, dict) or known.get("digest") != digest():
-        return []
-    return [row for own in known["opcodes"].values() for row in own]
+def rows(store: Path | None = None) -> list[dict[str, Any]]:
+    """The rows as they were last computed; [] if they never were, or if something has changed since. Opcodes that were not
+    computed have none."""
+    return [row for own in _known(store or storage.kept(NAME)).values() for row in own]
 
 
-def rows_of(opcode: str, store: Path = STORE) -> list[dict[str, Any]]:
+def rows_of(opcode: str, store: Path | None = None) -> list[dict[str, Any]]:
     """The rows of one opcode's forms: those of the store if nothing has changed since, else computed now."""
+    known = _known(store or storage.kept(NAME))
+    return known[opcode] if opcode in known else opcode_rows(opcode)
+
+
+def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a store by opcode; none if something has changed since."""
     try:
-        known = json.loads(store.read_text())
-        if known["digest"] == digest():
-            return known["opcodes"][opcode]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return opcode_rows(opcode)
+        found = json.loads(store.read_text())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict) or found.get("digest") != digest():
+        return {}
+    return found["opcodes"]
 
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
@@ -142,30 +147,54 @@ def _answered(variants: list[str], recorded: Any, differing: set[str]) -> dict[s
     }
 
 
-def update(store: Path = STORE, progress: Callable[[str, int, int], None] | None = None) -> list[dict[str, Any]]:
-    """Compute what is missing or out of date, and write the store."""
+def update(
+    store: Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    opcodes: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Compute what is missing or out of date, and write the store: for some opcodes or for all, whose rows are the result. Raises
+    OSError, before any work, for a store that cannot be written. What was computed is kept if the work is interrupted."""
     from ptxspec.language.forms import registry
 
-    current = digest()
-    known: dict[str, Any] = {}
-    try:
-        found = json.loads(store.read_text())
-        known = found["opcodes"] if found.get("digest") == current else {}
-    except (OSError, ValueError, KeyError):
-        pass
-    opcodes = sorted(registry().opcodes)
-    missing = [o for o in opcodes if o not in known]
+    store = store or storage.kept(NAME)
+    storage.check_writable(store)
+    known = _known(store)
+    wanted = sorted(registry().opcodes) if opcodes is None else list(opcodes)
+    missing = [o for o in wanted if o not in known]
     # the opcodes with the most forms first, so that the processes end together
     missing.sort(key=lambda o: -len(registry().opcodes[o].forms))
-    done = len(opcodes) - len(missing)
-    for opcode, own in on_all_cores(_one, missing):
-        known[opcode] = own
-        done += 1
-        if progress is not None:
-            progress(opcode, done, len(opcodes))
-    store.parent.mkdir(parents=True, exist_ok=True)
-    store.write_text(json.dumps({"digest": current, "opcodes": {o: known[o] for o in opcodes}}))
-    return [row for o in opcodes for row in known[o]]
+    done = len(wanted) - len(missing)
+    try:
+        for opcode, own in on_all_cores(_one, missing):
+            known[opcode] = own
+            done += 1
+            if progress is not None:
+                progress(opcode, done, len(wanted))
+    finally:
+        storage.write(store, {"digest": digest(), "opcodes": {o: known[o] for o in sorted(known)}})
+    return [row for o in wanted for row in known[o]]
+
+
+def absent(found: list[dict[str, Any]]) -> list[str]:
+    """The opcodes of which there are no rows."""
+    from ptxspec.language.forms import registry
+
+    return sorted(set(registry().opcodes) - {row["opcode"] for row in found})
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[str, int, int], None] | None]:
+    """What shows on a terminal how far `update` is; None where the standard error stream is none."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("ledger", total=None)
+        yield lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}")
 
 
 def _one(opcode: str) -> tuple[str, list[dict[str, Any]]]:
@@ -193,13 +222,8 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def main() -> int:
-    from rich.progress import Progress
-
-    with Progress(transient=True) as bar:
-        task = bar.add_task("ledger", total=None)
-        found = update(
-            progress=lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}")
-        )
+    with shown_progress() as progress:
+        found = update(progress=progress)
     counts = summary(found)
     for name, count in counts.items():
         print(f"{name:<24} {count:>6}")

@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.terms.core import variable
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.types import TYPES
 
 #: the answers that are kept with the project
-KEPT = DOCUMENTS / "tests" / "vectors" / "multifunction"
+KEPT = FOLDER / "multifunction"
 BLOCKS, BLOCK = 512, 1 << 23
 _CTAS, _THREADS = 64, 256
 _WORD = (1 << 64) - 1

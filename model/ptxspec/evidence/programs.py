@@ -31,9 +31,10 @@ import numpy as np
 
 from ptxspec.evidence import warps
 from ptxspec.evidence.operands import special
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.evidence.vectors import comparable
 from ptxspec.language.forms import Form, forms, registry
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.options import Engine
 from ptxspec.parallel import on_all_cores
 from ptxspec.terms.definitions import Immediate, VectorOf, cache_policy, operand_type
 from ptxspec.terms.profiles import Profile
@@ -41,7 +42,7 @@ from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
 #: the programs that are kept with the project
-KEPT = DOCUMENTS / "tests" / "vectors" / "programs"
+KEPT = FOLDER / "programs"
 PROFILE = "hopper"
 THREADS = 64
 #: the registers that instructions work on, by width; predicates under 1
@@ -703,7 +704,7 @@ def made(seeds: Iterable[int], folder: Path | None = KEPT) -> list[Program]:
     return [Program(seed, letters) for seed in seeds]
 
 
-def answers_here(programs: Sequence[Program], engine: str = "native") -> list[np.ndarray]:
+def answers_here(programs: Sequence[Program], engine: Engine = "native") -> list[np.ndarray]:
     """What our machine computes: for each program a row of cells a thread."""
     from ptxspec.language.check import check
     from ptxspec.machine.launch import Module

@@ -18,8 +18,8 @@ import numpy as np
 from ptxspec.evidence.agreement import awaited, inputs_of, pure, results_of, run_native, undefined
 from ptxspec.evidence.kernels import IMMEDIATE
 from ptxspec.evidence.operands import rows
+from ptxspec.evidence.recorded import FOLDER
 from ptxspec.language.forms import Form
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Immediate, Meaning
 from ptxspec.terms.profiles import Profile
@@ -29,7 +29,7 @@ ROWS = 512
 VARIANT_ROWS = 64
 SEED = "vectors"
 #: the answers that are kept with the project
-H200 = DOCUMENTS / "tests" / "vectors" / "h200"
+H200 = FOLDER / "h200"
 
 
 def comparable(form: Form) -> bool:
@@ -153,7 +153,10 @@ def wrong(
     for i, (row, bits) in enumerate(zip(table, answers.tolist(), strict=True)):
         values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
         terms = [term for _, term in results_of(meaning)]
-        found[i] = not all(exact.allows(t, values, b, profile.chosen) for t, b in zip(terms, bits, strict=True))
+        settled: dict[Any, int] = {}
+        found[i] = not all(
+            exact.allows(t, values, b, profile.chosen, settled) for t, b in zip(terms, bits, strict=True)
+        )
     return found
 
 

@@ -23,6 +23,7 @@ from ptxspec.evidence.operands import special
 from ptxspec.evidence.vectors import H200, Answers
 from ptxspec.language.forms import Form, forms
 from ptxspec.machine.launch import Module
+from ptxspec.options import Engine
 from ptxspec.terms import exact
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import freedoms_in
@@ -171,7 +172,7 @@ def key(form: Form, absent: tuple[str, ...]) -> str:
 
 
 def answers_here(
-    chosen: list[tuple[Form, tuple[str, ...]]], profile: str, engine: str = "native"
+    chosen: list[tuple[Form, tuple[str, ...]]], profile: str, engine: Engine = "native"
 ) -> dict[str, np.ndarray]:
     """What our machine computes: for each form the results of its launches, one after another."""
     from ptxspec.language.check import check
@@ -234,7 +235,7 @@ class Difference(NamedTuple):
         return f"{self.form} row {self.row}, of {shown[0]}: we give {shown[1]}, the GPU {shown[2]}"
 
 
-def compare(own: Iterable[Form], answers: Answers, engine: str = "native") -> tuple[int, list[Difference]]:
+def compare(own: Iterable[Form], answers: Answers, engine: Engine = "native") -> tuple[int, list[Difference]]:
     """(rows compared, rows that differ) over those of the forms that were answered, under the answers' profile. Rows that
     hang on a freedom are compared too."""
     possible = [(f, absent) for f in own if meets(f) for absent in f.absences]

@@ -11,8 +11,8 @@ from ptxspec.language import pages, tree
 from ptxspec.language.abi import Abi
 from ptxspec.language.checked import Checked, Kernel, Op, Place, spaces, unbanked
 from ptxspec.language.declarations import MOST_ALIGNED
-from ptxspec.language.errors import PtxError, Source
-from ptxspec.language.parser import in_order, read
+from ptxspec.language.errors import Source
+from ptxspec.language.parser import read
 from ptxspec.language.scopes import Names, labels_of_scopes
 from ptxspec.terms.types import TYPES
 
@@ -53,7 +53,7 @@ class Checker(Abi):
         if self.part is None:
             self.keep_to_the_abi()
         if self.complaints:
-            raise PtxError(in_order(self.complaints))
+            raise self.complaints.error()
         places = {place.name: place for place in (*outer.places.values(), *self.statics.values())}
         second = {name: self.function_symbol(name) for name in self.aliases}
         return Checked(self.source, self.module, kernels, places, sizes, functions, self.signatures, self.used, second)
@@ -249,7 +249,7 @@ def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:
     source = Source(text, path)
     found = read(source)
     if found.module is None or not found.whole:
-        raise PtxError(in_order(found.build.complaints))
+        raise found.build.complaints.error()
     checker = Checker(source, found.module, part)
-    checker.complaints += found.build.complaints
+    checker.complaints.extend(found.build.complaints)
     return checker.module_checked()

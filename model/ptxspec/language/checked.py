@@ -127,6 +127,17 @@ class Signature(NamedTuple):
         return sum(f.vector > 0 for f in self.returns) > 1
 
 
+class Table(NamedTuple):
+    """A list of labels or functions that an indirect branch or call may reach: its directive, their unique names, and the
+    signatures of functions, of those that are declared alike the first. `problem` says why it is no list for a call."""
+
+    directive: str
+    known: tuple[str, ...]
+    signatures: tuple[Signature, ...]
+    position: int
+    problem: str | None = None
+
+
 class Call(NamedTuple):
     """What a call passes. `function` is None for an indirect call; `known` are those that it may reach, None if it is not
     said."""

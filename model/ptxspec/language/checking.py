@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from typing import Any
 
 from ptxspec.language import pages, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
-from ptxspec.language.errors import Diagnostic, Source
+from ptxspec.language.errors import Complaints, Later, Source
 from ptxspec.language.forms import registry
+from ptxspec.language.numbers import integer_of
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.terms.types import TYPES, Type
@@ -23,7 +25,7 @@ class Checking:
         """`part` is the module's number among those that are to be linked, None if it runs alone."""
         self.source, self.module, self.part = source, module, part
         self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
-        self.complaints: list[Diagnostic] = []
+        self.complaints = Complaints(source)
         self.table = registry().opcodes
         self.rules = importlib.import_module(_RULES)
         self.specials = special_registers()
@@ -39,8 +41,12 @@ class Checking:
         exported = {f.name for f in module.functions if f.linkage is not None}
         #: the names by which functions and entries are known when modules are linked
         self.symbols = {name: name if name in exported else name + self.own for name in self.functions}
-        #: other names of functions
+        #: other names of functions, and for each of them a function nearer to the one that it stands for
         self.aliases: dict[str, str] = {}
+        self._nearer: dict[str, str] = {}
+        #: numbers of the shapes of signatures, by the names of functions and by the shapes
+        self._shapes: dict[str, int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
         self._images: list[tuple[tree.Variable, Type, list[int]]] = []
         #: functions and entries that are called or whose address is taken, and where first
         self.used: dict[str, int] = {}
@@ -67,8 +73,8 @@ class Checking:
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
 
-    def complain(self, position: int, message: str, page: str | None = None) -> None:
-        self.complaints.append(self.source.diagnostic(position, message, page))
+    def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
+        self.complaints.add(position, message, page)
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version."""
@@ -122,5 +128,5 @@ class Checking:
 
 
 def _target_number(target: str) -> int:
-    match = re.match(r"(?:sm|compute)_(\d+)", target)
-    return int(match[1]) if match else 0
+    match = re.match(r"(?:sm|compute)_(\d{1,9})(?!\d)", target)
+    return integer_of(match[1]) if match else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from functools import cached_property
 from typing import Any
 
 from ptxspec.language import pages, tree
@@ -15,6 +16,8 @@ from ptxspec.language.scopes import Names
 from ptxspec.terms.types import Type
 
 _LINKING = "spec/functions/linking.md"
+#: so many names of a circle are told
+_MOST_NAMED = 8
 _INITIALIZERS = "ptxspec.spec.variables.initializers"
 #: variables in memory that `name<N>` may declare
 MOST_REPEATED = 65_536
@@ -121,9 +124,7 @@ class Declarations(OpaqueVariables):
     def declare_alias(self, alias: tree.Alias) -> None:
         """A second name of a function. Both have been declared, this one without a body."""
         self.since(".alias", alias.position)
-        functions = {
-            f.name: f for f in self.module.functions if f.body is not None or f.name not in (alias.name, alias.of)
-        }
+        functions = self._with_a_body
         problem = None
         for name in (alias.name, alias.of):
             found = self.signatures.get(self.symbols.get(name, name))
@@ -141,15 +142,36 @@ class Declarations(OpaqueVariables):
                 problem = f"{alias.name} was declared with other parameters than {alias.of}"
             elif self.functions[alias.of].linkage in ("weak", "extern"):
                 problem = f"{alias.of} is .{self.functions[alias.of].linkage}, and has no other name"
+            elif self.aliased(alias.of) == alias.name:
+                problem = self._circle(alias)
         if problem is not None:
             self.complain(alias.position, problem, pages.FUNCTIONS)
         else:
-            self.aliases[alias.name] = alias.of
+            self.aliases[alias.name] = self._nearer[alias.name] = alias.of
+
+    @cached_property
+    def _with_a_body(self) -> dict[str, tree.Function]:
+        return {f.name: f for f in self.module.functions if f.body is not None}
+
+    def _circle(self, alias: tree.Alias) -> str:
+        """What is wrong with an alias that leads back to its own name."""
+        names, name = [alias.name], alias.of
+        while name != alias.name and len(names) < _MOST_NAMED:
+            names.append(name)
+            name = self.aliases[name]
+        names.append("…" if name != alias.name else name)
+        if len(names) == 2:
+            return f"{alias.name} would be another name of itself"
+        return f"{alias.name} would be another name of itself: {' is '.join(names)}"
 
     def aliased(self, name: str) -> str:
-        """The function that a name stands for."""
-        while name in self.aliases:
-            name = self.aliases[name]
+        """The function that a name stands for. Names on the way are led closer to it, so that no way is gone twice."""
+        way = []
+        while name in self._nearer:
+            way.append(name)
+            name = self._nearer[name]
+        for passed in way:
+            self._nearer[passed] = name
         return name
 
     def function_symbol(self, name: str) -> str:

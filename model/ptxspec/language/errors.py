@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ptxspec.language.shown import shortened, shown
+
+#: how many complaints about one module are kept; the others are counted
+MOST_ERRORS = 100
+#: how much of a line a complaint quotes, and how much it says itself, in characters
+WINDOW, MOST_SAID = 200, 2000
+#: so many complaints are told apart from ones that were made before
+_REMEMBERED = 100_000
+#: lines are counted from the beginning of every so many characters
+_CHUNK = 1 << 16
+
 
 class Diagnostic(NamedTuple):
-    """One complaint. Lines and columns count from 1; `page` is the document that states the rule, if one does."""
+    """One complaint. Lines and columns count from 1; `source` is the line, or 200 characters of a longer one, which begin at
+    the column `begins`; `page` is the document that states the rule, if one does. All of it is as the text has it; control
+    characters are escaped where it becomes text for people (`str`).
+
+    >>> print(ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "add.u32 %r1, 1, 2;"))
+    k.ptx:3:5: nothing is called %r1
+    add.u32 %r1, 1, 2;
+        ^
+    """
 
     path: str
     line: int
@@ -17,49 +37,111 @@ class Diagnostic(NamedTuple):
     message: str
     source: str
     page: str | None = None
+    begins: int = 1
 
     def __str__(self) -> str:
-        text = f"{self.path}:{self.line}:{self.column}: {self.message}"
+        text = f"{shown(self.path)}:{self.line}:{self.column}: {shown(self.message)}"
         if self.source:
-            caret = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1]) + "^"
-            text += f"\n{self.source}\n{caret}"
+            before, line = "…" if self.begins > 1 else "", self.source.removesuffix("\r")
+            head = before + shown(line[: self.column - self.begins], "\t")
+            rest = shown(line[self.column - self.begins :], "\t")
+            text += f"\n{head}{rest}\n" + "".join("\t" if c == "\t" else " " for c in head) + "^"
         return text + (f"\nsee {self.page}" if self.page else "")
 
     def as_dict(self) -> dict[str, object]:
+        """The fields by their names, with the text's own characters: JSON escapes what needs it.
+
+        >>> ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "").as_dict()["line"]
+        3
+        """
         return self._asdict()
 
 
 class PtxError(Exception):
-    """PTX text that cannot be accepted. `diagnostics` has at least one entry."""
+    """PTX text that cannot be accepted. `diagnostics` are the first complaints in the order of the text, at least one and at
+    most 100 of a module; `more` is how many others there are.
 
-    def __init__(self, diagnostics: list[Diagnostic]):
-        super().__init__("\n\n".join(map(str, diagnostics)))
-        self.diagnostics = diagnostics
+    >>> try:
+    ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }", "k.ptx")
+    ... except ptxspec.PtxError as error:
+    ...     for one in error.diagnostics:
+    ...         print(f"{one.path}:{one.line}:{one.column}: {one.message} ({one.page})")
+    k.ptx:1:41: bfe.u32 takes 4 operands, not 0 (spec/instructions/integer/bfe.md)
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic], more: int = 0):
+        super().__init__(diagnostics, more)
+        self.diagnostics, self.more = diagnostics, more
+
+    def __str__(self) -> str:
+        rest = [f"and {self.more:,} more"] if self.more else []
+        return "\n\n".join([*map(str, self.diagnostics), *rest])
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{"diagnostics": […], "more": n}`, for JSON."""
+        return {"diagnostics": [d.as_dict() for d in self.diagnostics], "more": self.more}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.diagnostics,)
+        return self.__class__, (self.diagnostics, self.more)
+
+
+class Later(NamedTuple):
+    """Something to say that takes a while to find: it is found when it is shown. `find` gives what to say, and the page."""
+
+    find: Callable[[], tuple[str, str | None]]
+
+
+def _not_text(given: object) -> str:
+    """What to do with something that is not the text of a module."""
+    if isinstance(given, bytes | bytearray | memoryview):
+        return "the text of a module is a str, not bytes: decode it, as in load(data.decode())"
+    if isinstance(given, os.PathLike):
+        return f"the text of a module is a str, not a path: read it, as in load(Path({os.fspath(given)!r}).read_text())"
+    return f"the text of a module is a str, not {type(given).__name__}"
 
 
 class Source:
     """A text and its name, able to say where an offset lies."""
 
     def __init__(self, text: str, path: str = "<ptx>"):
-        self.text, self.path = text, path
+        if not isinstance(text, str):
+            raise TypeError(_not_text(text))
+        self.text, self.path = text, str(path)
 
-    def diagnostic(self, offset: int, message: str, page: str | None = None) -> Diagnostic:
+    @property
+    def is_a_path(self) -> bool:
+        """Whether this is the name of a file and no text of a module."""
+        text = self.text
+        if not text or len(text) > 4096 or any(c in text for c in "\n;{}"):
+            return False
+        return text.lower().endswith(".ptx") or os.path.isfile(text)
+
+    def diagnostic(self, offset: int, message: str | Later, page: str | None = None) -> Diagnostic:
+        """A complaint about what stands at an offset, which quotes as much of the line as is needed to find it."""
+        if isinstance(message, Later):
+            message, page = message.find()
         offset = min(max(offset, 0), len(self.text))
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
-        line = self.text[start : len(self.text) if end < 0 else end]
-        return Diagnostic(self.path, self.line(offset), offset - start + 1, message, line, page)
+        end = len(self.text) if end < 0 else end
+        begins = start
+        if end - start > WINDOW:
+            begins = max(start, min(offset - WINDOW // 2, end - WINDOW))
+        line = self.text[begins : min(end, begins + WINDOW)]
+        said = shortened(message, MOST_SAID)
+        return Diagnostic(self.path, self.line(offset), offset - start + 1, said, line, page, begins - start + 1)
 
     @cached_property
     def _feeds(self) -> list[int]:
-        """The offsets at which lines end."""
-        return [match.start() for match in re.finditer("\n", self.text)]
+        """How many lines end before each chunk."""
+        counts = [0]
+        for start in range(0, len(self.text), _CHUNK):
+            counts.append(counts[-1] + self.text.count("\n", start, start + _CHUNK))
+        return counts
 
     def line(self, offset: int) -> int:
-        return bisect_left(self._feeds, offset) + 1
+        chunk = offset // _CHUNK
+        return self._feeds[chunk] + self.text.count("\n", chunk * _CHUNK, offset) + 1
 
     def column(self, offset: int) -> int:
         return offset - self.text.rfind("\n", 0, offset)
@@ -85,3 +167,62 @@ class Sources(Source):
     def place(self, offset: int) -> tuple[str, int]:
         which = bisect_right(self.starts, offset) - 1
         return self.sources[which].place(offset - self.starts[which])
+
+
+class _Complaint(NamedTuple):
+    offset: int
+    number: int
+    message: str | Later
+    page: str | None
+
+
+class Complaints:
+    """The complaints about one text: the first of them in the order of the text, and how many there are. One that was made
+    before is not made again."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.kept: list[_Complaint] = []
+        self.count = 0
+        self._known: set[int] = set()
+
+    def add(self, offset: int, message: str | Later, page: str | None = None) -> None:
+        key = hash((offset, page, message if isinstance(message, str) else None))
+        if key in self._known:
+            return
+        if len(self._known) < _REMEMBERED:
+            self._known.add(key)
+        said = message if isinstance(message, Later) else shortened(message, MOST_SAID)
+        self.kept.append(_Complaint(offset, self.count, said, page))
+        self.count += 1
+        if len(self.kept) >= 2 * MOST_ERRORS:
+            self._cut()
+
+    def _cut(self) -> None:
+        self.kept.sort(key=lambda c: c[:2])
+        del self.kept[MOST_ERRORS:]
+
+    def extend(self, others: Complaints) -> None:
+        """The complaints that were made elsewhere about the same text."""
+        for one in others.kept:
+            self.add(one.offset, one.message, one.page)
+        self.count += others.count - len(others.kept)
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """The complaints that are kept."""
+        self._cut()
+        return [self.source.diagnostic(c.offset, c.message, c.page) for c in self.kept]
+
+    def error(self) -> PtxError:
+        """All of it as one error."""
+        found = self.diagnostics()
+        return PtxError(found, self.count - len(found))
+
+
+def together(errors: Iterable[PtxError]) -> PtxError:
+    """What is wrong with several texts as one error."""
+    errors = list(errors)
+    return PtxError([d for e in errors for d in e.diagnostics], sum(e.more for e in errors))

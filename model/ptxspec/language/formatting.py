@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ptxspec.language.errors import PtxError, Source
-from ptxspec.language.parser import Reading, in_order
+from ptxspec.language.errors import Source
+from ptxspec.language.parser import Reading
 from ptxspec.language.printer import INDENT, Line, indented, lines_of
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\#[^\n]*", re.S)
@@ -29,7 +29,7 @@ def formatted(text: str, path: str = "<ptx>") -> str:
     reading = Reading(Source(text, path))
     found = reading.module()
     if found.build.complaints or found.module is None:
-        raise PtxError(in_order(found.build.complaints))
+        raise found.build.complaints.error()
     return _woven(text, lines_of(found.module), _comments(text, reading))
 
 

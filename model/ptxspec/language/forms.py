@@ -24,7 +24,16 @@ SPREAD = 12
 
 class Form(NamedTuple):
     """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it. `marks` are what
-    its operands carry beside: selectors by the names of their sets, and True for the name of each negation."""
+    its operands carry beside: selectors by the names of their sets, and True for the name of each negation.
+
+    >>> form = ptxspec.forms("bfe")[0]
+    >>> print(form)
+    bfe.u32 d, a, b, c;
+    >>> form.mnemonic, form.modifiers, form.availability, form.removal
+    ('bfe.u32', {'type': u32}, ((2, 0), 20), None)
+    >>> form.page.startswith("spec/instructions/integer/bfe.md:")
+    True
+    """
 
     mnemonic: str
     modifiers: dict[str, Any]
@@ -357,7 +366,11 @@ def registry() -> Registry:
 
 
 def forms(opcode: str | None = None) -> list[Form]:
-    """Every form of an opcode, or of all. Raises KeyError for an opcode no page defines."""
+    """Every form of an opcode, or of all. Raises KeyError for an opcode no page defines.
+
+    >>> [form.mnemonic for form in ptxspec.forms("bfe")]
+    ['bfe.u32', 'bfe.u64', 'bfe.s32', 'bfe.s64']
+    """
     table = registry()
     return list(table.forms()) if opcode is None else table.opcodes[opcode].forms
 

@@ -15,6 +15,7 @@ from ptxspec.language.checked import (
     Place,
     Plan,
     Signature,
+    Table,
     banks,
     operand_of,
     spaces,
@@ -133,19 +134,36 @@ class Instructions(Operands):
             op = op._replace(space=spaces().OF_FRAMES if framed else "")
         return op
 
-    def targets(self, item: tree.Targets, names: Names) -> tree.Targets:
+    def targets(self, item: tree.Targets, names: Names) -> Table:
         """A list of labels with their unique names, or of functions; of what is neither, a complaint."""
-        found = []
-        for target in item.targets:
-            function, label = self.functions.get(target.text), names.label(target.text)
-            if item.directive == ".calltargets" and (function is None or function.position > item.position):
-                self.complain(item.position, f"{target.text} is no function declared before", pages.FUNCTIONS)
-            elif item.directive == ".branchtargets" and label is None:
-                self.complain(item.position, f"{target.text} is no label of this function", pages.CONTROL)
-            elif item.directive == ".branchtargets":
-                target = tree.Name(label)  # type: ignore[arg-type]
-            found.append(target)
-        return item._replace(targets=tuple(found))
+        found: list[str] = []
+        signatures: dict[int, Signature] = {}
+        problem = None
+        for (target,) in item.targets:
+            if item.directive == ".branchtargets":
+                label = names.label(target)
+                if label is None:
+                    self.complain(item.position, f"{target} is no label of this function", pages.CONTROL)
+                found.append(label or target)
+                continue
+            function, symbol = self.functions.get(target), self.function_symbol(target)
+            if function is None or function.position > item.position:
+                self.complain(item.position, f"{target} is no function declared before", pages.FUNCTIONS)
+            signature = self.signatures.get(symbol)
+            if signature is None:
+                problem = problem or f"{target} is no function"
+            else:
+                signatures.setdefault(self.shape_of(signature), signature)
+            found.append(symbol)
+        return Table(item.directive, tuple(found), tuple(signatures.values()), item.position, problem)
+
+    def shape_of(self, signature: Signature) -> int:
+        """A number that functions have in common which are declared alike."""
+        known = self._shapes.get(signature.name)
+        if known is None:
+            shape = tuple(tuple(f.declared for f in fs) for fs in (signature.returns, signature.parameters))
+            known = self._shapes[signature.name] = self._numbers.setdefault(shape, len(self._numbers))
+        return known
 
     def plain_mnemonic(self, item: tree.Instruction) -> tuple[str, str]:
         """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
@@ -217,10 +235,10 @@ class Instructions(Operands):
         """An indirect branch with its labels."""
         list_name = operand_of(op, op.plan.meaning.effect.fields["among"].name).text  # type: ignore[union-attr]
         table = names.table(list_name)
-        if not isinstance(table, tree.Targets) or table.directive != ".branchtargets":
+        if not isinstance(table, Table) or table.directive != ".branchtargets":
             self.complain(item.position, f"{list_name} is no list of labels (.branchtargets)", pages.CONTROL)
             return None
-        return op._replace(targets=tuple(target.text for target in table.targets))
+        return op._replace(targets=table.known)
 
     def call(self, op: Op, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """A call with what it passes, held against what the function takes."""
@@ -237,16 +255,12 @@ class Instructions(Operands):
             function = None
             list_name = given["t"].text  # type: ignore[union-attr]
             table = names.table(list_name)
-            if isinstance(table, tree.Targets) and table.directive == ".calltargets":
-                known = tuple(self.function_symbol(target.text) for target in table.targets)
-                for target, symbol in zip(table.targets, known, strict=True):
-                    if symbol not in self.signatures:
-                        self.complain(table.position, f"{target.text} is no function", pages.FUNCTIONS)
-                        return None
-                    if self.functions[target.text].position > table.position:
-                        self.complain(table.position, f"{target.text} is used before it is declared", pages.FUNCTIONS)
-                        return None
-                signature, *also = (self.signatures[symbol] for symbol in known)
+            if isinstance(table, Table) and table.directive == ".calltargets":
+                if table.problem is not None:
+                    self.complain(table.position, table.problem, pages.FUNCTIONS)
+                    return None
+                known = table.known
+                signature, *also = table.signatures
             elif isinstance(table, Signature):
                 signature, known = table, None
             else:

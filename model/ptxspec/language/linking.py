@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
-from ptxspec.language.errors import Diagnostic, PtxError, Sources
+from ptxspec.language.errors import Complaints, PtxError, Sources, together
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _PAGE = "spec/functions/linking.md"
@@ -31,14 +31,15 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Checked:
     if not texts:
         raise ValueError("nothing to link")
     names = paths or [f"<ptx {i}>" for i in range(1, len(texts) + 1)]
-    parts, complaints = [], []
+    parts: list[Checked] = []
+    errors: list[PtxError] = []
     for i, (text, path) in enumerate(zip(texts, names, strict=True), 1):
         try:
             parts.append(check(text, path, i))
         except PtxError as error:
-            complaints += error.diagnostics
-    if complaints:
-        raise PtxError(complaints)
+            errors.append(error)
+    if errors:
+        raise together(errors)
     return _Linker(parts).linked()
 
 
@@ -47,10 +48,10 @@ class _Linker:
 
     def __init__(self, parts: list[Checked]):
         self.parts = parts
-        self.complaints: list[Diagnostic] = []
+        self.complaints = [Complaints(part.source) for part in parts]
 
     def complain(self, part: int, position: int, message: str) -> None:
-        self.complaints.append(self.parts[part].source.diagnostic(position, message, _PAGE))
+        self.complaints[part].add(position, message, _PAGE)
 
     def linked(self) -> Checked:
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
@@ -76,7 +77,7 @@ class _Linker:
                         into[name] = kernel
                         shift = source.starts[number]
                         kernel.code = [op._replace(position=op.position + shift) for op in kernel.code]
-                        self.by_first_name(chosen, kernel)
+        self.by_first_names(chosen, (*functions.values(), *kernels.values()))
         self.share(functions, kernels, moved, sizes)
         short = _short_names([*kernels])
         for name, kernel in kernels.items():
@@ -92,8 +93,8 @@ class _Linker:
         )
 
     def stop(self) -> None:
-        if self.complaints:
-            raise PtxError(self.complaints)
+        if any(self.complaints):
+            raise together(c.error() for c in self.complaints if c)
 
     # which definition counts -------------------------------------------------------------------------------------------
 
@@ -127,25 +128,13 @@ class _Linker:
                         found.setdefault(directive.name, []).append(second)
         return found
 
-    def by_first_name(self, chosen: dict[str, _Declared], kernel: Kernel) -> None:
-        """Let what an entry or a function calls or names of other modules be known by its first name."""
+    def by_first_names(self, chosen: dict[str, _Declared], kernels: Iterable[Kernel]) -> None:
+        """Let what entries and functions call or name of other modules be known by its first name."""
         names = {
             n: self.parts[c.part].second_names[n] for n, c in chosen.items() if n in self.parts[c.part].second_names
         }
-        if not names:
-            return
-
-        def first(operand: Any) -> Any:
-            if isinstance(operand, tree.Name) and operand.text not in kernel.registers:
-                return tree.Name(names.get(operand.text, operand.text))
-            return operand
-
-        for i, op in enumerate(kernel.code):
-            call = op.call
-            if call is not None:
-                known = None if call.known is None else tuple(names.get(n, n) for n in call.known)
-                call = call._replace(function=call.function and names.get(call.function, call.function), known=known)
-            kernel.code[i] = op._replace(call=call, operands=tuple(first(o) for o in op.operands))
+        for kernel in kernels if names else ():
+            _rename(kernel, names)
 
     def choose(self, name: str, declared: list[_Declared]) -> _Declared:
         """The declaration that defines a name, or the first of those that are all .extern."""
@@ -287,6 +276,27 @@ class _Linker:
         for function in functions.values():
             function.sizes["shared"] = end
         sizes["shared"] = end
+
+
+def _rename(kernel: Kernel, names: dict[str, str]) -> None:
+    """Let the functions that a kernel's code names have other names."""
+    lists: dict[int, tuple[str, ...]] = {}  # many calls may share one
+
+    def other(operand: Any) -> Any:
+        if isinstance(operand, tree.Name) and operand.text not in kernel.registers:
+            return tree.Name(names.get(operand.text, operand.text))
+        return operand
+
+    for i, op in enumerate(kernel.code):
+        call = op.call
+        if call is not None:
+            renamed = known = call.known
+            if known is not None:
+                if id(known) not in lists:
+                    lists[id(known)] = tuple(names.get(n, n) for n in known)
+                renamed = lists[id(known)]
+            call = call._replace(function=call.function and names.get(call.function, call.function), known=renamed)
+        kernel.code[i] = op._replace(call=call, operands=tuple(map(other, op.operands)))
 
 
 def _sized_later(place: Place) -> bool:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.language.assembling import Failed
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.errors import PtxError, Source
+from ptxspec.language.errors import Source
+from ptxspec.language.shown import shortened
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import Module, Statement, type_of
 from ptxspec.language.words import END, UNKNOWN, Split
 
-#: how many errors of syntax are told of
-MOST_ERRORS = 100
 _FORMAT = "spec/syntax/source-format.md"
 #: the class of what begins and does not end
 ENDLESS = "endless"
@@ -41,13 +40,13 @@ class Reading:
         split = self.syntax.lexicon.split(source.text)
         self.split: Split = split
         self.build = Modules(source, split, self.syntax.lexicon)
-        self.whole, self.stopped = True, False
+        self.whole = True
         self._markers()
 
     def _markers(self) -> None:
         """The lines of a preprocessor, which have no effect."""
         text, build = self.source.text, self.build
-        for start in self.split.markers[:MOST_ERRORS]:
+        for start in self.split.markers:
             problem = None
             end = text.find("\n", start)
             if text[text.rfind("\n", 0, start) + 1 : start].strip(" \t\r\f"):
@@ -57,7 +56,7 @@ class Reading:
                     "a line with '#' says which file it came from, as in # 12 \"a.cu\"; others are for a preprocessor"
                 )
             if problem:
-                build.complaints.append(self.source.diagnostic(start, problem, _FORMAT))
+                build.complaints.add(start, problem, _FORMAT)
 
     def rules(self) -> dict[str, Any]:
         """The functions of the rules, for these words."""
@@ -70,8 +69,6 @@ class Reading:
     def note(self, failed: Failed) -> None:
         """A complaint about where a rule did not go on."""
         at, split = failed.at, self.split
-        if self.stopped:
-            return
         page = failed.page or self._page(failed.rule)
         word = split.words[at]
         if split.classes[at] == UNKNOWN:
@@ -98,17 +95,11 @@ class Reading:
         the repetition of which the rule is a part: at the word i."""
         words, classes = self.split.words, self.split.classes
         outer = rule == "member"
-        if self.stopped:
-            return -1 - (len(words) - 3)
         if not outer and failed.at == first and words[first] in self._outer_only():
             return -1 - first  # a brace is missing before it
         self.note(failed)
         if outer or (classes[first] not in ("name", "dotted") and words[first] != "@"):
             self.whole = False
-        if len(self.build.complaints) >= MOST_ERRORS:
-            self.build.complain(failed.at, "there are too many errors: the rest is not read")
-            self.stopped, self.whole = True, False
-            return -1 - (len(words) - 3)
         i = failed.at
         depth = words[first:i].count("{") - words[first:i].count("}")
         while words[i]:
@@ -149,11 +140,16 @@ class Reading:
 
     def module(self) -> Read:
         module: Module | None = None
+        if self.source.is_a_path:
+            name = shortened(self.source.text, 200)
+            message = f"this is the name of a file, not its text: read it, as in load(Path({name!r}).read_text())"
+            self.build.complaints.add(0, message)
+            return Read(None, self.build, False)
         rules = self.rules()
         try:
             module = rules["module"]()
             at = self.reached()
-            if self.split.classes[at] != END and not self.stopped:
+            if self.split.classes[at] != END:
                 raise AssertionError(f"{self.split.words[at]!r} was not read")
         except Failed as failed:
             self.note(failed)
@@ -178,13 +174,8 @@ def parse(text: str, path: str = "<ptx>") -> Module:
 def parse_source(source: Source) -> Module:
     found = read(source)
     if found.build.complaints or found.module is None:
-        raise PtxError(in_order(found.build.complaints))
+        raise found.build.complaints.error()
     return found.module
-
-
-def in_order(complaints: list[Any]) -> list[Any]:
-    """Complaints by their places, each once."""
-    return sorted(dict.fromkeys(complaints), key=lambda d: (d.line, d.column))
 
 
 def ended(text: str) -> str:
@@ -203,7 +194,7 @@ def parse_fragment(source: Source) -> list[Statement]:
     reading = Reading(source)
     split, rules = reading.split, reading.rules()
     found: list[Statement] = []
-    while split.classes[reading.reached()] != END and not reading.stopped:
+    while split.classes[reading.reached()] != END:
         first = reading.reached()
         try:
             statement = rules["statement"]()
@@ -214,7 +205,7 @@ def parse_fragment(source: Source) -> list[Statement]:
                 reading.note(failed)
             rules["begin_at"](max(after, first + 1))
     if reading.build.complaints:
-        raise PtxError(in_order(reading.build.complaints))
+        raise reading.build.complaints.error()
     return found
 
 

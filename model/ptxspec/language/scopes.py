@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxspec.language import tree
-from ptxspec.language.checked import Place, Signature
+from ptxspec.language.checked import Place, Signature, Table
 from ptxspec.terms.types import Type
 
 #: which element of a vector a selector names
@@ -32,9 +32,9 @@ class Names:
         #: all labels, and those that have been passed
         self.labels: set[str] = set()
         self.passed: set[str] = set()
-        self.tables: dict[str, tree.Targets | Signature] = {}
+        self.tables: dict[str, Table | Signature] = {}
 
-    def table(self, name: str) -> tree.Targets | Signature | None:
+    def table(self, name: str) -> Table | Signature | None:
         """What an indirect branch or call may reach."""
         scope: Names | None = self
         while scope is not None:

@@ -20,6 +20,16 @@ def special_origin(name: str) -> Any:
     return SPECIAL_REGISTERS[name.split(".")[0]]
 
 
+def first_name(name: str) -> str:
+    """The first of the names that a component of a special register has: `%tid.x` for `%tid.r`. Other names stay."""
+    from ptxspec.terms.machine import SPECIAL_REGISTERS
+
+    register = SPECIAL_REGISTERS.get(name.split(".")[0])
+    if register is None or not register.components or name not in register.names:
+        return name
+    return register.names[register.names.index(name) % len(register.components)]
+
+
 _specials: dict[str, Type] = {}
 
 

@@ -20,7 +20,12 @@ class Violation(Exception):
 
 
 class Where(NamedTuple):
-    """The thread and instruction at fault. Coordinates are (x, y, z); lines and columns count from 1."""
+    """The thread and instruction at fault. Coordinates are (x, y, z); lines and columns count from 1.
+
+    >>> where = ptxspec.Where((31, 0, 0), (2, 0, 0), "k.ptx", 12, "st.global.u32 [a], 1;")
+    >>> f"{where.path}:{where.line}, thread {where.thread[0]}"
+    'k.ptx:12, thread 31'
+    """
 
     thread: tuple[int, int, int]
     cta: tuple[int, int, int]
@@ -36,6 +41,15 @@ class LaunchError(Exception):
     `rule` names what was broken ("misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit",
     "no choice", …), `where` the thread and instruction (None where the fault is nobody's alone), `address` the address
     accessed, `page` the document and line that state the rule.
+
+    >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p];
+    ...     st.global.u32 [a+2], 1; ret; }''', "k.ptx")
+    >>> try:
+    ...     module.launch("k", args=[np.zeros(4, np.uint32)])
+    ... except ptxspec.LaunchError as error:
+    ...     print(error.rule, error.where.line, error.where.instruction, error.address % 4)
+    misaligned 3 st.global.u32 [a+2], 1; 2
     """
 
     def __init__(

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.machine.marshalling import host_array
+from ptxspec.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
 from ptxspec.terms.core import integer
 from ptxspec.terms.images import Image
 from ptxspec.terms.images import Sampler as SamplerState
@@ -55,14 +57,15 @@ def _stored(what: str, texels: Any, geometry: str, is_linear: bool) -> Storage:
     """The storage for texels. Raises TypeError or ValueError for what no image is made of."""
     if geometry not in AXES:
         raise ValueError(f"{what}: a geometry is one of {', '.join(AXES)}, not {geometry!r}")
-    chain = list(texels) if isinstance(texels, list | tuple) else [texels]
+    given = list(texels) if isinstance(texels, list | tuple) else [texels]
+    chain = [level if (array := host_array(what, level)) is None else array for level in given]
     if not chain:
         raise ValueError(f"{what}: a chain of levels has at least one")
     axes = AXES[geometry]
     for level in chain:
         if not isinstance(level, np.ndarray):
             raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
-        if level.dtype.name not in _DTYPES or not level.dtype.isnative:
+        if level.dtype.name not in _DTYPES:
             raise TypeError(f"{what}: texels of type {level.dtype} are not supported: {', '.join(_DTYPES)} are")
         if level.ndim != len(axes) + 1:
             raise ValueError(
@@ -113,9 +116,13 @@ class Surface:
     (1, 2 or 4) and whose leading axes are, outermost first, layer, depth, height, width, as far as the `geometry` ("1d", "2d",
     "3d", "a1d", "a2d") has them. It is copied; `surface.texels` is the array after a launch. `layout` is "array" or "linear".
     Raises TypeError or ValueError for what no surface is made of. Manual: 5.3.
+
+    >>> surface = ptxspec.Surface(np.zeros((2, 3, 4), np.uint8))
+    >>> surface.texels.shape
+    (2, 3, 4)
     """
 
-    def __init__(self, texels: np.ndarray, geometry: str = "2d", *, layout: str = "array"):
+    def __init__(self, texels: Any, geometry: SurfaceGeometry = "2d", *, layout: Layout = "array"):
         if geometry not in SURFACES:
             raise ValueError(f"a surface's geometry is one of {', '.join(SURFACES)}, not {geometry!r}")
         if isinstance(texels, list | tuple):
@@ -128,7 +135,11 @@ class Surface:
 
     @property
     def texels(self) -> np.ndarray:
-        """The texels now, in the shape and type that they were given in."""
+        """The texels now, a copy in the shape and type that they were given in.
+
+        >>> ptxspec.Surface(np.ones((2, 2, 1), np.uint8)).texels.ravel()
+        array([1, 1, 1, 1], dtype=uint8)
+        """
         return self.storage.texels()
 
 
@@ -138,19 +149,21 @@ class Sampler:
     `address` is one mode or one a direction: "wrap", "mirror", "clamp", "clamp_ogl", "border"; `filter` and `mipmap_filter` are
     "nearest" or "linear"; `levels` are the least and the greatest level of detail, `bias` is added to it (in levels).
     `force_unnormalized_coords` makes coordinates count texels whatever the texture says. Raises ValueError. Manual: 5.3.2.
+
+    >>> sampler = ptxspec.Sampler(("clamp", "wrap"), "linear", mipmap_filter="linear", levels=(0, 4))
     """
 
     def __init__(
         self,
-        address: str | Sequence[str] = "wrap",
-        filter: str = "nearest",
+        address: AddressMode | Sequence[AddressMode] = "wrap",
+        filter: FilterMode = "nearest",
         *,
-        mipmap_filter: str = "nearest",
+        mipmap_filter: FilterMode = "nearest",
         levels: tuple[float, float] = (0.0, 31.0),
         bias: float = 0.0,
         force_unnormalized_coords: bool = False,
     ):
-        modes = (address,) * 3 if isinstance(address, str) else (*address, *("clamp",) * 3)[:3]
+        modes: tuple[str, ...] = (address,) * 3 if isinstance(address, str) else (*address, *("clamp",) * 3)[:3]
         for mode in modes:
             if mode not in _ADDRESSES:
                 raise ValueError(f"an addressing mode is one of {', '.join(_ADDRESSES)}, not {mode!r}")
@@ -175,21 +188,25 @@ class Texture:
     Or it is a Surface, whose texels the texture then shares. `address`, `filter`, `mipmap_filter`, `levels` and `bias` are
     those of a Sampler. `normalized_coords`: coordinates go from 0 to 1, not to the number of texels. `read` is "element", or
     "normalized_float" for 8-bit and 16-bit integers as fractions. Raises TypeError or ValueError. Manual: 5.3.
+
+    >>> texels = np.arange(16, dtype=np.float32).reshape(4, 4, 1)
+    >>> texture = ptxspec.Texture(texels, filter="linear", address="clamp", normalized_coords=True)
+    >>> shared = ptxspec.Texture(ptxspec.Surface(texels))
     """
 
     def __init__(
         self,
-        texels: np.ndarray | Sequence[np.ndarray] | Surface,
-        geometry: str = "2d",
+        texels: Any,
+        geometry: Geometry = "2d",
         *,
-        address: str | Sequence[str] = "wrap",
-        filter: str = "nearest",
-        mipmap_filter: str = "nearest",
+        address: AddressMode | Sequence[AddressMode] = "wrap",
+        filter: FilterMode = "nearest",
+        mipmap_filter: FilterMode = "nearest",
         levels: tuple[float, float] = (0.0, 31.0),
         bias: float = 0.0,
         normalized_coords: bool = False,
-        read: str = "element",
-        layout: str = "array",
+        read: ReadMode = "element",
+        layout: Layout = "array",
     ):
         if isinstance(texels, Surface):
             self.storage = texels.storage

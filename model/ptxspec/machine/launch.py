@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import importlib
 import operator
-import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from ptxspec import options
 from ptxspec.escaping import printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
-    TURN,
     Engine,
     Fault,
     Program,
     Running,
     describe,
     function_addresses,
-    is_image,
     program,
-    resident,
 )
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
+from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.link import frame_size, stack_moves
+from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.meeting import MeetingFault, Meetings
-from ptxspec.machine.memory import AddressSpace, Allocation, Memory
+from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
 
 #: limits of a launch: threads a CTA, extents of a grid and of a CTA, bytes of shared memory a CTA
 MOST_THREADS = 1024
@@ -54,13 +52,27 @@ IMAGES = tuple(OPAQUE_TYPES)
 
 
 class Outcome(NamedTuple):
-    """What a launch did: thread-instructions executed."""
+    """What a launch did: thread-instructions executed.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+    >>> ptxspec.load(text).launch("nothing", block=32).steps
+    32
+    """
 
     steps: int
 
 
 class Module:
-    """A loaded PTX module. Its variables keep their values from launch to launch."""
+    """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
+
+    >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+    ... .global .u32 launches;
+    ... .visible .entry count() { .reg .b32 n; atom.global.add.u32 n, [launches], 1; ret; }''')
+    >>> for _ in range(3):
+    ...     outcome = module.launch("count")
+    >>> int(module.read("launches").view(np.uint32)[0])
+    3
+    """
 
     def __init__(self, checked: Checked):
         self.checked = checked
@@ -78,7 +90,12 @@ class Module:
 
     @property
     def kernels(self) -> list[str]:
-        """The names of the entries."""
+        """The names of the entries.
+
+        >>> text = ".version 8.0 .target sm_80 .visible .entry a() { ret; } .visible .entry b() { ret; }"
+        >>> ptxspec.load(text).kernels
+        ['a', 'b']
+        """
         return list(self.checked.kernels)
 
     def _make_heap(self) -> Heap | None:
@@ -121,7 +138,11 @@ class Module:
 
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
-        and TypeError for a thing of another kind. Manual: 5.3."""
+        and TypeError for a thing of another kind. Manual: 5.3.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .texref image;")
+        >>> module.bind("image", ptxspec.Texture(np.zeros((4, 4, 1), np.float32), filter="linear"))
+        """
         place = self.checked.places.get(name)
         if place is None or not place.opaque:
             known = ", ".join(p.name for p in self.checked.places.values() if p.opaque) or "none"
@@ -159,24 +180,48 @@ class Module:
         cluster: int | Sequence[int] | None = None,
         nonportable_cluster: bool = False,
         profile: str = "hopper",
-        engine: str = "native",
-        step_limit: int = 10**11,
+        engine: options.Engine = "native",
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
 
         `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
-        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; a
-        NumPy scalar is passed by value and must have the parameter's size; a Python int or float is converted to the
-        parameter's type; bytes fill a parameter that is an array; a Texture, a Sampler or a Surface fills a parameter of its
+        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so does
+        an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
+        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array;
+        a Texture, a Sampler or a Surface fills a parameter of its
         opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
-        results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
+        results that PTX leaves open, `engine` is "native" or "exact".
+
+        `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
+        limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
+        `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
+        and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
         `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
+
+        >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+        ... .visible .entry fill(.param .u64 out, .param .f32 value) {
+        ...     .reg .b64 a;  .reg .b32 i;  .reg .f32 x;
+        ...     ld.param.u64 a, [out];  ld.param.f32 x, [value];
+        ...     mov.u32 i, %tid.x;  mad.wide.u32 a, i, 4, a;
+        ...     st.global.f32 [a], x;
+        ...     ret;
+        ... }''')
+        >>> values = np.zeros(4, np.float32)
+        >>> outcome = module.launch("fill", grid=1, block=3, args=[values, 1.5])
+        >>> values
+        array([1.5, 1.5, 1.5, 0. ], dtype=float32)
+        >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
+        True
         """
         kernel = self.checked.kernels.get(name)
         if kernel is None:
@@ -193,28 +238,26 @@ class Module:
             bool(nonportable_cluster),
         )
         self._check_shape(kernel, extents, dynamic_shared)
-        if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
-            raise TypeError(f"step_limit is an integer, not {step_limit!r}")
-        step_limit = int(step_limit)
-        if engine not in ("native", "exact"):
+        if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
+        limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
         if profile not in self._profiles:
             self._profiles[profile] = Profile(profile)
         if engine not in self._engines:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
-        len(args)  # a sequence, not what could be gone through but once
-        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
+        args = in_order(args)
+        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
-        buffers, parameters, arrays = self._arguments(kernel, args)
+        buffers, parameters, arrays = arguments(kernel, args, self._space)
         members = extents.cluster_size
         key = (name, profile, members > 1)
         if key not in self._programs:
             self._programs[key] = program(self.checked, name, self._profiles[profile], members > 1)
         ready = self._programs[key]
         kernel = ready.kernel
-        slots = max(1, min(extents.ctas, resident(kernel, members > 1) // extents.threads) // members) * members
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
+        slots = limits.slots(ready, extents, shared)
         self._launches += 1
         extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
         alive = frame_size(self.checked.kernels[name]) if stack_moves(kernel) else None
@@ -224,7 +267,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or _print)
+        system = System(memory, extents.threads, printed or _print, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -232,11 +275,13 @@ class Module:
                 for first in range(0, extents.ctas, slots):
                     batch = Batch(extents, first, min(slots, extents.ctas - first))
                     if running is None:
-                        running = runner.start(ready, memory, batch)
+                        running = runner.start(ready, memory, batch, limits.check)
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, unit, system, step_limit)
+                    limits.begin_batch(running.steps)
+                    self._finish(ready, batch, running, unit, system, limits)
+                    limits.report(running.steps, first + batch.ctas, extents.ctas)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
@@ -245,25 +290,26 @@ class Module:
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
-                data = memory.arena[at : at + allocation.size]
-                array[...] = data.view(array.dtype).reshape(array.shape)
+                store(array, memory.arena[at : at + allocation.size])
         unit.finish()
         self._data["global"][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, limit: int) -> None:
+    def _finish(
+        self, ready: Program, batch: Batch, running: Running, unit: Unit, system: System, limits: Limits
+    ) -> None:
         """Let a batch run until all its threads have ended."""
-        meetings = Meetings(kernel, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
-        asks = np.array([is_image(op) or system_function(kernel, op) is not None for op in kernel.code], bool)
+        kernel, roles = ready.kernel, ready.roles
+        meetings = Meetings(roles, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
         while True:
-            left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
-            stopped = running.run(min(left, TURN))
+            stopped = running.run(limits.left(running.steps))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
-            if running.steps > limit:
-                raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            asking = asks[stopped.waiting.op]
+            limits.check_steps(running.steps)
+            limits.report(running.steps, batch.first, batch.extents.ctas)
+            asking = roles.asks[stopped.waiting.op]
+            limits.met(roles, stopped.waiting.op)
             try:
                 passing = meetings.arrive(stopped.waiting.where(~asking))
             except MeetingFault as fault:
@@ -340,63 +386,34 @@ class Module:
         if dynamic_shared < 0 or total > MOST_SHARED:
             raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {MOST_SHARED}")
 
-    def _arguments(
-        self, kernel: Kernel, args: Sequence[Any]
-    ) -> tuple[list[tuple[Allocation, np.ndarray]], bytes, list[tuple[str, np.ndarray]]]:
-        if len(args) != len(kernel.parameters):
-            names = ", ".join(p.name for p in kernel.parameters)
-            raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
-        block = bytearray(kernel.sizes["param"])
-        buffers: list[tuple[Allocation, np.ndarray]] = []
-        arrays: list[tuple[str, np.ndarray]] = []
-        for i, (place, (type, is_array), value) in enumerate(
-            zip(kernel.parameters, kernel.parameter_types, args, strict=True)
-        ):
-            what = f"argument {i} ({place.name})"
-            if place.opaque:
-                continue
-            if isinstance(value, np.ndarray) and value.ndim == 0:
-                value = value[()]
-            if isinstance(value, np.ndarray):
-                if is_array or type.width != 64 or type.is_float:
-                    raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
-                known = next((a for (_, array), (a, _) in zip(arrays, buffers, strict=True) if array is value), None)
-                if known is None:
-                    for name, other in arrays:
-                        if _overlap(other, value):
-                            raise ValueError(f"{what} shares memory with {name} but is another array")
-                    if value.dtype.hasobject:
-                        raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
-                    if value.flags.writeable and _overlaps_itself(value):
-                        raise ValueError(
-                            f"{what}: elements of the array share memory; pass a copy, or a read-only view"
-                        )
-                    known = self._space.allocate(what, value.nbytes, bool(value.flags.writeable))
-                    data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
-                    buffers.append((known, data))
-                    arrays.append((what, value))
-                data_bytes = known.base.to_bytes(8, "little")
-            else:
-                data_bytes = _scalar(what, value, type, place.size, is_array)
-            block[place.offset : place.offset + place.size] = data_bytes
-        return buffers, bytes(block), arrays
-
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
-        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name."""
+        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .u16 pair[2] = { 1, 258 };")
+        >>> module.read("pair"), module.read("pair").view(np.uint16)
+        (array([1, 0, 2, 1], dtype=uint8), array([  1, 258], dtype=uint16))
+        """
         return self._variable(name).copy()
 
-    def write(self, name: str, value: bytes | np.ndarray | np.generic) -> None:
+    def write(self, name: str, value: Any) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
-        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
-        variable has fewer bytes. What is written to a variable in a bank of constants, or to `.const[2]`, is all that the bank
-        holds from then on, for all its variables. Manual: 5.1.3.1."""
-        data = value if isinstance(value, bytes | bytearray) else np.ascontiguousarray(value).tobytes()
+        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
+        variable has fewer bytes, and TypeError for what has no size of its own, such as an int or a list. What is written to
+        a variable in a bank of constants, or to `.const[2]`, is all that the bank holds from then on, for all its variables.
+        Manual: 5.1.3.1.
+
+        >>> module = ptxspec.load(".version 8.0 .target sm_80 .const .f32 scale;")
+        >>> module.write("scale", np.float32(2))
+        >>> module.read("scale").view(np.float32)
+        array([2.], dtype=float32)
+        """
+        data = bytes_of(name, value)
         bank = self._bank(name)
         if bank is not None:
             if len(data) > banks().BANK_SIZE:
                 raise ValueError(f"a bank of constants holds at most {banks().BANK_SIZE} bytes, not {len(data)}")
-            self._data[bank] = np.frombuffer(bytes(data), np.uint8)
+            self._data[bank] = np.frombuffer(data, np.uint8)
             return
         variable = self._variable(name)
         if len(data) > len(variable):
@@ -433,63 +450,6 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         raise TypeError(
             f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
         )
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays share a byte; True too where that would take long to find out."""
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array share a byte."""
-    if not array.size:
-        return False
-    steps = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
-    span, nested = array.itemsize, True
-    for step, count in steps:
-        if step == 0:
-            return True
-        nested &= step >= span
-        span += step * (count - 1)
-    if nested:  # each step goes beyond all that the shorter ones span, as in every view by slices or transposition
-        return False
-    starts = np.zeros(1, np.int64)
-    for step, count in steps:
-        starts = np.add.outer(starts, step * np.arange(count)).ravel()
-    starts.sort()
-    return bool((np.diff(starts) < array.itemsize).any())
-
-
-def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:
-    """The bytes of an argument passed by value."""
-    if isinstance(value, bytes | bytearray):
-        if len(value) != size:
-            raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")
-        return bytes(value)
-    if is_array:
-        raise TypeError(f"{what}: the parameter is an array of {size} bytes; pass bytes")
-    if isinstance(value, np.generic):
-        if value.nbytes != size:
-            raise TypeError(f"{what}: {value.dtype} has {value.nbytes} bytes, the parameter {type} has {size}")
-        allowed = "f" if type.is_float else "iu" if type.is_integer else "iuf"
-        if value.dtype.kind not in allowed:
-            raise TypeError(f"{what}: {value.dtype} for a parameter of type {type}")
-        return value.tobytes()
-    if isinstance(value, bool):
-        raise TypeError(f"{what}: a bool has no size; pass a NumPy scalar")
-    if isinstance(value, int) and not type.is_float:
-        if not -(1 << (type.width - 1)) <= value < 1 << type.width:
-            raise TypeError(f"{what}: {value} does not fit into {type}")
-        return (value & (1 << type.width) - 1).to_bytes(size, "little")
-    if isinstance(value, int | float) and type.is_float:
-        try:
-            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
-        except (OverflowError, struct.error):
-            raise TypeError(f"{what}: {value} is beyond the range of {type}") from None
-    raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}")
 
 
 def _shape(

@@ -39,12 +39,16 @@ def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
 class System:
     """The system of one launch. `show` gets the text that threads print."""
 
-    def __init__(self, memory: Memory, threads: int, show: Callable[[str], object]):
-        self.memory, self.threads, self.show_text = memory, threads, show
+    def __init__(
+        self, memory: Memory, threads: int, show: Callable[[str], object], watch: Callable[[], None] = lambda: None
+    ):
+        """`watch` is called before each thread is served, and raises an exception when the launch is to end."""
+        self.memory, self.threads, self.show_text, self.watch = memory, threads, show, watch
 
     def serve(self, function: SystemFunction, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
         """Do what `lanes` ask, one after the other: both arrays have a row a word, and a column a lane. Raises SystemFault."""
         for lane in lanes.tolist():
+            self.watch()
             thread = _Thread(self, lane)
             words = asked[: len(function.takes), lane].tolist()
             values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]

@@ -5,38 +5,110 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ptxspec.query.evaluate import as_bits, values_of_inputs
-from ptxspec.query.fragments import read_fragment
-from ptxspec.terms.exact import allows
+from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
+from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.solving import solve
+from ptxspec.terms.core import Bool, constant
+from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import Approximation, freedoms_in, low_bits, resolve, substitute
+
+#: seconds for results that only a solver can tell of
+PATIENCE = 60.0
 
 
 def allowed(
-    text: str, results: Mapping[str, int | float | bool], *, profile: str = "portable", **operands: int | float | bool
+    text: str,
+    results: Mapping[str, Operand],
+    inputs: Mapping[str, Operand] | None = None,
+    /,
+    *,
+    profile: str = "portable",
+    **operands: Operand,
 ) -> bool:
-    """Whether a straight-line fragment may leave behind `results` (register -> value) for these operands.
+    """Whether a straight-line fragment may leave behind `results` (register -> value), all of them together, for these operands.
 
-    Values are given as `evaluate` takes them. A result that PTX leaves open may be whatever the condition of its freedom says:
-    any NaN, a number within the bound of an approximate instruction, or any bits at all. `profile` may narrow that down: where
-    it has a choice, nothing else is allowed.
+    Values are given as `evaluate` takes them, operands also as a mapping `inputs`. A result that PTX leaves open may be whatever
+    the condition of its freedom says: any NaN, a number within the bound of an approximate instruction, or any bits at all; but
+    it is the same one wherever the same freedom meets operands of the same values, as for `prove`. `profile` may narrow that
+    down: where it has a choice, nothing else is allowed.
 
-    Raises PtxError for text that is wrong, TypeError for operands or results that are missing, unknown or too large, and
-    NoChoice where an open result goes into a further computation, so that what is allowed cannot be told.
+    Raises PtxError for text that is wrong, Unsupported for instructions that one thread's registers do not decide, TypeError for
+    operands or results that are missing, unknown or too large, and NoChoice where an approximate result goes into a further
+    computation, or the solver finds no answer, so that what is allowed cannot be told.
+
+    >>> ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.33333334}, a=3.0)
+    True
+    >>> ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.3333}, {"a": 3.0})
+    False
     """
     fragment = read_fragment(text)
-    values = values_of_inputs(fragment, operands)
+    values = values_of_inputs(fragment, joined(inputs, operands))
     if not results:
         raise TypeError("no results to look at")
     unknown = [name for name in results if name not in fragment.outputs]
     if unknown:
         raise TypeError(f"{', '.join(unknown)}: the text writes no register of that name")
-    choose = Profile(profile).chosen
+    choices = Profile(profile)
     settled: dict[Any, int] = {}
-    found = True
+    further: dict[str, Any] = {}
     for name, value in results.items():
-        bits = as_bits(name, value, fragment.formats.get(name, fragment.registers[name]), fragment.left[name])
+        type = fragment.results[name]
+        bits = as_bits(name, value, _kind(fragment, name), type)
+        term = fragment.outputs[name]
+        term = term if type.kind == "pred" else low_bits(term, type.width)
         try:
-            found = allows(fragment.outputs[name], values, bits, choose, settled) and found
+            if not allows(term, values, bits, choices.chosen, settled):
+                return False
+        except NoChoice:
+            further[name] = (term, bits)
         except KeyError as missing:
             raise TypeError(f"the operand {missing.args[0]} has no value when it is read") from None
-    return found
+    return not further or _jointly(list(further.values()), values, choices, settled)
+
+
+def _kind(fragment: Fragment, name: str) -> Type:
+    """The type as which a result is given: that of its form, of which a register has the bits only."""
+    type = fragment.results[name]
+    return type if name in fragment.formats or type.kind == "pred" else type.bits
+
+
+def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Profile, settled: dict[Any, int]) -> bool:
+    """Whether some machine gives all these terms their values, where `settled` says what it has chosen already."""
+    inputs = {name: constant(value) for name, value in values.items()}
+
+    def choose(freedom: Any) -> Any:
+        if choices.chooses(freedom):
+            return choices.term(freedom)
+        operands = tuple(a.attrs[0] if a.op == "const" else None for a in freedom.args)
+        known = settled.get((freedom.attrs, operands))
+        return freedom if known is None else constant(known)
+
+    claim: Any = constant(True)
+    for term, bits in wanted:
+        claim = claim & (resolve(substitute(term, inputs), choose) == bits)
+    if claim.op == "const":
+        return claim.attrs[0]
+    left = freedoms_in(claim)
+    for freedom in left:
+        if isinstance(freedom.attrs[4], Approximation):
+            raise NoChoice(freedom)
+    # the choices made before bear on those left, where they are of the same freedom
+    answer = solve(claim & _as_settled(left, settled), {}, PATIENCE)
+    if answer.status not in ("sat", "unsat"):
+        raise NoChoice(left[0])
+    return answer.status == "sat"
+
+
+def _as_settled(freedoms: list[Any], settled: dict[Any, int]) -> Bool:
+    """That a freedom whose operands take the values of a choice made before is that choice."""
+    result: Any = constant(True)
+    for freedom in freedoms:
+        for (attrs, operands), bits in settled.items():
+            if attrs == freedom.attrs and len(operands) == len(freedom.args):
+                other: Any = constant(False)
+                for term, value in zip(freedom.args, operands, strict=True):
+                    other = other | (term != value)
+                result = result & (other | (freedom == bits))
+    return result

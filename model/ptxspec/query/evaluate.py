@@ -6,9 +6,11 @@ import math
 import struct
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from ptxspec.language.specials import special_registers
+from ptxspec.language.specials import first_name, special_registers
+from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.numbers import Unfit, nearest
 from ptxspec.terms.core import Bool
@@ -17,16 +19,28 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION
 
+if TYPE_CHECKING:
+    import numpy as np
+
+
+#: what goes in for a register
+Operand: TypeAlias = "int | float | np.number[Any] | np.bool_"
+
 
 class Chosen(NamedTuple):
     """A result that PTX leaves open: the kind of freedom, its entry in the register of ambiguities, the bits that were taken,
     and by what: the "profile" chose them, or they are the "nearest" of those allowed to the exact result. Of the kind "deviation"
-    it is another result than PTX states."""
+    it is another result than PTX states.
 
-    kind: str
+    >>> results = ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0)
+    >>> results.chosen
+    [Chosen(kind='unspecified', entry='division-by-zero', bits=4294967295, by='profile')]
+    """
+
+    kind: Freedom
     entry: str
     bits: int
-    by: str = "profile"
+    by: Literal["profile", "nearest"] = "profile"
 
 
 class Executed(NamedTuple):
@@ -41,8 +55,17 @@ class Executed(NamedTuple):
 
 
 class Results(dict[str, Any]):
-    """Register -> its final bits as an unsigned number, or a bool for a predicate. `types` gives every register's type,
-    `inputs` what was put in, `chosen` what was left open on the way, `steps` what became of each instruction."""
+    """Register -> its final bits as an unsigned number, or a bool for a predicate. A result has as many bits as the form that
+    wrote it last gives to its destination; a wider register, which other instructions may ask for, holds them extended. `types`
+    gives those types, and those of the registers that are only read; `inputs` is what was put in, `chosen` what was left open on
+    the way, `steps` what became of each instruction.
+
+    >>> results = ptxspec.evaluate("add.f32 d, a, b; setp.gt.f32 p, d, 1.0;", a=1.0, b=0x3f000000)
+    >>> results, results.types["d"].width, results.inputs
+    ({'d': 1069547520, 'p': True}, 32, {'a': 1065353216, 'b': 1056964608})
+    >>> [(step.text, step.writes) for step in results.steps]
+    [('add.f32 d, a, b;', {'d': 1069547520}), ('setp.gt.f32 p, d, 1.0;', {'p': True})]
+    """
 
     types: dict[str, Type]
     inputs: dict[str, Any]
@@ -50,19 +73,28 @@ class Results(dict[str, Any]):
     steps: list[Executed]
 
 
-def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bool) -> Results:
+def evaluate(
+    text: str, inputs: Mapping[str, Operand] | None = None, /, *, profile: str = "hopper", **operands: Operand
+) -> Results:
     """Execute a straight-line fragment on one thread, by the exact interpretation.
 
     `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
     the register's width), or a bool for a predicate. An int is the register's bits, also of a floating-point operand: a=1 is the
     least subnormal number there, and a=1.0 is one. (The command `ptxspec eval` takes text, in which 1 is a number and 0x1 is
-    bits.) Registers whose names are no Python identifiers go in as **{"%r1": 3}. Results are raw bits.
+    bits.) `inputs` are more of them, by name, for names that Python's calls do not take: {"%r1": 3, "profile": 1}. Results are
+    raw bits.
 
-    Raises PtxError for text that is wrong, TypeError for operands missing, unknown, too large or of the wrong kind, and NoChoice
-    where `profile` leaves open a result that was needed.
+    Raises PtxError for text that is wrong, TypeError for operands missing, unknown, given twice, too large or of the wrong kind,
+    Unsupported for instructions that one thread's registers do not decide, and NoChoice where `profile` leaves open a result
+    that was needed.
+
+    >>> ptxspec.evaluate("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8)
+    {'d': 8}
+    >>> ptxspec.evaluate("add.u32 %r1, %r1, n;", {"%r1": 2}, n=-1)
+    {'%r1': 1}
     """
     fragment = read_fragment(text)
-    return executed(fragment, values_of_inputs(fragment, operands), profile)
+    return executed(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile)
 
 
 def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
@@ -73,7 +105,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
-            by = "profile" if choices.chooses(freedom) else "nearest"
+            by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
             chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits, by))
         return bits
 
@@ -84,7 +116,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         writes = {}
         for name, term in step.writes.items():
             try:
-                writes[name] = evaluate_term(term, values, choose, memo)
+                writes[name] = cut(evaluate_term(term, values, choose, memo), step.types[name])
             except KeyError as missing:
                 if missing.args[0] != name:
                     raise TypeError(f"the operand {missing.args[0]} has no value when {step.text} reads it") from None
@@ -92,14 +124,26 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
         results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.formats.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 
 
+def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[str, Any]:
+    """The operands of a call, those given as a mapping and those given by keywords. Raises TypeError for one given both ways."""
+    if inputs is None:
+        return operands
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f'operands are given by name: {{"a": …}} or a=…, not as {inputs.__class__.__name__}')
+    twice = [name for name in inputs if name in operands]
+    if twice:
+        raise TypeError(f"the operand {twice[0]} is given twice")
+    return {**inputs, **operands}
+
+
 def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
-    given = dict(operands)
+    given = {first_name(name): value for name, value in operands.items()}
     specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
     values: dict[str, Any] = {}
     for name in fragment.inputs:
@@ -111,17 +155,25 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
-            how = "" if name.isidentifier() else f': pass it as **{{"{name}": …}}'
-            raise TypeError(
-                f"the operand {name} ({fragment.taken.get(name, fragment.registers[name])}) has no value{how}"
-            )
+            by_keyword = name.isidentifier() and not iskeyword(name) and name != "profile"
+            how = "" if by_keyword else f': pass it as {{"{name}": …}}, after the text'
+            taken = fragment.taken.get(name, fragment.registers[name])
+            raise TypeError(f"the operand {name} ({taken}) has no value{how}")
     if given:
-        raise TypeError(f"{', '.join(given)}: no operand of that name is read before it is written")
+        raise TypeError(f"{', '.join(map(str, given))}: no operand of that name is read before it is written")
     return values
 
 
+def cut(value: Any, type: Type) -> Any:
+    """What a result of that type has of a register's value: the low bits, or the truth value."""
+    return value if type.kind == "pred" else value & ((1 << type.width) - 1)
+
+
 def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:
-    """A Python value as the bits of a register, which an instruction takes as a value of the type `taken`."""
+    """A Python value as the bits of a register, which an instruction takes as a value of the type `taken`. Of NumPy's it takes
+    scalars, and arrays without dimensions."""
+    if getattr(value, "shape", ()):
+        raise TypeError(f"{name}: an array of shape {tuple(value.shape)} is no operand; pass one element")
     if type.kind == "pred":
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)

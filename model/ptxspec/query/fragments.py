@@ -12,7 +12,7 @@ from ptxspec.language.errors import Source
 from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.language.parser import ended, parse_fragment, statement
-from ptxspec.language.specials import special_origin, special_registers
+from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.definitions import CONDITION_CODE, Special, VectorOf, operand_type
@@ -22,7 +22,14 @@ from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
 
 
 class Unsupported(Exception):
-    """A fragment that cannot be asked about: it touches memory or control."""
+    """A fragment that cannot be asked about: it touches memory or control.
+
+    >>> try:
+    ...     ptxspec.evaluate("bar.sync 0;")
+    ... except ptxspec.Unsupported as error:
+    ...     print(str(error).partition(":")[0])
+    bar.sync has an effect (barrier)
+    """
 
 
 #: what an instruction does that values of one thread do not tell
@@ -50,14 +57,20 @@ def _refused(mnemonic: str, kind: str) -> Unsupported:
     return Unsupported(f"{mnemonic} has an effect ({kind}): it {_DOES[kind]}, which fragments cannot do; {_INSTEAD}")
 
 
+#: instructions that a fragment may have
+MOST_INSTRUCTIONS = 100_000
+
+
 class Step(NamedTuple):
-    """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool). `guard` is its guard as
-    written, and `holds` the term that says whether it lets the instruction through; None without one."""
+    """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool), and the type that the
+    instruction's form gives to what it wrote. `guard` is its guard as written, and `holds` the term that says whether it lets the
+    instruction through; None without one."""
 
     text: str
     page: str
     line: int
     writes: dict[str, Any]
+    types: dict[str, Type]
     guard: str | None = None
     holds: Any = None
 
@@ -65,19 +78,20 @@ class Step(NamedTuple):
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
-    that is written to the term of its final value; `steps` are the instructions. `formats` has the type of each name that holds a
+    that is written to the term of its register's final value; `results` has the type that the last instruction to write a name
+    gives it, whatever the width of its register; `steps` are the instructions. `formats` has the type of each name that holds a
     format which cannot be declared, or packed values, as it is first read or last written. `taken` gives the type as which an
-    instruction first takes an input (one of numbers before one of bits), `left` the type as which one last writes an output."""
+    instruction first takes an input (one of numbers before one of bits)."""
 
     text: str
     registers: dict[str, Type]
     inputs: tuple[str, ...]
     carried: frozenset[str]
     outputs: dict[str, Any]
+    results: dict[str, Type]
     steps: tuple[Step, ...]
     formats: dict[str, Type]
     taken: dict[str, Type]
-    left: dict[str, Type]
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
@@ -90,6 +104,8 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
             raise Unsupported(
                 f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}"
             )
+    if len(items) > MOST_INSTRUCTIONS:
+        raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
     registers = _types(items, source, types or {})
     specials = special_registers()
     rules = importlib.import_module("ptxspec.spec.operands.type_checking")
@@ -97,7 +113,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     inputs: dict[str, bool] = {}
     formats: dict[str, Type] = {}
     taken: dict[str, Type] = {}
-    left: dict[str, Type] = {}
+    results: dict[str, Type] = {}
     steps = []
 
     def read(name: str, type: Type, carried: bool = False) -> Any:
@@ -120,11 +136,11 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         for type, placeholder, operand in values_of(op):
             if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
                 formats.setdefault(operand.text, type)
-            if isinstance(operand, tree.Name) and type is not None and operand.text not in left:
+            if isinstance(operand, tree.Name) and type is not None and operand.text not in results:
                 if operand.text not in taken or (taken[operand.text].kind == "b" and type.kind != "b"):
                     taken[operand.text] = type
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
-        written = {}
+        written, written_types = {}, {}
         memo: dict[int, Any] = {}
         guard = None if op.guard is None else read(op.guard[0], TYPES["pred"])
         holds = guard if guard is None or not op.guard[1] else ~guard  # type: ignore[index]
@@ -137,18 +153,20 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
                 formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
-            left[name] = type
+            results[name] = type
             if holds is not None:
                 value = select(holds, value, read(name, register, carried=True))
-            written[name] = value
+            written[name], written_types[name] = value, type
         values.update(written)
         definition = plan.form.definition
-        shown = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
-        text_of = statement(source.text, item.position)
-        steps.append(Step(text_of, page_name(definition.path), definition.line, written, shown, holds))
+        said, shown = (
+            statement(source.text, item.position),
+            None if op.guard is None else "!" * op.guard[1] + op.guard[0],
+        )
+        steps.append(Step(said, page_name(definition.path), definition.line, written, written_types, shown, holds))
     outputs = {name: values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats, taken, left)
+    return Fragment(text, registers, tuple(inputs), carried, outputs, results, tuple(steps), formats, taken)
 
 
 def _is_special(type: Type | None) -> bool:
@@ -165,10 +183,10 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
         assert type is not None
         bits = constant_bits(operand, type)
         return constant(bool(bits)) if type.kind == "pred" else constant(bits)
-    own = registers.get(operand.text) or specials[operand.text]
-    if operand.text not in registers and changing(operand.text) is not None:
-        raise Unsupported(f"{operand.text} changes while a program runs, so that a fragment has no value for it")
-    value = read(operand.text, own)
+    name = operand.text if operand.text in registers else first_name(operand.text)
+    if name not in registers and changing(name) is not None:
+        raise Unsupported(f"{name} changes while a program runs, so that a fragment has no value for it")
+    value = read(name, registers.get(name) or specials[name])
     return value if isinstance(value, Bool) else low_bits(value, width)
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ptxspec import storage
 from ptxspec.language.forms import page_name
 from ptxspec.parallel import on_all_cores
 from ptxspec.query.prove import Verdict, prove
@@ -46,6 +47,8 @@ class Identity(NamedTuple):
         return prove(self.left, self.right, assume=self.assume, profile=self.profile, timeout=timeout)
 
 
+#: the file of verdicts that were reached
+NAME = "verdicts.json"
 #: every identity of the pages loaded so far, in order
 IDENTITIES: list[Identity] = []
 
@@ -91,10 +94,10 @@ def load_all() -> tuple[Identity, ...]:
     return tuple(IDENTITIES)
 
 
-def verdict(claim: Identity, store: str | Path = "build/verdicts.json") -> dict[str, Any]:
+def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     """The verdict on a claim as a dictionary, from `store` if it was reached before on the very same claim and definitions,
     else from the solver. Only proofs and refutations are stored."""
-    path = Path(store)
+    path = Path(store) if store is not None else storage.kept(NAME)
     known = _stored(path)
     key = _key(claim)
     if key not in known:
@@ -102,15 +105,15 @@ def verdict(claim: Identity, store: str | Path = "build/verdicts.json") -> dict[
         if found["status"] not in ("proved", "refuted"):
             return found
         known[key] = found
-        _write(path, known)
+        storage.write(path, known)
     return known[key]
 
 
 def update(
-    store: str | Path = "build/verdicts.json", progress: Callable[[int, int], None] | None = None
+    store: str | Path | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[tuple[Identity, dict[str, Any]]]:
     """The verdicts on all claims, those that are not stored reached now, on every core there is."""
-    path = Path(store)
+    path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
     known = {k: v for k, v in _stored(path).items() if k in keys}
@@ -122,7 +125,7 @@ def update(
             known[keys[i]] = found
         if progress is not None:
             progress(number, len(missing))
-    _write(path, known)
+    storage.write(path, known)
     return [(claim, reached[i] if i in reached else known[keys[i]]) for i, claim in enumerate(claims)]
 
 
@@ -140,11 +143,6 @@ def _stored(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _write(path: Path, known: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(known))
 
 
 @cache

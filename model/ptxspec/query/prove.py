@@ -1,135 +1,222 @@
 """Whether two fragments compute the same, for every input.
 
-Results that PTX leaves open are sets: two results are the same when, for every input, the same results are allowed. A freedom
-whose value goes on into further instructions is any of its values, the same one wherever the same freedom meets the same
-operands: what is proved holds on every machine whose choices depend on the operands alone. An approximate result counts as any
-number, the same one for the same operands: a proof for all numbers is one for those within the bound.
+A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type and what it allows) and of its
+operands' values: equal operands, equal choice, wherever the two meet, on either side. Two fragments are *equal* if for every
+input and every such machine they leave the same in all registers that both write, all of them together. So an open
+result equals itself, on the same operands; it does not equal another open result, and two operands in another order are other
+operands. An approximate result counts as any number, the same one for the same operands: a proof for all numbers is one for
+those within the bound.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.language.errors import PtxError
+from ptxspec.options import Status
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.evaluate import readings
+from ptxspec.query.evaluate import cut, readings
 from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
-from ptxspec.terms.core import Bool, constant, integer, truth, truth_variable, variable
+from ptxspec.query.inputs import Inputs, inputs_of
+from ptxspec.query.solving import Answer, Choices, solve
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
-from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, resolve, select
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import Approximation, is_allowed, low_bits, resolve
 
 
 class TraceStep(NamedTuple):
-    """An instruction of one side, the document line that defines it, and what it wrote (bits, or a sentence where the result is
-    open)."""
+    """An instruction of one side, the document line that defines it, what it wrote (bits, or a sentence where the result is
+    open), and the types that the instruction's form gives to that.
+
+    >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
+    >>> step = verdict.counterexample.left[0]
+    >>> step.instruction, step.page.partition(":")[0], step.writes
+    ('neg.s32 d, a;', 'spec/instructions/integer/neg.md', {'d': 4294967291})
+    """
 
     instruction: str
     page: str
     writes: dict[str, Any]
+    types: dict[str, Type]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "types": {n: str(t) for n, t in self.types.items()}}
+
+
+class OpenChoice(NamedTuple):
+    """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
+    and the bits, of the type."""
+
+    entry: str
+    operands: tuple[int, ...]
+    bits: int
+    type: Type
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "operands": list(self.operands), "type": str(self.type)}
 
 
 class Counterexample(NamedTuple):
-    """Inputs on which the sides differ, replayed through the exact interpretation."""
+    """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
+    interpretation. `types` has the types of the inputs, `compared` those in which results are compared.
+
+    >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
+    >>> found.inputs, found.types["a"].width, found.differing
+    ({'a': 5}, 32, ('d',))
+    """
 
     inputs: dict[str, Any]
     types: dict[str, Type]
     differing: tuple[str, ...]
     left: list[TraceStep]
     right: list[TraceStep]
+    choices: tuple[OpenChoice, ...]
+    compared: dict[str, Type]
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON; inputs with all their readings.
+
+        >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
+        >>> found.as_dict()["inputs"]["a"]["hex"]
+        '0x00000005'
+        """
         return {
-            "inputs": {n: readings(v, self.types[n]) for n, v in self.inputs.items()},
+            "inputs": {n: {"type": str(self.types[n]), **readings(v, self.types[n])} for n, v in self.inputs.items()},
             "differing": list(self.differing),
-            "left": [s._asdict() for s in self.left],
-            "right": [s._asdict() for s in self.right],
+            "compared": {n: str(t) for n, t in self.compared.items()},
+            "choices": [c.as_dict() for c in self.choices],
+            "left": [s.as_dict() for s in self.left],
+            "right": [s.as_dict() for s in self.right],
         }
 
 
 class Verdict(NamedTuple):
-    """`status` is "proved", "refuted", "approximated" (they would differ if approximate results could be any number,
-    and bounds are not looked at), "exhausted" (the time ran out), "unknown" (the solver gave up) or "unsupported" (the question
-    cannot be asked); `reason` says why; `seconds` is what the solver took."""
+    """`status` is "proved", "refuted", "vacuous" (no input meets the assumption, so that nothing was said), "approximated"
+    (they would differ if approximate results could be any number, and bounds are not looked at), "exhausted" (the time ran out),
+    "unknown" (the solver gave up) or "unsupported" (the question cannot be asked); `reason` says why; `seconds` is what the
+    solver took.
 
-    status: str
+    >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").status
+    'proved'
+    """
+
+    status: Status
     reason: str = ""
     counterexample: Counterexample | None = None
     seconds: float = 0.0
 
+    @property
+    def exit_status(self) -> int:
+        """The status with which the command ends."""
+        return {"proved": 0, "refuted": 1, "vacuous": 3}.get(self.status, 2)
+
     def as_dict(self) -> dict[str, Any]:
-        found = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
+        """The fields by name, for JSON.
+
+        >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").as_dict()["status"]
+        'proved'
+        """
+        found: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
         if self.counterexample is not None:
             found["counterexample"] = self.counterexample.as_dict()
         return found
 
 
+class Question(NamedTuple):
+    """Both sides, their inputs, the names that are compared and the type in which each is, the condition on the inputs, and the
+    results with the profile's choices made: a term for each name and side."""
+
+    sides: tuple[Fragment, Fragment]
+    inputs: Inputs
+    compared: dict[str, Type]
+    given: Bool
+    finals: tuple[dict[str, Any], dict[str, Any]]
+
+
 def prove(
     left: str, right: str, *, assume: str | None = None, profile: str = "portable", timeout: float = 60.0
 ) -> Verdict:
-    """Compare two fragments. Registers that both read before writing are shared inputs; those that both write are compared by
-    their final values. `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds.
-    Raises PtxError, AssumptionError or ValueError for a question that is put wrongly."""
+    """Whether two fragments are equal: whether for every input, and for every machine, they leave the same in all registers that
+    both write, taken together. Registers that both read before writing are shared inputs. A machine is free in what PTX leaves
+    open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
+
+    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds. A result is compared
+    in the type of the form that writes it, in the wider one where the sides' differ. Raises PtxError, AssumptionError or
+    ValueError for a question that is put wrongly.
+
+    >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
+    'proved'
+    >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;")
+    >>> verdict.status, verdict.counterexample.differing
+    ('refuted', ('d',))
+    """
+    if not (timeout > 0 and math.isfinite(timeout)):
+        raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     try:
-        sides, types, outputs = question(left, right)
+        asked = _ask(left, right, assume, profile)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
-    inputs = {
-        n: truth_variable(n) if types[n].kind == "pred" else variable(n, types[n].width)
-        for n in dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
-    }
-    given = assumption(assume, inputs, types)
+    began = time.monotonic()
+    differs: Any = constant(False)
+    for name in asked.compared:
+        differs = differs | _unequal(asked, name)
+    verdict = _decided(asked, differs, profile, timeout)
+    if verdict.status == "proved" and assume:
+        verdict = _unless_vacuous(verdict, asked, max(1.0, timeout - (time.monotonic() - began)))
+    return verdict._replace(seconds=time.monotonic() - began)
+
+
+def _decided(asked: Question, differs: Bool, profile: str, timeout: float) -> Verdict:
+    """The verdict, whatever the assumption is worth."""
+    if differs.op == "const" and not differs.attrs[0]:
+        return Verdict("proved", "both sides are the same term")
+    answer = solve(asked.given & differs, asked.inputs.types, timeout)
+    if answer.status == "unsat":
+        return Verdict("proved", "no input on which they differ")
+    if answer.status != "sat":
+        return _no_answer(answer)
+    return _replayed(asked, answer, profile)
+
+
+def _no_answer(answer: Answer) -> Verdict:
+    return Verdict("exhausted" if answer.status == "timeout" else "unknown", f"the solver says: {answer.status}")
+
+
+def _unless_vacuous(verdict: Verdict, asked: Question, timeout: float) -> Verdict:
+    """The verdict, if some input meets the assumption."""
+    answer = solve(asked.given, asked.inputs.types, timeout)
+    if answer.status == "sat":
+        return verdict
+    if answer.status == "unsat":
+        return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
+    why = f"whether any input meets the assumption is open: {_no_answer(answer).reason}"
+    return _no_answer(answer)._replace(reason=f"{verdict.reason}, but {why}")
+
+
+def _ask(left: str, right: str, assume: str | None, profile: str) -> Question:
+    sides, types, compared = question(left, right)
+    inputs = inputs_of((*sides[0].inputs, *sides[1].inputs), types)
+    read = inputs.read(dict.fromkeys((*sides[0].inputs, *sides[1].inputs)))
+    given = assumption(assume, read, inputs.types) & inputs.guaranteed
     choices = Profile(profile)
     memo: dict[int, Any] = {}
 
     def choose(freedom: Any) -> Any:
         return choices.term(freedom) if choices.chooses(freedom) else freedom
 
-    finals = [{n: resolve(side.outputs[n], choose, memo) for n in outputs} for side in sides]
-    differs, unequal = constant(False), {}
-    kinds: dict[Any, int] = {}
-    for name in outputs:
-        unequal[name] = different(finals[0][name], finals[1][name], kinds)
-        differs = differs | unequal[name]
-    began = time.monotonic()
-    if differs.op == "const" and not differs.attrs[0]:
-        return Verdict("proved", "both sides are the same term", None, time.monotonic() - began)
-    status, values, chosen = solve(given & differs, inputs, types, timeout)
-    seconds = time.monotonic() - began
-    if status == "unsat":
-        return Verdict("proved", "no input on which they differ", None, seconds)
-    if status != "sat":
-        return Verdict("exhausted" if status == "timeout" else "unknown", f"the solver says: {status}", None, seconds)
-    pick = _picker(chosen)
-    met: list[str] = []
-
-    def noting(freedom: Any, operands: tuple[int, ...]) -> int:
-        if isinstance(freedom.attrs[4], Approximation):
-            met.append(freedom.attrs[0])
-        return pick(freedom, operands)
-
-    replay: dict[int, Any] = {}
-    differing = tuple(n for n in outputs if evaluate_term(unequal[n], values, noting, replay))
-    if met:
-        reason = (
-            f"no proof that holds whatever number {' and '.join(dict.fromkeys(met))} may be; bounds are not looked at"
-        )
-        return Verdict("approximated", reason, None, seconds)
-    if not differing or not evaluate_term(given, values, pick, replay):
-        return Verdict(
-            "unknown", "the solver's counterexample does not stand up to the exact interpretation", None, seconds
-        )
-    shown = Counterexample(values, types, differing, *(_trace(s, values, pick, profile) for s in sides))
-    return Verdict("refuted", f"they differ in {', '.join(differing)}", shown, seconds)
+    first, second = ({n: resolve(side.outputs[n], choose, memo) for n in compared} for side in sides)
+    return Question(sides, inputs, compared, given, (first, second))
 
 
-def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str, Type], list[str]]:
-    """(both sides, the types of all registers, the names compared). Raises ValueError if no name is written by both."""
+def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str, Type], dict[str, Type]]:
+    """(both sides, the types of all registers, the names compared with the type in which they are). Raises ValueError if no
+    name is written by both."""
     first = read_fragment(left, "<left>")
     second = read_fragment(right, "<right>")
     shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
@@ -139,153 +226,82 @@ def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str
             second = read_fragment(right, "<right>", fixed)
         except PtxError:
             first = read_fragment(left, "<left>", {n: second.registers[n] for n in fixed if n in second.registers})
-    outputs = [n for n in first.outputs if n in second.outputs]
-    if not outputs:
+    compared = {n: _wider(first.results[n], second.results[n]) for n in first.outputs if n in second.outputs}
+    if not compared:
         raise ValueError("no register is written by both sides, so there is nothing to compare")
-    types = {**second.registers, **first.registers}
-    for name in (*first.inputs, *second.inputs):  # special registers read by a side are inputs too
-        types.setdefault(name, TYPES["b32"])
-    return (first, second), types, outputs
+    return (first, second), {**second.registers, **first.registers}, compared
 
 
-def different(x: Any, y: Any, kinds: dict[Any, int]) -> Bool:
-    """Whether the sets of allowed results differ. A result is a number, or one of the kinds of freedom."""
-    if isinstance(x, Bool):
+def _wider(x: Type, y: Type) -> Type:
+    return x if x.width >= y.width else y
+
+
+def _unequal(asked: Question, name: str) -> Bool:
+    """That a register's final values differ, in the bits that are compared."""
+    x, y = (final[name] for final in asked.finals)
+    type = asked.compared[name]
+    if type.kind == "pred":
         return truth(x) != truth(y)
-    if not (freedoms_in(x) or freedoms_in(y)):
-        return x != y
-    (kind_x, value_x), (kind_y, value_y) = split(x, kinds), split(y, kinds)
-    return (kind_x != kind_y) | ((kind_x == 0) & (value_x != value_y))
+    return low_bits(x, type.width) != low_bits(y, type.width)
 
 
-def split(x: Any, kinds: dict[Any, int]) -> tuple[Any, Any]:
-    """(0, value), or (number of the kind, 0) where the result itself is a freedom."""
-    if x.op == "freedom":
-        _, width, _, _, allowed = x.attrs
-        if isinstance(
-            allowed, Approximation
-        ):  # a set that depends on the operands: known to be the same for the same ones
-            return constant(0), x
-        return integer(kinds.setdefault((width, allowed), len(kinds) + 1)), constant(0)
-    if x.op == "select" and freedoms_in(x.args[1], x.args[2]):
-        c, a, b = x.args
-        (kind_a, value_a), (kind_b, value_b) = split(a, kinds), split(b, kinds)
-        return select(c, kind_a, kind_b), select(c, value_a, value_b)
-    return constant(0), x
+def _replayed(asked: Question, answer: Answer, profile: str) -> Verdict:
+    """The solver's answer, held against the exact interpretation."""
+    met: dict[Any, OpenChoice] = {}
+    pick = _machine(answer.choices, met)
+    memo: dict[int, Any] = {}
+    approximate: set[str] = set()
+    differing = []
+    for name in asked.compared:
+        met.clear()
+        x, y = (cut(evaluate_term(f[name], answer.values, pick, {}), asked.compared[name]) for f in asked.finals)
+        if x != y:
+            near = {attrs[0] for attrs, _ in met if isinstance(attrs[4], Approximation)}
+            approximate |= near
+            differing.append((name, bool(near)))
+    if differing and all(near for _, near in differing):
+        what = " and ".join(sorted(approximate))
+        reason = f"no proof that holds whatever number {what} may be; bounds are not looked at"
+        return Verdict("approximated", reason)
+    if not differing or not evaluate_term(asked.given, answer.values, pick, memo):
+        return Verdict("unknown", "the solver's counterexample does not stand up to the exact interpretation")
+    return _refuted(asked, answer, profile, tuple(name for name, _ in differing))
 
 
-#: seconds that a solver is given before another, seeded differently, begins afresh; each is patient for twice as long
-PATIENCE = 15.0
+def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str, ...]) -> Verdict:
+    met: dict[Any, OpenChoice] = {}
+    pick = _machine(answer.choices, met)
+    left, right = (_trace(side, answer.values, pick, profile) for side in asked.sides)
+    read = (*asked.sides[0].inputs, *asked.sides[1].inputs)
+    inputs = {n: answer.values[n] for n in dict.fromkeys(read)}
+    types = {n: asked.inputs.types[n] for n in inputs}
+    shown = Counterexample(inputs, types, differing, left, right, tuple(met.values()), asked.compared)
+    return Verdict("refuted", f"they differ in {', '.join(differing)}", shown)
 
 
-def ask(formula: list[Any], timeout: float) -> tuple[Any, Any]:
-    """(the answer, the solver that gave it). Each solver has a context of its own, so that what was asked before has no bearing
-    on how long it takes; and search that has gone astray is given up for one that begins elsewhere."""
-    import z3
+def _machine(choices: Choices, met: dict[Any, OpenChoice]) -> Callable[[Any, tuple[int, ...]], int]:
+    """The machine of a model, which notes in `met` what it was asked for."""
 
-    begun, patience, seed = time.monotonic(), PATIENCE, 0
-    is_float = "fp." in formula[0].sexpr()[:2_000_000]
-    while True:
-        left = timeout - (time.monotonic() - begun)
-        context = z3.Context()
-        solver = z3.Solver(ctx=context) if is_float else z3.SolverFor("QF_BV", ctx=context)
-        solver.set("timeout", max(1, int(min(left, patience) * 1000)))
-        solver.set("random_seed", seed)
-        solver.add(*[f.translate(context) for f in formula])
-        answer = solver.check()
-        if answer == z3.unknown and "interrupted" in solver.reason_unknown():  # z3 keeps the signal to itself
-            raise KeyboardInterrupt
-        if answer != z3.unknown or left <= patience:
-            return answer, solver
-        patience, seed = patience * 2, seed + 1
-
-
-def solve(
-    claim: Bool, inputs: dict[str, Any], types: dict[str, Type], timeout: float
-) -> tuple[str, dict[str, Any], dict[Any, int]]:
-    """("sat" | "unsat" | "timeout" | other, input values, values of freedoms by their terms' ids)."""
-    import z3
-
-    words = {n: z3.Bool(n) if types[n].kind == "pred" else z3.BitVec(n, types[n].width) for n in inputs}
-    formula, free = to_solver(claim, words)
-    answer, solver = ask(formula, timeout)
-    if answer == z3.unsat:
-        return "unsat", {}, {}
-    if answer == z3.unknown:
-        reason = solver.reason_unknown()
-        return ("timeout" if reason in ("timeout", "canceled") or "resource" in reason else reason), {}, {}
-    there = {n: word.translate(solver.ctx) for n, word in words.items()}
-    model = smaller(solver, there, solver.model(), deadline=time.monotonic() + min(timeout, 3.0))
-
-    def number(word: Any) -> Any:
-        value = model.eval(word.translate(solver.ctx), model_completion=True)
-        return z3.is_true(value) if z3.is_bool(word) else value.as_long()
-
-    return "sat", {n: number(w) for n, w in words.items()}, {key: number(word) for key, word in free.items()}
-
-
-def to_solver(claim: Bool, words: dict[str, Any]) -> tuple[list[Any], dict[int, Any]]:
-    """z3's formulas for a claim, and the variable of each freedom in it by its term's id."""
-    import z3
-
-    from ptxspec.terms.symbolic import Solver
-
-    free: dict[int, Any] = {}
-    conditions: list[Any] = []
-
-    def open_result(term: Any, lowering: Lowering) -> Any:
-        if id(term) not in free:
-            slug, width, _, _, allowed = term.attrs
-            name = f"{slug}#{len(free)}"
-            free[id(term)] = z3.BitVec(name, width)
-            if allowed is not None and not isinstance(allowed, Approximation):
-                conditions.append(Lowering(backend, {name: free[id(term)]}).truth(allowed(variable(name, width))))
-        return free[id(term)]
-
-    backend = Solver(open_result)
-    formula = Lowering(backend, words).truth(claim)
-    return [formula, *conditions], free
-
-
-def smaller(solver: Any, words: dict[str, Any], model: Any, deadline: float) -> Any:
-    """A model whose inputs have fewer bits, as far as it can be found before the deadline."""
-    import z3
-
-    for word in words.values():
-        if z3.is_bool(word):
-            continue
-        low, high = 0, model.eval(word, model_completion=True).as_long().bit_length()
-        while low < high and time.monotonic() < deadline:
-            middle = (low + high) // 2
-            solver.push()
-            solver.add(z3.ULT(word, 1 << middle) if middle < word.size() else True)
-            solver.set("timeout", 500)
-            if solver.check() == z3.sat:
-                model = solver.model()
-                high = model.eval(word, model_completion=True).as_long().bit_length()
-            else:
-                low = middle + 1
-            solver.pop()
-        solver.add(z3.ULE(word, model.eval(word, model_completion=True)))
-    return model
-
-
-def _picker(chosen: dict[Any, int]) -> Callable[[Any, tuple[int, ...]], int]:
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
-        if id(freedom) in chosen:
-            return chosen[id(freedom)]
-        raise NoChoice(freedom)
+        key = freedom.attrs, operands
+        bits = choices.get(key)
+        near = isinstance(freedom.attrs[4], Approximation)
+        if bits is None or not (near or is_allowed(freedom, operands, bits)):
+            raise NoChoice(freedom)
+        met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3])
+        return bits
 
     return pick
 
 
-def _trace(side: Fragment, values: dict[str, Any], pick: Any, profile: str) -> list[TraceStep]:
+def _trace(side: Fragment, values: Mapping[str, Any], pick: Any, profile: str) -> list[TraceStep]:
     steps = []
     choices = Profile(profile)
+    memo: dict[int, Any] = {}
 
     def choose(freedom: Any, operands: tuple[int, ...]) -> int:
         try:
-            return choices.value(freedom, operands)
+            return choices.chosen(freedom, operands)
         except NoChoice:
             return pick(freedom, operands)
 
@@ -293,8 +309,8 @@ def _trace(side: Fragment, values: dict[str, Any], pick: Any, profile: str) -> l
         writes: dict[str, Any] = {}
         for name, term in step.writes.items():
             try:
-                writes[name] = evaluate_term(term, values, choose)
+                writes[name] = cut(evaluate_term(term, values, choose, memo), step.types[name])
             except NoChoice as open_result:
                 writes[name] = str(open_result)
-        steps.append(TraceStep(step.text, f"{step.page}:{step.line}", writes))
+        steps.append(TraceStep(step.text, f"{step.page}:{step.line}", writes, step.types))
     return steps

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.images import TextureCase, kernel_text
+from ptxspec.options import AddressMode, FilterMode, Geometry
 from ptxspec.site.corner_cases import RowError
 
 Box = tuple[int, int, int, int]
@@ -110,10 +111,10 @@ def _module(case: TextureCase) -> Any:
 
 def looked_up(
     texels: np.ndarray | list[np.ndarray],
-    geometry: str,
+    geometry: Geometry,
     coordinates: np.ndarray,
-    address: str = "clamp",
-    filter: str = "nearest",
+    address: AddressMode = "clamp",
+    filter: FilterMode = "nearest",
     level: np.ndarray | None = None,
 ) -> np.ndarray:
     """What a texture of four bytes a texel gives: bytes of shape (…, 4) for coordinates of shape (…, directions).
@@ -150,14 +151,18 @@ def addressing_modes() -> list[Panel]:
     """The flag and one repetition on every side, under each mode."""
     size, place = 27 * 6, grid(-1, 2, 27 * 6)
     frame = ((size // 3, size // 3, 2 * size // 3, 2 * size // 3),)
-    modes = ("wrap", "mirror", "clamp_to_edge", "clamp_to_border")
+    modes: tuple[AddressMode, ...] = ("wrap", "mirror", "clamp_to_edge", "clamp_to_border")
     return [Panel(mode, _opaque(looked_up(flag(), "2d", place, mode)), frame) for mode in modes]
 
 
 def filters() -> list[Panel]:
     """The patches under both filters, and the linear one past the edges."""
     place, frame = grid(-0.25, 1.25, 168), ((28, 28, 140, 140),)
-    shown = (("nearest", "clamp_to_edge"), ("linear", "clamp_to_edge"), ("linear", "clamp_to_border"))
+    shown: tuple[tuple[FilterMode, AddressMode], ...] = (
+        ("nearest", "clamp_to_edge"),
+        ("linear", "clamp_to_edge"),
+        ("linear", "clamp_to_border"),
+    )
     return [
         Panel(f"{filter}, {mode}", _opaque(looked_up(patches(), "2d", place, mode, filter)), frame)
         for filter, mode in shown

@@ -78,7 +78,7 @@ from ptxspec.terms.definitions import (
     wait_for_cluster,
 )
 from ptxspec.terms.images import Image, Sampler, read_image, refuse, write_image
-from ptxspec.terms.machine import SystemThread, rule, special_register, system_function
+from ptxspec.terms.machine import SystemThread, guaranteed, rule, special_register, system_function
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     FALSE,
@@ -157,6 +157,7 @@ __all__ = [
     "function_name",
     "gather",
     "gives_addresses",
+    "guaranteed",
     "has_elements",
     "immediate_u8",
     "immediate_u16",

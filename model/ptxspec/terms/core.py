@@ -2,12 +2,14 @@
 
 An `Int` is a mathematical integer: no operation on it overflows. Each term carries the least and the greatest value it
 can take, from which the interpretations choose their widths. A `Bool` is a truth value. Terms are shared: building the
-same expression twice gives the same object.
+same expression twice gives the same object, as long as somebody keeps the first. A term that nobody keeps is freed, so that a
+table by `id(term)` has to keep its terms alive.
 """
 
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ptxspec.terms import arithmetic
@@ -61,16 +63,32 @@ class Term:
         raise blame("a term was used where Python needs a number")
 
 
-_interned: dict[tuple, Term] = {}
+class _Entry(weakref.ref):
+    """A table's hold on a term, which does not keep it alive, and the key under which it stands."""
+
+    __slots__ = ("key",)
+
+    key: tuple
+
+
+_interned: dict[tuple, _Entry] = {}
+
+
+def _forget(entry: _Entry) -> None:
+    if _interned.get(entry.key) is entry:
+        del _interned[entry.key]
 
 
 def _intern(cls: type, op: str, args: tuple, attrs: tuple, lo: int, hi: int) -> Any:
-    key = (cls, op, attrs, *map(id, args))  # the entry keeps its arguments alive, so their ids stay theirs
-    found: Any = _interned.get(key)
+    key = (cls, op, attrs, *map(id, args))  # the term keeps its arguments alive, so their ids stay theirs
+    entry = _interned.get(key)
+    found: Any = None if entry is None else entry()
     if found is None:
         found = object.__new__(cls)
         found.op, found.args, found.attrs, found.lo, found.hi = op, args, attrs, lo, hi
-        _interned[key] = found
+        entry = _Entry(found, _forget)
+        entry.key = key
+        _interned[key] = entry
     return found
 
 

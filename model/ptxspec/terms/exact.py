@@ -13,7 +13,14 @@ Choice = Callable[[Any, tuple[int, ...]], int]
 
 
 class NoChoice(Exception):
-    """A result that PTX leaves open was needed, and nothing chooses it. `freedom` is the term."""
+    """A result that PTX leaves open was needed, and nothing chooses it. `freedom` is the term.
+
+    >>> try:
+    ...     ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0, profile="portable")
+    ... except ptxspec.NoChoice as error:
+    ...     print(error)
+    unspecified result of type .u32: division-by-zero
+    """
 
     def __init__(self, freedom: Any):
         name, _, kind, type, _ = freedom.attrs
@@ -35,37 +42,68 @@ def unchosen(freedom: Any) -> Any:
     raise NoChoice(freedom)
 
 
+#: how deep the evaluation of a term goes down Python's own stack: a term may be as deep as a fragment is long
+DEPTH = 100
+
+
+class TooDeep(Exception):
+    """A term below the one asked about has to come first. `term` is that one."""
+
+    def __init__(self, term: Any):
+        self.term = term
+
+
 def evaluate(term: Any, values: Mapping[str, Any], choose: Choice = refuse, memo: dict[int, Any] | None = None) -> Any:
     """The value of `term` where its variables have `values`. Only what the value depends on is evaluated: the branch of a
-    select that is not taken is not looked at. `memo` may be shared between terms of the same `values`."""
+    select that is not taken is not looked at. `memo` may be shared between terms of the same `values`, which the caller keeps
+    for as long."""
     memo = {} if memo is None else memo
 
-    def value(t: Any) -> Any:
-        key = id(t)
-        if key in memo:
-            return memo[key]
+    def value(t: Any, left: int) -> Any:
+        result = memo.get(id(t))
+        if result is not None:
+            return result
+        if not left:
+            raise TooDeep(t)
+        left -= 1
         op = t.op
         if op == "const":
             result = t.attrs[0]
         elif op == "var":
             result = values[t.attrs[0]]
         elif op == "select":
-            result = value(t.args[1]) if value(t.args[0]) else value(t.args[2])
+            result = value(t.args[1], left) if value(t.args[0], left) else value(t.args[2], left)
         elif op == "all":
-            result = value(t.args[0]) and value(t.args[1])
+            result = value(t.args[0], left) and value(t.args[1], left)
         elif op == "any":
-            result = value(t.args[0]) or value(t.args[1])
+            result = value(t.args[0], left) or value(t.args[1], left)
         elif op == "call":
             body, names = meaning_of(t)
-            result = evaluate(body, dict(zip(names, map(value, t.args), strict=True)), choose)
+            operands = [value(a, left) for a in t.args]
+            result = evaluate(body, dict(zip(names, operands, strict=True)), choose)
         elif op == "freedom":
-            result = choose(t, tuple(map(value, t.args)))
+            result = choose(t, tuple([value(a, left) for a in t.args]))
         else:
-            result = OPERATIONS[op].meaning(*map(value, t.args), *t.attrs)  # type: ignore[misc]
-        memo[key] = result
+            operands = [a.attrs[0] if a.op == "const" else value(a, left) for a in t.args]
+            result = OPERATIONS[op].meaning(*operands, *t.attrs)  # type: ignore[misc]
+        memo[id(t)] = result
         return result
 
-    return value(term)
+    return from_below(term, lambda t: value(t, DEPTH))
+
+
+def from_below(term: Any, reach: Callable[[Any], Any]) -> Any:
+    """reach(term), where reach remembers what it found and raises TooDeep for what should be reached before."""
+    waiting = [term]
+    while True:
+        try:
+            found = reach(waiting[-1])
+        except TooDeep as deeper:
+            waiting.append(deeper.term)
+            continue
+        waiting.pop()
+        if not waiting:
+            return found
 
 
 def allows(
@@ -76,8 +114,9 @@ def allows(
     settled: dict[tuple[Any, tuple[int, ...]], int] | None = None,
 ) -> bool:
     """Whether `bits` may be the value of `term`. A result that is left open may be whatever its condition allows, unless
-    `choose` resolves it. `settled` collects what open results must be for that: shared between terms, it keeps one result from
-    being two things. Raises NoChoice where an open result is not the value itself but goes into a further computation."""
+    `choose` resolves it. `settled` collects what open results must be for that, by the freedom's attributes and the values
+    of its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result
+    is not the value itself but goes into a further computation."""
     memo: dict[int, Any] = {}
     whole, kept = term, None  # of the term's value only so many low bits are asked about
     while term.op in ("select", "bounded", "low"):
@@ -94,4 +133,4 @@ def allows(
         if why.freedom is not term:
             raise
     known = {} if settled is None else settled
-    return is_allowed(term, operands, bits) and known.setdefault((term, operands), bits) == bits
+    return is_allowed(term, operands, bits) and known.setdefault((term.attrs, operands), bits) == bits

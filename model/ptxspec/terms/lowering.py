@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ptxspec.terms.arithmetic import bits_for
+from ptxspec.terms.exact import DEPTH, TooDeep, from_below
 from ptxspec.terms.vocabulary import meaning_of
 
 
@@ -50,6 +51,8 @@ class Lowering:
         self.env = env if callable(env) else env.__getitem__
         self._words: dict[tuple[int, int], Any] = {}
         self._truths: dict[int, Any] = {}
+        self._kept: list[Any] = []  # so that the terms' ids stay theirs
+        self._left = DEPTH
 
     def resize(self, v: Any, n: int, to: int, signed: bool) -> Any:
         if to == n:
@@ -58,10 +61,30 @@ class Lowering:
 
     def low(self, t: Any, n: int) -> Any:
         """The low n bits of an Int."""
-        key = (id(t), n)
-        if key not in self._words:
-            self._words[key] = getattr(self, f"_{t.op}", self._modular)(t, n)
-        return self._words[key]
+        found = self._words.get((id(t), n))
+        return self._reach(t, n) if found is None else found
+
+    def _reach(self, t: Any, n: int | None) -> Any:
+        """The low n bits, or without n the truth value, of a term not met before. A term may be as deep as a fragment is long,
+        so that what lies too deep is begun anew from there."""
+        if self._left == 0:
+            raise TooDeep((t, n))
+        if self._left == DEPTH:
+            return from_below((t, n), lambda what: self._emit(*what))
+        return self._emit(t, n)
+
+    def _emit(self, t: Any, n: int | None) -> Any:
+        left, self._left = self._left, self._left - 1
+        try:
+            word = self._truth(t) if n is None else getattr(self, f"_{t.op}", self._modular)(t, n)
+        finally:
+            self._left = left
+        if n is None:
+            self._truths[id(t)] = word
+        else:
+            self._words[id(t), n] = word
+        self._kept.append(t)
+        return word
 
     def whole(self, t: Any) -> tuple[Any, int, bool]:
         """An Int at the width of its range: (word, width, signed)."""
@@ -208,10 +231,8 @@ class Lowering:
 
     def truth(self, t: Any) -> Any:
         """A Bool."""
-        key = id(t)
-        if key not in self._truths:
-            self._truths[key] = self._truth(t)
-        return self._truths[key]
+        found = self._truths.get(id(t))
+        return self._reach(t, None) if found is None else found
 
     def _truth(self, t: Any) -> Any:
         b = self.backend

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from ptxspec.terms.core import Int, blame, integer, variable
+from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits
 
@@ -84,6 +84,35 @@ def special_register(
             name, type, components, read, (int(major), int(minor)), number, also, changes, *place
         )
         return read
+
+    return mark
+
+
+class Guarantee(NamedTuple):
+    """What always holds for the values of some special registers, named with their components."""
+
+    names: tuple[str, ...]
+    holds: Callable[..., Bool]
+    path: str
+    line: int
+
+
+#: what the pages guarantee of special registers
+GUARANTEES: list[Guarantee] = []
+
+
+def guaranteed(*names: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool]]:
+    """Mark a function of the values of these special registers, as terms of their raw bits, as what holds for every thread of
+    every launch, whatever the machine. It is a statement about the first of them: a question in which that one has a part
+    counts on it, and so brings in the others."""
+    unknown = [n for n in names if n.split(".")[0] not in SPECIAL_REGISTERS]
+    if unknown:
+        raise blame(f"no special register is called {', '.join(unknown)}")
+
+    def mark(holds: Callable[..., Bool]) -> Callable[..., Bool]:
+        code = holds.__code__
+        GUARANTEES.append(Guarantee(names, holds, code.co_filename, code.co_firstlineno))
+        return holds
 
     return mark
 

@@ -42,6 +42,8 @@ class Solver:
 
     def __init__(self, free: Callable[[Any, Lowering], Any] | None = None):
         self.free = free
+        #: whether the solver's floating-point arithmetic was used
+        self.has_floats = False
 
     def const(self, value: int, n: int) -> Any:
         return z3.BitVecVal(value, n)
@@ -98,6 +100,7 @@ class Solver:
         return name in SUPPLIED and static[0].name in _SORTS
 
     def call(self, name: str, static: tuple, args: list[Any]) -> Any:
+        self.has_floats = True
         type, rounding, ftz = static
         sort, mode = _SORTS[type.name](), _ROUNDING[rounding]()
         numbers = [z3.fpBVToFP(a, sort) for a in args]

@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 class Type(NamedTuple):
     """A fundamental type, an alternate format, or several values of one type side by side. `kind` is one of b, u, s, f, pred,
-    and x for packed values; `width` counts bits (1 for a predicate)."""
+    and x for packed values; `width` counts bits (1 for a predicate).
+
+    >>> type = ptxspec.evaluate("clz.b64 d, a;", a=1).types["a"]
+    >>> type.name, type.kind, type.width, str(type)
+    ('b64', 'b', 64, '.b64')
+    """
 
     name: str
     kind: str

@@ -283,7 +283,18 @@ def freedoms_in(*terms: Any) -> list[Int]:
 
 
 def substitute(term: Any, values: dict[str, Any], memo: dict[int, Any] | None = None) -> Any:
-    """The term with variables replaced by other terms."""
+    """The term with variables replaced by other terms. `memo` may be shared between terms that are kept for as long."""
+    return _rebuilt(term, lambda t, args: values.get(t.attrs[0], t) if t.op == "var" else None, memo)
+
+
+def resolve(term: Any, choose: Callable[[Any], Any], memo: dict[int, Any] | None = None) -> Any:
+    """The term with every freedom replaced by choose(freedom), whose operands are resolved already."""
+    return _rebuilt(term, lambda t, args: choose(make(t.op, args, t.attrs)) if t.op == "freedom" else None, memo)
+
+
+def _rebuilt(term: Any, replace: Callable[[Any, tuple[Any, ...]], Any], memo: dict[int, Any] | None) -> Any:
+    """The term with replace(t, arguments) in the place of each term t below it, or t itself with the new arguments where that
+    is None. Without recursion, since a term may be as deep as a fragment is long."""
     memo = {} if memo is None else memo
     stack = [term]
     while stack:
@@ -296,33 +307,22 @@ def substitute(term: Any, values: dict[str, Any], memo: dict[int, Any] | None = 
             stack.extend(waiting)
             continue
         stack.pop()
-        args = [memo[id(a)] for a in t.args]
-        if t.op == "var":
-            memo[id(t)] = values.get(t.attrs[0], t)
-        elif all(a is b for a, b in zip(args, t.args, strict=True)):
-            memo[id(t)] = t
-        elif t.op == "select":
-            memo[id(t)] = select(*args)
-        elif t.op in ("all", "any"):
-            memo[id(t)] = args[0] & args[1] if t.op == "all" else args[0] | args[1]
-        elif t.op == "not":
-            memo[id(t)] = ~args[0]
-        elif t.op == "low":
-            memo[id(t)] = low_bits(args[0], t.attrs[0])
-        else:
-            memo[id(t)] = make(t.op, tuple(args), t.attrs)
+        args = tuple([memo[id(a)] for a in t.args])
+        replaced = replace(t, args)
+        memo[id(t)] = _with_arguments(t, args) if replaced is None else replaced
     return memo[id(term)]
 
 
-def resolve(term: Any, choose: Callable[[Any], Any], memo: dict[int, Any] | None = None) -> Any:
-    """The term with every freedom replaced by choose(freedom), whose operands are resolved already."""
-    memo = {} if memo is None else memo
-    if id(term) not in memo:
-        args = tuple(resolve(a, choose, memo) for a in term.args)
-        if term.op == "freedom":
-            memo[id(term)] = choose(make("freedom", args, term.attrs))
-        elif all(a is b for a, b in zip(args, term.args, strict=True)):
-            memo[id(term)] = term
-        else:
-            memo[id(term)] = select(*args) if term.op == "select" else make(term.op, args, term.attrs)
-    return memo[id(term)]
+def _with_arguments(t: Any, args: tuple[Any, ...]) -> Any:
+    """The term's operator on other arguments, folded as the words of a definition fold it."""
+    if all(a is b for a, b in zip(args, t.args, strict=True)):
+        return t
+    if t.op == "select":
+        return select(*args)
+    if t.op in ("all", "any"):
+        return args[0] & args[1] if t.op == "all" else args[0] | args[1]
+    if t.op == "not":
+        return ~args[0]
+    if t.op == "low":
+        return low_bits(args[0], t.attrs[0])
+    return make(t.op, args, t.attrs)

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from ptxspec.language.errors import Diagnostic, Source
+from ptxspec.language.errors import Complaints, Source
 from ptxspec.language.words import Lexicon, Split
 
 
@@ -18,7 +18,7 @@ class Base:
     def __init__(self, source: Source, split: Split, lexicon: Lexicon):
         self.source, self.split, self.lexicon = source, split, lexicon
         self.words, self.classes, self.starts = split.words, split.classes, split.starts
-        self.complaints: list[Diagnostic] = []
+        self.complaints = Complaints(source)
         #: how many complaints there were
         self.said = 0
         #: what only some versions have, with where it stands
@@ -27,7 +27,7 @@ class Base:
     def complain(self, at: int, message: str, page: str | None = None) -> None:
         """A complaint about a word. What is read goes on."""
         self.said += 1
-        self.complaints.append(self.source.diagnostic(self.starts[at], message, page))
+        self.complaints.add(self.starts[at], message, page)
 
     def use(self, what: str, at: int) -> None:
         self.uses.append((what, self.starts[at]))

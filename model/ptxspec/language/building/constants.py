@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import struct
 from typing import Any, NamedTuple
 
 from ptxspec.language.assembling import Failed
 from ptxspec.language.building.base import Base, page
+from ptxspec.language.numbers import TooLarge, double_of, integer_of
+from ptxspec.language.shown import shortened
 from ptxspec.language.tree import Number, Real, Spelled
 
 EXPRESSIONS = "spec/syntax/constant-expressions.md"
@@ -16,6 +16,8 @@ LITERALS = "spec/syntax/literals.md"
 MOST_WAITING = 1000
 #: how strongly what is no binary operator binds: before an operand, conditional, and not at all until the partner comes
 _UNARY, _CONDITIONAL, _PARTNERED = 100, 0, -1
+#: what the digits of a base begin with, where they do not begin with a digit of their own
+_BASES = {"0x": 16, "0b": 2}
 #: classes of words that are literals
 LITERAL = frozenset({"integer", "version", "decimal", "bits", "predefined"})
 
@@ -38,16 +40,15 @@ class Constants(Base):
         if self.classes[at] == "predefined":
             return Spelled.of(page("syntax.literals").PREDEFINED[word], word)
         digits = word.rstrip("U")
-        if len(digits) > 100:  # more than any base needs for 64 bits; longer ones Python would not even read
-            raise Failed(at, "integer", None, f"{word[:20]}… does not fit into 64 bits", LITERALS)
-        if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
-            digits = "0o" + digits[1:]
+        base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
         try:
-            value = int(digits, 0)
+            value = integer_of(digits[2:] if base in _BASES.values() else digits, base)
+        except TooLarge:
+            value = 1 << 64
         except ValueError:
-            raise Failed(at, "integer", None, f"{word!r} is no octal number", LITERALS) from None
+            raise Failed(at, "integer", None, f"{shortened(word, 100)!r} is no octal number", LITERALS) from None
         if value >= 1 << 64:
-            raise Failed(at, "integer", None, f"{word} does not fit into 64 bits", LITERALS)
+            raise Failed(at, "integer", None, f"{shortened(word, 100)} does not fit into 64 bits", LITERALS)
         return Spelled.of(value, word)
 
     def literal(self, at: int) -> Number | Real:
@@ -56,11 +57,12 @@ class Constants(Base):
         if which in ("integer", "predefined"):
             return Number(self.integer(at))
         if which == "bits":
-            return Real(Spelled.of(int(word[2:], 16), word), 32 if word[1] in "fF" else 64)
-        number = float(word)
-        if number == float("inf") or (number == 0 and re.search("[1-9]", re.split("[eE]", word)[0])):
-            raise Failed(at, "decimal", None, f"{word[:40]} is beyond the range of a double", LITERALS)
-        return Real(Spelled.of(struct.unpack("<Q", struct.pack("<d", number))[0], word), 64)
+            return Real(Spelled.of(integer_of(word[2:], 16), word), 32 if word[1] in "fF" else 64)
+        bits = double_of(word)
+        if bits is None:
+            message = f"{shortened(word, 100)} is beyond the range of a double"
+            raise Failed(at, "decimal", None, message, LITERALS)
+        return Real(Spelled.of(bits, word), 64)
 
     def constant(self, at: int) -> tuple[Number | Real, int]:
         """The constant that begins at a word, which may be an expression, and the number of the word after it."""

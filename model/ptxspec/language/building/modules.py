@@ -6,6 +6,7 @@ from typing import Any
 
 from ptxspec.language import pages
 from ptxspec.language.building.statements import Hint, Statements
+from ptxspec.language.numbers import integer_of
 from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Variable
 
 #: a word of an entry's heading, with what it was given
@@ -34,7 +35,7 @@ class Modules(Statements):
             else:
                 (functions if isinstance(member, Function) else standing).append(member)
         return Module(
-            (int(major), int(minor)),
+            (integer_of(major), integer_of(minor)),
             tuple(targets),
             32 if size is None else size,
             tuple(variables),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from ptxspec.language import tree
@@ -10,7 +11,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
 from ptxspec.machine.link import FRAME
-from ptxspec.machine.native.context import bits_of
+from ptxspec.machine.native.context import NUMBERS, POINTERS, bits_of, field_text
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
@@ -19,12 +20,17 @@ from ptxspec.terms.types import Type
 
 if TYPE_CHECKING:
     from ptxspec.machine.native.engine import Compiled
+    from ptxspec.machine.native.outlined import Outlined
+
+_NAME = re.compile(r"%(\w+)")
 
 
 class Writing:
     """Lines of LLVM for one basic block, and what the registers hold at each."""
 
     def __init__(self, compiled: Compiled, number: int, block: Block, live: list[set[str]], needs: set[str]):
+        #: the functions that blocks call, where the kernel is so large that they do
+        self.outlined: Outlined | None = None
         self.compiled, self.number, self.block = compiled, number, block
         self.program = compiled.program
         self.kernel = self.program.kernel
@@ -41,6 +47,33 @@ class Writing:
         self.next_frame = page.next_frame(variable("%stack_end", 64))
         self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
         self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+
+    @property
+    def linkage(self) -> str:
+        """Before a block's function: a block of a large kernel is reached by its address."""
+        return "internal " if self.outlined is None else ""
+
+    def fields(self, always: set[str]) -> list[str]:
+        """Lines that load from the context what the others read. What they do not read is left out here: LLVM would find that
+        out, and take its time."""
+        words = self._words = always | set(_NAME.findall("\n".join([*self.lines, *self.faults])))
+        if words & {"slot", "rank", "part"}:
+            words.add("threads")
+        if self.program.clustered:
+            words.add("cluster")
+        fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
+        used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
+        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used]
+        return [*fields, *arrays]
+
+    def places(self) -> list[str]:
+        """Lines that find the place of the lane's CTA, as far as the others read it; after `fields`."""
+        words = self._words
+        return [
+            "  %slot = udiv i64 %lane, %threads" if words & {"slot", "rank", "part"} else "",
+            "  %rank = urem i64 %slot, %cluster" if words & {"rank", "part"} else "",
+            f"  %part = mul i64 %rank, {self.layout.PART}" if "part" in words else "",
+        ]
 
     def label(self, stem: str) -> str:
         self.labels += 1

@@ -1,0 +1,24 @@
+"""Where the recorded answers lie: in the checkout, or in the package `ptxspec-vectors` that carries them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from ptxspec.literate.finder import DOCUMENTS
+
+PACKAGE = "ptxspec_vectors"
+#: said where there are none
+MISSING = "the recorded answers are not installed: pip install 'ptxspec[vectors]', or work in a checkout"
+
+
+def _folder() -> Path:
+    own = DOCUMENTS / "tests" / "vectors"
+    if not own.is_dir():
+        found = importlib.util.find_spec(PACKAGE)
+        for place in (found.submodule_search_locations or ()) if found is not None else ():
+            return Path(place)
+    return own
+
+
+FOLDER = _folder()

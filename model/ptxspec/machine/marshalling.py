@@ -1,0 +1,246 @@
+"""Arguments of a launch: from what the host passes to bytes of parameters, and to buffers in global memory."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxspec.language.checked import Kernel
+from ptxspec.machine.memory import AddressSpace, Allocation
+from ptxspec.terms.types import Type
+
+#: what has elements that registers can hold: truth values, integers, floating point, pairs of it, and bytes as they are
+_KINDS = "biufcV"
+#: the kind of a device of DLPack that is the host's memory
+_HOST = 1
+
+Buffers = list[tuple[Allocation, np.ndarray]]
+Arrays = list[tuple[str, np.ndarray]]
+
+
+def in_order(args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, if they are a sequence with a value a parameter. Raises TypeError for what has another order or none."""
+    if isinstance(args, np.ndarray | str | bytes | bytearray) or hasattr(args, "keys"):
+        raise TypeError(f"args is a list or a tuple with a value a parameter, not {_article(args)}")
+    len(args), args[:0]  # a sequence, not what could be gone through but once
+    return args
+
+
+def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple[Buffers, bytes, Arrays]:
+    """(the buffers with their bytes, the bytes of all parameters, the arrays that the buffers came from). Raises TypeError or
+    ValueError, which name the argument."""
+    if len(args) != len(kernel.parameters):
+        names = ", ".join(p.name for p in kernel.parameters)
+        raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments ({names}), not {len(args)}")
+    block = bytearray(kernel.sizes["param"])
+    buffers: Buffers = []
+    arrays: Arrays = []
+    given: dict[int, Allocation] = {}
+    for i, (place, (type, is_array), value) in enumerate(
+        zip(kernel.parameters, kernel.parameter_types, args, strict=True)
+    ):
+        what = f"argument {i} ({place.name})"
+        if place.opaque:
+            continue
+        array = host_array(what, value)
+        if array is not None and array.ndim == 0:
+            value, array = array[()], None
+        if array is None:
+            data_bytes = _scalar(what, value, type, place.size, is_array)
+        else:
+            if is_array or type.width != 64 or type.is_float:
+                raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
+            if id(value) not in given:
+                given[id(value)] = _buffer(what, array, arrays, space)
+                buffers.append((given[id(value)], np.frombuffer(array.tobytes(), np.uint8)))
+                arrays.append((what, array))
+            data_bytes = given[id(value)].base.to_bytes(8, "little")
+        block[place.offset : place.offset + place.size] = data_bytes
+    return buffers, bytes(block), arrays
+
+
+def _buffer(what: str, array: np.ndarray, others: Arrays, space: AddressSpace) -> Allocation:
+    """Where an array lies in global memory. Raises TypeError or ValueError for one that cannot be written back."""
+    for name, other in others:
+        if _overlap(other, array):
+            raise ValueError(f"{what} shares memory with {name} but is another array")
+    if array.flags.writeable and _overlaps_itself(array):
+        raise ValueError(f"{what}: elements of the array share memory; pass a copy, or a read-only view")
+    return space.allocate(what, array.nbytes, bool(array.flags.writeable))
+
+
+def store(array: np.ndarray, data: np.ndarray) -> None:
+    """Put the bytes of a buffer back into the array that it came from."""
+    if array.dtype == np.bool_:  # a truth value of NumPy is 0 or 1 and nothing else
+        array[...] = (data != 0).reshape(array.shape)
+    else:
+        array[...] = data.view(array.dtype).reshape(array.shape)
+
+
+def host_array(what: str, value: Any) -> np.ndarray | None:
+    """`value` as an array on the very memory that it has, or None for what is passed by value.
+
+    Arrays are NumPy's, and what has `__dlpack__`, `__array_interface__` or `__array__` and lies in the host's memory. Raises
+    TypeError, with a hint, for arrays that are not taken: on a device, copied by their conversion, masked, or of elements
+    that memory cannot hold as they are."""
+    array = value
+    if not isinstance(value, np.ndarray):
+        if isinstance(value, np.generic) or isinstance(value, type):
+            return None
+        if not any(hasattr(value, name) for name in ("__dlpack__", "__array_interface__", "__array__")):
+            return None
+        array = _converted(what, value)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{what}: memory has no masks; pass x.filled(…), or x.data with what lies behind the mask")
+    if array.ndim == 0 and not array.dtype.hasobject:
+        array = np.asarray(array[()])  # a number has no order of bytes
+    _check_elements(what, array.dtype)
+    return array
+
+
+def _converted(what: str, value: Any) -> np.ndarray:
+    """An array on the memory of an object that can say where that is."""
+    kind = _article(value)
+    if hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) != _HOST:
+        raise TypeError(f"{what}: {kind} on a device; copy it to the host's memory and pass a NumPy array")
+    try:
+        first, second = np.asarray(value), np.asarray(value)
+        if _is_one(first, second):
+            return first
+        if hasattr(value, "__dlpack__"):
+            first, second = np.from_dlpack(value), np.from_dlpack(value)
+    except Exception as why:  # whatever the object's own code raises
+        raise TypeError(f"{what}: {kind} that does not become a NumPy array: {why}") from why
+    if not _is_one(first, second):
+        raise TypeError(
+            f"{what}: {kind}, of which only a copy is to be had; pass np.asarray(x), and use that afterwards"
+        )
+    return first
+
+
+def _is_one(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two conversions of an object gave its own memory. A copy is another one every time. Numbers are passed by value."""
+    if first.dtype.hasobject:
+        return False
+    return first.ndim == 0 or not first.size or np.may_share_memory(first, second)
+
+
+def _check_elements(what: str, dtype: np.dtype) -> None:
+    """Raises TypeError for elements whose bytes are not what a kernel finds in memory."""
+    if dtype.hasobject:
+        raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
+    if dtype.subdtype is not None:
+        return _check_elements(what, dtype.subdtype[0])
+    if dtype.fields is not None:
+        for field in dtype.fields.values():
+            _check_elements(what, field[0])
+        return None
+    if not dtype.isnative:
+        raise TypeError(f'{what}: elements of {dtype.str} have another byte order: x.astype(x.dtype.newbyteorder("="))')
+    if dtype.kind in "mM":
+        raise TypeError(f"{what}: elements of {dtype} are no numbers; pass x.view(np.int64)")
+    if dtype.kind not in _KINDS:
+        raise TypeError(
+            f"{what}: elements of {dtype} are no numbers; pass x.view(np.{_WORDS.get(dtype.kind, 'uint8')})"
+        )
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        raise TypeError(f"{what}: PTX has no numbers of {dtype}; pass x.astype(np.float64)")
+    return None
+
+
+#: of what kind the characters of strings are
+_WORDS = {"S": "uint8", "U": "uint32"}
+
+
+def bytes_of(what: str, value: Any) -> bytes:
+    """The bytes of bytes, or of an array or a NumPy scalar in the order of its elements. Raises TypeError for what has no size of
+    its own, and for elements that are not as in memory."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, np.generic):
+        _check_elements(what, value.dtype)
+        return value.tobytes()
+    array = host_array(what, value)
+    if array is None:
+        raise TypeError(
+            f"{what}: {_article(value)} has no size in memory; pass bytes, a NumPy scalar or np.array(…, dtype)"
+        )
+    return array.tobytes()
+
+
+def _article(value: Any) -> str:
+    name = value.__class__.__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays share a byte; True too where that would take long to find out."""
+    try:
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array share a byte."""
+    if not array.size:
+        return False
+    steps = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    span, nested = array.itemsize, True
+    for step, count in steps:
+        if step == 0:
+            return True
+        nested &= step >= span
+        span += step * (count - 1)
+    if nested:  # each step goes beyond all that the shorter ones span, as in every view by slices or transposition
+        return False
+    starts = np.zeros(1, np.int64)
+    for step, count in steps:
+        starts = np.add.outer(starts, step * np.arange(count)).ravel()
+    starts.sort()
+    return bool((np.diff(starts) < array.itemsize).any())
+
+
+def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:
+    """The bytes of an argument passed by value."""
+    if isinstance(value, bytes | bytearray):
+        if len(value) != size:
+            raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")
+        return bytes(value)
+    if is_array:
+        raise TypeError(f"{what}: the parameter is an array of {size} bytes; pass bytes")
+    if isinstance(value, np.generic):
+        if value.nbytes != size:
+            raise TypeError(f"{what}: {value.dtype} has {value.nbytes} bytes, the parameter {type} has {size}")
+        allowed = "f" if type.is_float else "iu" if type.is_integer else "iuf"
+        if value.dtype.kind not in allowed:
+            raise TypeError(f"{what}: {value.dtype} for a parameter of type {type}")
+        return value.tobytes()
+    if isinstance(value, bool):
+        raise TypeError(f"{what}: a bool has no size; pass a NumPy scalar")
+    if isinstance(value, int) and not type.is_float:
+        if not -(1 << (type.width - 1)) <= value < 1 << type.width:
+            raise TypeError(f"{what}: {value} does not fit into {type}")
+        return (value & (1 << type.width) - 1).to_bytes(size, "little")
+    if isinstance(value, int | float) and type.is_float:
+        try:
+            return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], value)
+        except (OverflowError, struct.error):
+            raise TypeError(f"{what}: {value} is beyond the range of {type}") from None
+    raise TypeError(f"{what}: {value.__class__.__name__} for a parameter of type {type}{_hint(value)}")
+
+
+def _hint(value: Any) -> str:
+    """What to pass instead of something that is no argument."""
+    if isinstance(value, list | tuple):
+        return "; results could not come back into it: pass an array, np.array(…, dtype)"
+    if value is None:
+        return "; the null pointer is 0"
+    try:
+        memoryview(value)
+    except TypeError:
+        return ""
+    return "; pass an array on its memory: np.frombuffer(x, dtype)"

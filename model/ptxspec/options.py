@@ -1,0 +1,24 @@
+"""The closed sets of words that public functions take and give back, for type checkers and for those who ask at run time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+#: what executes a launch: Python's integers, or compiled code
+Engine = Literal["native", "exact"]
+#: what comes of a question to the prover
+Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
+#: the kinds of results that PTX leaves open, and the one that a machine is known to get differently
+Freedom = Literal["unspecified", "approximate", "undefined", "machine-specific", "deviation"]
+#: the shapes of images
+Geometry = Literal["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"]
+#: the shapes of images that kernels may write
+SurfaceGeometry = Literal["1d", "2d", "3d", "a1d", "a2d"]
+#: what becomes of coordinates outside of an image
+AddressMode = Literal["wrap", "mirror", "clamp", "clamp_ogl", "border", "clamp_to_edge", "clamp_to_border"]
+#: how many texels a lookup takes
+FilterMode = Literal["nearest", "linear"]
+#: what a lookup makes of integers
+ReadMode = Literal["element", "normalized_float"]
+#: how the texels of an image lie in memory
+Layout = Literal["array", "linear"]

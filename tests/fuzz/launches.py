@@ -1,0 +1,183 @@
+"""Whole random modules, launched some times under the exact engine and under the native one: every byte, every step and every
+diagnostic is the same. A case is a module with its launches; `launches` in what was seen counts pairs of launches."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import modules
+import numpy as np
+from fuzzing import Finding, Unfit
+from outside import Shape
+
+import ptxspec
+from ptxspec.evidence.operands import special
+from ptxspec.literate.finder import install
+from ptxspec.machine import engine as shared_by_engines
+from ptxspec.machine import launch as launching
+from ptxspec.terms.types import TYPES
+
+install()
+importlib.import_module("ptxspec.machine.native")
+FAIRNESS: Any = importlib.import_module("ptxspec.spec.machine.divergence")
+
+SECONDS, GIBIBYTES = 60, 8
+LAUNCHES = 12
+ENGINES = ("exact", "native")
+STEPS = 100_000
+EDGES = {w: sorted({*special(TYPES[f"u{w}"]), *special(TYPES[f"f{w}"])}) for w in (16, 32, 64)}
+
+
+def make(seed: int) -> list[str]:
+    return [modules.module(seed)[1]]
+
+
+class Launch(NamedTuple):
+    """What a launch is given beside its arrays."""
+
+    grid: tuple[int, int]
+    block: tuple[int, int]
+    cluster: int | None
+    dynamic: int
+    mode: int
+    limit: int
+    rows: np.ndarray
+    block_of_bytes: bytes
+
+    @property
+    def threads(self) -> int:
+        return self.grid[0] * self.grid[1] * self.block[0] * self.block[1]
+
+
+def planned(seed: int, plan: modules.Plan) -> list[Launch]:
+    """The launches of a seed's module."""
+    source = random.Random(f"launches {seed}")
+    return [_launch(source, plan) for _ in range(LAUNCHES)]
+
+
+def _launch(source: random.Random, plan: modules.Plan) -> Launch:
+    cluster = source.choice([None, 1, 2, 4]) if plan.clusters else source.choice([None] * 9 + [2])
+    wide = source.choices([1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 30, 20, 10, 10, 5, 3))[0]
+    block = (wide, 1) if source.random() < 0.8 else (max(1, wide // 3), 3)
+    grid = (source.choice([1, 1, 2, 3]) if block[0] < 30 else 1, source.choice([1, 1, 1, 2]) if block[0] < 9 else 1)
+    grid = (grid[0] * (cluster or 1), grid[1])
+    dynamic = 0
+    if plan.dynamic:
+        dynamic = source.choice([64, 64, 100, 4096]) if source.random() < 0.93 else source.choice([0, 4, 60])
+    mode = source.randint(1, plan.hazards) if plan.hazards and source.random() < 0.25 else 0
+    limit = STEPS if source.random() < 0.97 else source.randint(1, 2000)
+    rng = np.random.default_rng(source.randrange(1 << 32))
+    return Launch(grid, block, cluster, dynamic, mode, limit, _rows(rng), rng.bytes(64))
+
+
+def _rows(rng: np.random.Generator) -> np.ndarray:
+    """What registers begin with: special values and random ones, 32 rows."""
+    parts = []
+    for width, count in ((32, 8), (64, 4), (16, 4)):
+        dtype = np.dtype(f"u{width // 8}")
+        cells = rng.integers(0, 1 << width, (32, count), dtype, endpoint=False) if width < 64 else rng.integers(0, 1 << 64, (32, count), np.uint64)
+        cells >>= rng.choice(np.array([0, 0, width // 2, width - 4], dtype), cells.shape)
+        chosen = rng.random(cells.shape) < 0.4
+        cells[chosen] = rng.choice(np.array(EDGES[width], dtype), int(chosen.sum()))
+        parts.append(cells.view(np.uint8).reshape(32, -1))
+    parts.append(rng.integers(0, 256, (32, 8), np.uint8))
+    return np.concatenate(parts, axis=1)
+
+
+def image(shape: Shape, seed: int) -> Any:
+    """The image that stands for a name."""
+    rng = np.random.default_rng(seed)
+    axes = {"1d": (7,), "2d": (5, 6), "3d": (3, 4, 5), "a1d": (3, 7), "a2d": (2, 4, 5), "cube": (6, 4, 4)}[shape.geometry]
+    if shape.opaque == "surfref":
+        texels = rng.integers(0, 100, (*axes, shape.channels)).astype(shape.dtype)
+        return ptxspec.Surface(texels, shape.geometry)
+    texels = (rng.normal(0, 50, (*axes, shape.channels)) if "float" in shape.dtype else rng.integers(0, 120, (*axes, shape.channels))).astype(shape.dtype)
+    modes = ["wrap", "mirror", "clamp", "border"] if shape.normalized else ["clamp", "border"]
+    return ptxspec.Texture(
+        texels, shape.geometry, filter=shape.filter, normalized_coords=shape.normalized, address=str(rng.choice(modes)),
+        read="normalized_float" if shape.fractions else "element",
+    )  # fmt: skip
+
+
+class Loaded:
+    """A module under one engine, with what it is bound to."""
+
+    def __init__(self, text: str, engine: str, plan: modules.Plan, seed: int):
+        try:
+            self.module = ptxspec.load(text)
+        except ptxspec.PtxError as error:
+            raise Unfit(str(error)) from None
+        self.engine = engine
+        self.surfaces = []
+        for i, shape in enumerate((*plan.textures, *plan.surfaces)):
+            if shape.name in self.module.checked.places:
+                thing = image(shape, seed + i)
+                self.module.bind(shape.name, thing)
+                self.surfaces += [thing] if shape.opaque == "surfref" else []
+
+    def outcome(self, launch: Launch) -> dict[str, Any]:
+        """What a launch did, part by part."""
+        rows, out = launch.rows.copy(), np.zeros((launch.threads, modules.ROW), np.uint8)
+        rows.flags.writeable = False
+        printed: list[str] = []
+        self.module.write("mode", launch.mode.to_bytes(4, "little"))
+        found: dict[str, Any] = {"rule": ""}
+        try:
+            done = self.module.launch(
+                "k", launch.grid, launch.block, [rows, out, launch.block_of_bytes], engine=self.engine, cluster=launch.cluster,
+                dynamic_shared=launch.dynamic, step_limit=launch.limit, printed=printed.append,
+            )  # fmt: skip
+            found["steps"] = done.steps
+        except ptxspec.LaunchError as error:
+            found |= {"rule": error.rule, "note": error.note, "where": error.where, "address": error.address, "text": str(error)}
+            if out.any():
+                raise Finding("arrays after a fault", f"{self.engine}: {error}\nthe array was changed") from None
+        except ValueError as error:  # for arguments that do not fit
+            found["rule"] = f"ValueError: {error}"
+        found["printed"] = "".join(printed)
+        found["out"] = out.tobytes()
+        found["surfaces"] = [s.texels.tobytes() for s in self.surfaces]
+        found["variables"] = [bytes(self.module.read(n)) for n in ("seen", "cells_of_all", "common_of_all") if n in self.module.checked.places]
+        return found
+
+
+def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
+    plan, _ = modules.module(seed)
+    _set_knobs(seed, plan)
+    exact, native = (Loaded(texts[0], engine, plan, seed) for engine in ENGINES)
+    seen: Counter[str] = Counter()
+    for number, launch in enumerate(planned(seed, plan)):
+        one, other = exact.outcome(launch), native.outcome(launch)
+        for part in one.keys() | other.keys():
+            if one.get(part) != other.get(part):
+                raise Finding(f"{part} differ", _shown(number, launch, one, other, part))
+        seen["launches"] += 1
+        seen[f"rule: {one['rule'].split(':')[0]}" if one["rule"] else "ended"] += 1
+    marks = np.frombuffer(bytes(native.module.read("seen")), np.uint8)
+    seen.update({f"executed: {what}": 1 for what, mark in zip(modules.PLACES, marks, strict=False) if mark})
+    return seen
+
+
+def _set_knobs(seed: int, plan: modules.Plan) -> None:
+    """Numbers on which no result depends, and which both engines share: smaller ones bring what is rare otherwise, several batches,
+    turns that are over, blocks that are preferred no more."""
+    source = random.Random(f"knobs {seed}")
+    resident = source.choice([2048, 64, 48])
+    for name in ("RESIDENT", "RESIDENT_WITH_IMAGES", "RESIDENT_IN_CLUSTERS"):
+        setattr(shared_by_engines, name, max(resident, 256) if "CLUSTERS" in name else resident)
+    launching.TURN = source.choice([100_000, 1000, 60])
+    FAIRNESS.ROUND, FAIRNESS.TURNS_FOR_ALL = source.choice([(64, 16), (16, 8)]) if plan.impatient else (65536, 4096)
+
+
+def _shown(number: int, launch: Launch, one: dict[str, Any], other: dict[str, Any], part: str) -> str:
+    shown = f"launch {number}: grid {launch.grid}, block {launch.block}, cluster {launch.cluster}, mode {launch.mode}, limit {launch.limit}\n"
+    a, b = one.get(part), other.get(part)
+    if part in ("out",):
+        x, y = (np.frombuffer(v, np.uint8).reshape(-1, modules.ROW) for v in (a, b))
+        rows = np.argwhere(x != y)[:8]
+        return shown + "\n".join(f"thread {t} byte {c}: exact {x[t, c]:#x}, native {y[t, c]:#x}" for t, c in rows)
+    return shown + f"exact: {one.get('text') or str(a)[:600]}\nnative: {other.get('text') or str(b)[:600]}"

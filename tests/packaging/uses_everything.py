@@ -1,0 +1,112 @@
+"""A user's program that names all of the public interface: test_typing.py checks it as strictly as mypy can, and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+import ptxspec
+
+TEXT = """.version 8.0 .target sm_80 .address_size 64
+.global .u32 launches;
+.global .texref image;
+.visible .entry count(.param .u64 out) { .reg .b32 n; .reg .b64 a;
+  atom.global.add.u32 n, [launches], 1; ld.param.u64 a, [out]; st.global.u32 [a], n; ret; }"""
+
+
+def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
+    out: npt.NDArray[np.uint32] = np.zeros(1, np.uint32)
+    outcome: ptxspec.Outcome = module.launch(
+        "count", grid=(1, 1), block=1, args=[out], profile="hopper", engine=engine, printed=print, dynamic_shared=0
+    )
+    module.write("launches", np.uint32(7))
+    left: npt.NDArray[np.uint8] = module.read("launches")
+    names: list[str] = module.kernels
+    return outcome.steps + len(left) + len(names)
+
+
+def faults(module: ptxspec.Module) -> tuple[str, int]:
+    try:
+        module.launch("count", args=[np.zeros(0, np.uint32)])
+    except ptxspec.LaunchError as error:
+        where: ptxspec.Where | None = error.where
+        address: int | None = error.address
+        assert where is not None and address is not None
+        return error.rule, where.line
+    raise AssertionError("the store was out of bounds")
+
+
+def complaints() -> list[str]:
+    try:
+        ptxspec.link(["bad"], ["bad.ptx"])
+    except ptxspec.PtxError as error:
+        found: list[ptxspec.Diagnostic] = error.diagnostics
+        return [f"{one.path}:{one.line}:{one.column}: {one.message}" for one in found]
+    return []
+
+
+def images(module: ptxspec.Module) -> tuple[int, ...]:
+    geometry: ptxspec.Geometry = "2d"
+    plane: ptxspec.SurfaceGeometry = "2d"
+    mode: ptxspec.AddressMode = "clamp"
+    filter: ptxspec.FilterMode = "linear"
+    read: ptxspec.ReadMode = "element"
+    layout: ptxspec.Layout = "array"
+    surface = ptxspec.Surface(np.zeros((2, 2, 1), np.float32), plane, layout=layout)
+    texture = ptxspec.Texture(surface, geometry, address=(mode, mode), filter=filter, read=read)
+    ptxspec.Sampler(mode, filter, levels=(0.0, 1.0))
+    module.bind("image", texture)
+    texels: npt.NDArray[np.float32] = surface.texels
+    return texels.shape
+
+
+def questions() -> ptxspec.Status:
+    results: ptxspec.Results = ptxspec.evaluate("div.u32 d, a, %r1;", {"%r1": np.uint32(0)}, a=1)
+    chosen: ptxspec.Chosen = results.chosen[0]
+    kind: ptxspec.Freedom = chosen.kind
+    type: ptxspec.Type = results.types["d"]
+    assert kind == "unspecified" and chosen.bits == results["d"] and type.width == 32
+    values: Mapping[str, int | float | bool] = {"d": 3}
+    assert ptxspec.allowed("add.u32 d, a, b;", values, a=1, b=2)
+    verdict: ptxspec.Verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5", timeout=60.0)
+    found: ptxspec.Counterexample | None = verdict.counterexample
+    assert found is not None
+    step: ptxspec.TraceStep = found.left[0]
+    assert step.instruction and step.writes
+    return verdict.status
+
+
+def refusals() -> list[str]:
+    said: list[str] = []
+    try:
+        ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a ==")
+    except ptxspec.AssumptionError as error:
+        said.append(str(error))
+    try:
+        ptxspec.evaluate("bar.sync 0;")
+    except ptxspec.Unsupported as error:
+        said.append(str(error))
+    try:
+        ptxspec.evaluate("div.u32 d, a, 0;", profile="portable", a=1)
+    except ptxspec.NoChoice as error:
+        said.append(str(error))
+    return said
+
+
+def main() -> None:
+    module: ptxspec.Module = ptxspec.load(TEXT, "everything.ptx")
+    engines: tuple[ptxspec.Engine, ...] = ("native", "exact")
+    assert [launched(module, engine) for engine in engines] == [9, 9]
+    assert faults(module)[0] == "out of bounds"
+    assert len(complaints()) == 1 and len(refusals()) == 3
+    assert images(module) == (2, 2, 1)
+    assert questions() == "refuted"
+    forms: list[ptxspec.Form] = ptxspec.forms("bfe")
+    assert forms[0].mnemonic == "bfe.u32" and ptxspec.__version__
+    print("everything was used")
+
+
+if __name__ == "__main__":
+    main()
