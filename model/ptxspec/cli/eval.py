@@ -85,7 +85,7 @@ def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
     """An output's readings, with the type as which it was written."""
     from ptxspec.query.evaluate import readings
 
-    return {"type": read.results[name].name, **readings(bits, read.results[name])}
+    return {"type": str(read.results[name]), **readings(bits, read.results[name])}
 
 
 def _as_dict(read: Any, results: Any) -> dict[str, Any]:
