@@ -105,7 +105,7 @@ def prepared(folder: Path) -> Iterator[None]:
         (exchange, "on_all_cores", lambda function, items: map(function, items)),
         (exchange, "check_recorded", lambda asked: check_recorded(asked or ("popc",))),
         (ledger, "rows", lambda: []),
-        (ledger, "update", lambda: rows),
+        (ledger, "update", lambda progress=None: rows),
     ]
     old = [(place, name, getattr(place, name)) for place, name, _ in changes]
     os.chdir(folder)
