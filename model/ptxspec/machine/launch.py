@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ptxspec import options
+from ptxspec.escaping import printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
@@ -266,7 +267,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or sys.stdout.write, limits.check)
+        system = System(memory, extents.threads, printed or _print, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -436,6 +437,11 @@ class Module:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
             raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
         return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _print(text: str) -> None:
+    """What a thread prints. On a terminal its control characters are escaped."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
 
 
 def _check_kind(what: str, opaque: str, thing: Any) -> None:

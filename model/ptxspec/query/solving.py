@@ -165,6 +165,8 @@ def ask(formula: list[Any], timeout: float, is_float: bool) -> tuple[Any, Any]:
         solver.set("random_seed", seed)
         solver.add(*[f.translate(context) for f in formula])
         answer = solver.check()
+        if answer == z3.unknown and "interrupted" in solver.reason_unknown():  # z3 keeps the signal to itself
+            raise KeyboardInterrupt
         if answer != z3.unknown or left <= patience:
             return answer, solver
         patience, seed = patience * 2, seed + 1
