@@ -105,7 +105,7 @@ class Operands(Symbols):
         if variable is not None:
             unique, place = variable
             self._special = True
-            if self.outer.places.get(text) is place and self.positions[text] > self._at:
+            if self.outer.places.get(text) is place and self.position_of(text) > self._at:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
             kind = ("opaque", place.opaque) if place.opaque else ("place", unbanked(place.space))

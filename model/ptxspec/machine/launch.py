@@ -89,23 +89,24 @@ class Module:
         own = self._data["global"]
         start = (len(own) // gap + 1) * gap
         heap = new_heap(layout.GLOBAL_BASE + start)
-        self._data["global"] = np.concatenate([own, np.zeros(start - len(own) + heap.size, np.uint8)])
+        self._data["global"] = self._image("global", start + heap.size)
         return heap
 
-    def _image(self, space: str) -> np.ndarray:
-        image = np.zeros(self.checked.sizes[space], np.uint8)
+    def _image(self, space: str, size: int | None = None) -> np.ndarray:
+        """What a state space begins as. The host gives memory only for the parts that are not zero."""
+        image = np.zeros(self.checked.sizes[space] if size is None else size, np.uint8)
+        addresses = function_addresses(self.checked)
         for place in self.checked.places.values():
-            if place.space == space and place.initial is not None:
+            if place.space == space and place.initial:
                 data = bytearray(place.initial)
                 for pointer in place.pointers:
                     at = pointer.offset
-                    data[at : at + pointer.size] = self._address(pointer).to_bytes(pointer.size, "little")
-                image[place.offset : place.offset + place.size] = np.frombuffer(data, np.uint8)
+                    data[at : at + pointer.size] = self._address(pointer, addresses).to_bytes(pointer.size, "little")
+                image[place.offset : place.offset + len(data)] = np.frombuffer(data, np.uint8)
         return image
 
-    def _address(self, pointer: Pointer) -> int:
-        """What an initializer gets that names a function or a variable."""
-        addresses = function_addresses(self.checked)
+    def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
+        """What an initializer gets that names a function, which has one of these addresses, or a variable."""
         found = addresses.get(pointer.name)
         if found is None:
             layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
