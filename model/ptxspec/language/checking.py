@@ -14,6 +14,7 @@ from ptxspec.language.named import Places
 from ptxspec.language.numbers import integer_of
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import TYPES, Type
 
 _RULES = "ptxspec.spec.operands.type_checking"
@@ -125,7 +126,10 @@ class Checking:
     def type(self, name: str, position: int) -> Type:
         found = TYPES.get(name)
         if found is None or not found.is_fundamental:
-            self.complain(position, f".{name} is no type that a variable can have", "spec/operands/type-checking.md")
+            known = [t.name for t in TYPES.values() if t.is_fundamental]
+            what = f".{name} is no type that a variable can have"
+            page = "spec/operands/type-checking.md"
+            self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
         since, needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, ((1, 0), 0))
         if self.version < since:

@@ -14,6 +14,7 @@ from ptxspec.language.constants import constant_bits
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import Type
 
 _LINKING = "spec/functions/linking.md"
@@ -191,14 +192,16 @@ class Declarations(OpaqueVariables):
         target, *options = module.target
         since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
         if since is None:
-            self.complain(module.target_position, f"{target} is no target that is known", pages.DIRECTIVES)
+            hint = did_you_mean(target, page.TARGETS)
+            self.complain(module.target_position, f"{target} is no target that is known{hint}", pages.DIRECTIVES)
         elif module.version < since:
             needs = f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
             self.complain(module.target_position, needs, pages.DIRECTIVES)
         for option, position in zip(options, module.option_positions, strict=True):
             found = page.OPTIONS.get(option)
             if found is None:
-                self.complain(position, f"{option} is no option of .target", pages.DIRECTIVES)
+                said = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
+                self.complain(position, said, pages.DIRECTIVES)
                 continue
             first, before = found
             if module.version < first:
@@ -264,9 +267,7 @@ class Declarations(OpaqueVariables):
         align = variable.align or type.bytes * variable.vector
         if size is None or max(align, size * (variable.repeat or 1)) > most:
             given = "more bytes" if size is None else f"{size} bytes"
-            self.complain(
-                variable.position, f"{given} in .{variable.space}, which holds at most {most}", pages.MEMORY
-            )
+            self.complain(variable.position, f"{given} in .{variable.space}, which holds at most {most}", pages.MEMORY)
             return None
         initial = None
         pointers: tuple[Pointer, ...] = ()

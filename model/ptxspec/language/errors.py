@@ -130,7 +130,7 @@ class Source:
         """(the text's name, a line of it)"""
         return self.path, self.line(offset)
 
-    def error(self, offset: int, message: str, page: str | None = None) -> PtxError:
+    def error(self, offset: int, message: str | Later, page: str | None = None) -> PtxError:
         return PtxError([self.diagnostic(offset, message, page)])
 
 
@@ -206,4 +206,6 @@ class Complaints:
 def together(errors: Iterable[PtxError]) -> PtxError:
     """What is wrong with several texts as one error."""
     errors = list(errors)
-    return PtxError([d for e in errors for d in e.diagnostics], sum(e.more for e in errors), all(e.whole for e in errors))
+    return PtxError(
+        [d for e in errors for d in e.diagnostics], sum(e.more for e in errors), all(e.whole for e in errors)
+    )

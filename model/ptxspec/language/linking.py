@@ -223,9 +223,7 @@ class _Linker:
 
     # where variables lie -----------------------------------------------------------------------------------------------
 
-    def laid_out(
-        self, chosen: dict[str, _Declared]
-    ) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
+    def laid_out(self, chosen: dict[str, _Declared]) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
         limits = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
         sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)

@@ -58,8 +58,8 @@ class Places(dict[str, Place]):
         self.ranges: dict[tuple[str, str], Range] = {}
 
     def add(self, found: Range, ending: str = "") -> None:
-        """Add what a declaration `name<N>` makes, by names that end so here. No name reaches any of it where `name` itself ends in
-        a digit."""
+        """Add what a declaration `name<N>` makes, by names that end so here. No name reaches any of it where `name` itself
+        ends in a digit."""
         if found.first.name[-1] not in _DIGITS:
             self.ranges[found.first.name, ending] = found
 

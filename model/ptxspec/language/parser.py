@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.language.assembling import Failed
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.errors import Source
+from ptxspec.language.errors import Later, Source
 from ptxspec.language.shown import shortened
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import Module, Statement, type_of
 from ptxspec.language.words import END, UNKNOWN, Split
@@ -86,7 +87,16 @@ class Reading:
         else:
             shown = "the end of the text" if split.classes[at] == END else repr(word)
             message = f"expected {failed.expected}, not {shown}"
+            if split.classes[at] == "directive":
+                said = message
+                self.build.complain(at, Later(lambda: (said + self._meant(word), page)))
+                return
         self.build.complain(at, message, page)
+
+    def _meant(self, word: str) -> str:
+        """Which directives a word may have been meant to be."""
+        known = self.syntax.literals
+        return "" if word in known else did_you_mean(word, known)
 
     def _page(self, rule: str) -> str | None:
         from ptxspec.language.forms import page_name

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.language.shown import shown
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
     TURN,
@@ -173,7 +174,8 @@ class Module:
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
         results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
-        `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
+        `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
+        standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -224,7 +226,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or sys.stdout.write)
+        system = System(memory, extents.threads, printed or _to_standard_output)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -420,6 +422,11 @@ class Module:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
             raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
         return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _to_standard_output(text: str) -> None:
+    """Write what a thread printed. What a terminal would act on, it sees escaped; a file or a pipe gets the text as it is."""
+    sys.stdout.write(shown(text, "\n\t") if sys.stdout.isatty() else text)
 
 
 def _check_kind(what: str, opaque: str, thing: Any) -> None:
