@@ -44,7 +44,7 @@ class Pointer(NamedTuple):
 
 class Place(NamedTuple):
     """A variable in memory: its state space, its offset there (from the start of what this module or function has in that
-    space), its size in bytes, and the bytes it begins with (None: not initialized)."""
+    space), its size in bytes, and the bytes it begins with, which zeros follow to its end (None: not initialized)."""
 
     name: str
     space: str

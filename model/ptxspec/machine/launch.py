@@ -107,23 +107,24 @@ class Module:
         own = self._data["global"]
         start = (len(own) // gap + 1) * gap
         heap = new_heap(layout.GLOBAL_BASE + start)
-        self._data["global"] = np.concatenate([own, np.zeros(start - len(own) + heap.size, np.uint8)])
+        self._data["global"] = self._image("global", start + heap.size)
         return heap
 
-    def _image(self, space: str) -> np.ndarray:
-        image = np.zeros(self.checked.sizes[space], np.uint8)
+    def _image(self, space: str, size: int | None = None) -> np.ndarray:
+        """What a state space begins as. The host gives memory only for the parts that are not zero."""
+        image = np.zeros(self.checked.sizes[space] if size is None else size, np.uint8)
+        addresses = function_addresses(self.checked)
         for place in self.checked.places.values():
-            if place.space == space and place.initial is not None:
+            if place.space == space and place.initial:
                 data = bytearray(place.initial)
                 for pointer in place.pointers:
                     at = pointer.offset
-                    data[at : at + pointer.size] = self._address(pointer).to_bytes(pointer.size, "little")
-                image[place.offset : place.offset + place.size] = np.frombuffer(data, np.uint8)
+                    data[at : at + pointer.size] = self._address(pointer, addresses).to_bytes(pointer.size, "little")
+                image[place.offset : place.offset + len(data)] = np.frombuffer(data, np.uint8)
         return image
 
-    def _address(self, pointer: Pointer) -> int:
-        """What an initializer gets that names a function or a variable."""
-        addresses = function_addresses(self.checked)
+    def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
+        """What an initializer gets that names a function, which has one of these addresses, or a variable."""
         found = addresses.get(pointer.name)
         if found is None:
             layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
@@ -203,7 +204,8 @@ class Module:
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
         `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
         and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
-        `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
+        `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
+        standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -267,7 +269,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or _print, limits.check)
+        system = System(memory, extents.threads, printed or _to_standard_output, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -439,8 +441,8 @@ class Module:
         return self._data[place.space][place.offset : place.offset + place.size]
 
 
-def _print(text: str) -> None:
-    """What a thread prints. On a terminal its control characters are escaped."""
+def _to_standard_output(text: str) -> None:
+    """Write what a thread printed. What a terminal would act on, it sees escaped; a file or a pipe gets the text as it is."""
     sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
 
 

@@ -10,7 +10,7 @@ from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constants import constant_bits
 from ptxspec.language.errors import Source
 from ptxspec.language.fitting import select_form
-from ptxspec.language.forms import Form, page_name, registry
+from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
@@ -193,7 +193,7 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
 def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source) -> Plan:
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
-        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+        raise source.error(item.position, unknown_opcode(item.mnemonic))
     shape = tuple(_kind(o, registers, specials) for o in item.operands)
     plan = select_form(opcode, item.mnemonic, shape, rules, None)
     if not isinstance(plan, Plan):
@@ -258,12 +258,10 @@ def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, boo
     """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow."""
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
-        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+        raise source.error(item.position, unknown_opcode(item.mnemonic))
     forms = opcode.find(item.mnemonic)
     if not forms:
-        near = opcode.nearest(item.mnemonic)
-        text = f"there is no {item.mnemonic}; the nearest forms are {', '.join(near)}"
-        raise source.error(item.position, text, opcode.page_of_most(near))
+        raise source.error(item.position, *opcode.absent(item.mnemonic))
     effects = [form.meaning(form.absences[-1]).effect for form in forms]
     if all(effects):
         raise _refused(item.mnemonic, effects[0].kind)  # type: ignore[union-attr]
