@@ -73,7 +73,7 @@ def evaluate(text: str, *, profile: str = "hopper", **operands: int | float | bo
                 # else a guard left the register as it was: without a value
         results.steps.append((step.text, f"{step.page}:{step.line}", writes))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.left.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 

@@ -68,7 +68,7 @@ class Step(NamedTuple):
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
-    that is written to the term of its register's final value; `results` has the type that the last instruction to write a name
+    that is written to the term of its register's final value; `left` has the type that the last instruction to write a name
     gives it, whatever the width of its register; `steps` are the instructions. `formats` has the type of each name that holds a
     format which cannot be declared, or packed values, as it is first read or last written."""
 
@@ -77,9 +77,9 @@ class Fragment(NamedTuple):
     inputs: tuple[str, ...]
     carried: frozenset[str]
     outputs: dict[str, Any]
-    results: dict[str, Type]
     steps: tuple[Step, ...]
     formats: dict[str, Type]
+    left: dict[str, Type]
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
@@ -144,9 +144,9 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         said = statement(source.text, item.position)
         steps.append(Step(said, page_name(definition.path), definition.line, written, written_types))
     outputs = {name: values[name] for step in steps for name in step.writes}
-    results = {name: type for step in steps for name, type in step.types.items()}
+    left = {name: type for step in steps for name, type in step.types.items()}
     carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, results, tuple(steps), formats)
+    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats, left)
 
 
 def _is_special(type: Type | None) -> bool:

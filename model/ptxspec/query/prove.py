@@ -57,7 +57,8 @@ class OpenChoice(NamedTuple):
 
 class Counterexample(NamedTuple):
     """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
-    interpretation. `types` has the types of the inputs, `compared` those in which results are compared."""
+    interpretation. `types` has the types of the inputs, and of the other registers that the sides leave; `compared`
+    those in which results are compared."""
 
     inputs: dict[str, Any]
     types: dict[str, Type]
@@ -192,7 +193,7 @@ def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str
             second = read_fragment(right, "<right>", fixed)
         except PtxError:
             first = read_fragment(left, "<left>", {n: second.registers[n] for n in fixed if n in second.registers})
-    compared = {n: _wider(first.results[n], second.results[n]) for n in first.outputs if n in second.outputs}
+    compared = {n: _wider(first.left[n], second.left[n]) for n in first.outputs if n in second.outputs}
     if not compared:
         raise ValueError("no register is written by both sides, so there is nothing to compare")
     return (first, second), {**second.registers, **first.registers}, compared
@@ -240,7 +241,8 @@ def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str
     left, right = (_trace(side, answer.values, pick, profile) for side in asked.sides)
     read = (*asked.sides[0].inputs, *asked.sides[1].inputs)
     inputs = {n: answer.values[n] for n in dict.fromkeys(read)}
-    types = {n: asked.inputs.types[n] for n in inputs}
+    types = {n: t for side in asked.sides for n, t in side.left.items()}
+    types |= {n: asked.inputs.types[n] for n in inputs}
     shown = Counterexample(inputs, types, differing, left, right, tuple(met.values()), asked.compared)
     return Verdict("refuted", f"they differ in {', '.join(differing)}", shown)
 
