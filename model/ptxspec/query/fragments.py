@@ -51,7 +51,7 @@ def _refused(mnemonic: str, kind: str) -> Unsupported:
 
 
 #: instructions that a fragment may have
-MOST_INSTRUCTIONS = 100_000
+MOST_INSTRUCTIONS = 30_000
 
 
 class Step(NamedTuple):

@@ -70,7 +70,7 @@ class Counterexample(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "inputs": {n: {"type": str(self.types[n]), **readings(v, self.types[n])} for n, v in self.inputs.items()},
+            "inputs": {n: {**readings(v, self.types[n]), "type": str(self.types[n])} for n, v in self.inputs.items()},
             "differing": list(self.differing),
             "compared": {n: str(t) for n, t in self.compared.items()},
             "choices": [c.as_dict() for c in self.choices],
@@ -120,7 +120,8 @@ def prove(
     both write, taken together. Registers that both read before writing are shared inputs. A machine is free in what PTX leaves
     open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
 
-    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds. A result is compared
+    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is what the solver may take, in
+    seconds. A result is compared
     in the type of the form that writes it, in the wider one where the sides' differ. Raises PtxError, AssumptionError or
     ValueError for a question that is put wrongly."""
     if not (timeout > 0 and math.isfinite(timeout)):
