@@ -121,9 +121,8 @@ def prove(
     open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
 
     `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is what the solver may take, in
-    seconds. A result is compared
-    in the type of the form that writes it, in the wider one where the sides' differ. Raises PtxError, AssumptionError or
-    ValueError for a question that is put wrongly."""
+    seconds. A result is compared in the type of the form that writes it, in the wider one where the sides' differ. Raises
+    PtxError, AssumptionError or ValueError for a question that is put wrongly."""
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     try:

@@ -35,6 +35,8 @@ def unchosen(freedom: Any) -> Any:
     raise NoChoice(freedom)
 
 
+#: the operators' meanings, each of one argument and its attributes, or of two
+_MEANINGS: dict[str, Any] = {name: operation.meaning for name, operation in OPERATIONS.items()}
 #: how deep the evaluation of a term goes down Python's own stack: a term may be as deep as a fragment is long
 DEPTH = 100
 
@@ -77,8 +79,11 @@ def evaluate(term: Any, values: Mapping[str, Any], choose: Choice = refuse, memo
         elif op == "freedom":
             result = choose(t, tuple([value(a, left) for a in t.args]))
         else:
-            operands = [a.attrs[0] if a.op == "const" else value(a, left) for a in t.args]
-            result = OPERATIONS[op].meaning(*operands, *t.attrs)  # type: ignore[misc]
+            args = t.args
+            if len(args) == 2:
+                result = _MEANINGS[op](value(args[0], left), value(args[1], left))
+            else:
+                result = _MEANINGS[op](value(args[0], left), *t.attrs)
         memo[id(t)] = result
         return result
 
