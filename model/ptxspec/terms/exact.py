@@ -113,7 +113,8 @@ def allows(
 ) -> bool:
     """Whether `bits` may be the value of `term`. A result that is left open may be whatever its condition allows, unless
     `choose` resolves it. `settled` collects what open results must be for that, by the freedom's attributes and the values of
-    its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result is not the value itself but goes into a further computation."""
+    its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result is not
+    the value itself but goes into a further computation."""
     memo: dict[int, Any] = {}
     whole, kept = term, None  # of the term's value only so many low bits are asked about
     while term.op in ("select", "bounded", "low"):
