@@ -12,6 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.batch import Extents, Threads, special_values
+from ptxspec.query import solving
 from ptxspec.query.assumptions import AssumptionError
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragment
 from ptxspec.terms.core import integer
@@ -412,6 +413,26 @@ def test_no_instruction_is_too_deep(first: str, again: str) -> None:
     mine = "not.pred p, p;" if name == "p" else f"not.b{types['d'].width} d, d;"
     assert ptxspec.prove(text, text + mine, timeout=2.0).status in ("refuted", "exhausted", "unknown")
     assert ptxspec.prove(text, text + mine + mine, timeout=2.0).status in ("proved", "exhausted", "unknown")
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), "out of memory"])
+def test_a_solver_that_fails_answers_nothing(failure: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    z3 = pytest.importorskip("z3")
+
+    def fail(*_: object) -> None:
+        raise failure if isinstance(failure, Exception) else z3.Z3Exception(failure)
+
+    monkeypatch.setattr(solving, "ask", fail)
+    verdict = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, b;")
+    assert (verdict.status, verdict.exit_status) == ("unknown", 2)
+
+
+def test_names_that_python_has_not() -> None:
+    text = "addc.u32 d, %r1, 0;"
+    assert ptxspec.prove(text, "mov.u32 d, %r1;", assume="not CC.CF").status == "proved"
+    found = ptxspec.prove(text, "mov.u32 d, %r1;", assume="CC.CF and %r1 > 7").counterexample
+    assert found is not None and found.inputs["%r1"] == 8
+    assert ptxspec.prove("mov.u32 d, %tid.x;", "mov.u32 d, 3;", assume="%tid.r == 3").status == "proved"
 
 
 def test_a_fragment_has_so_many_instructions() -> None:

@@ -85,7 +85,7 @@ def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
     """An output's readings, with the type as which it was written."""
     from ptxspec.query.evaluate import readings
 
-    return {"type": str(read.results[name]), **readings(bits, read.results[name])}
+    return {"type": str(read.left[name]), **readings(bits, read.left[name])}
 
 
 def _as_dict(read: Any, results: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _show(read: Any, results: Any, profile: str) -> None:
 
     rows, lines = [], []
     for name, bits in results.items():
-        type = read.results[name]
+        type = read.left[name]
         lines.append(line_of(name, bits, type, type.width))
         (first, own), *others = labelled(bits, type, type.width)
         rows.append([name, str(type), f"{own} ({first})", *(f"{value} ({label})" for label, value in others)])

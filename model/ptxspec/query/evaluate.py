@@ -129,7 +129,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
         results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.left.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 

@@ -81,7 +81,8 @@ class OpenChoice(NamedTuple):
 
 class Counterexample(NamedTuple):
     """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
-    interpretation. `types` has the types of the inputs, `compared` those in which results are compared.
+    interpretation. `types` has the types of the inputs, and of the other registers that the sides leave; `compared`
+    those in which results are compared.
 
     >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
     >>> found.inputs, found.types["a"].width, found.differing
@@ -104,7 +105,7 @@ class Counterexample(NamedTuple):
         '0x00000005'
         """
         return {
-            "inputs": {n: {"type": str(self.types[n]), **readings(v, self.types[n])} for n, v in self.inputs.items()},
+            "inputs": {n: {**readings(v, self.types[n]), "type": str(self.types[n])} for n, v in self.inputs.items()},
             "differing": list(self.differing),
             "compared": {n: str(t) for n, t in self.compared.items()},
             "choices": [c.as_dict() for c in self.choices],
@@ -167,9 +168,9 @@ def prove(
     both write, taken together. Registers that both read before writing are shared inputs. A machine is free in what PTX leaves
     open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
 
-    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds. A result is compared
-    in the type of the form that writes it, in the wider one where the sides' differ. Raises PtxError, AssumptionError or
-    ValueError for a question that is put wrongly.
+    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is what the solver may take, in
+    seconds. A result is compared in the type of the form that writes it, in the wider one where the sides' differ. Raises
+    PtxError, AssumptionError or ValueError for a question that is put wrongly.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'
@@ -247,7 +248,7 @@ def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str
             second = read_fragment(right, "<right>", fixed)
         except PtxError:
             first = read_fragment(left, "<left>", {n: second.registers[n] for n in fixed if n in second.registers})
-    compared = {n: _wider(first.results[n], second.results[n]) for n in first.outputs if n in second.outputs}
+    compared = {n: _wider(first.left[n], second.left[n]) for n in first.outputs if n in second.outputs}
     if not compared:
         raise ValueError("no register is written by both sides, so there is nothing to compare")
     return (first, second), {**second.registers, **first.registers}, compared
@@ -295,7 +296,8 @@ def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str
     left, right = (_trace(side, answer.values, pick, profile) for side in asked.sides)
     read = (*asked.sides[0].inputs, *asked.sides[1].inputs)
     inputs = {n: answer.values[n] for n in dict.fromkeys(read)}
-    types = {n: asked.inputs.types[n] for n in inputs}
+    types = {n: t for side in asked.sides for n, t in side.left.items()}
+    types |= {n: asked.inputs.types[n] for n in inputs}
     shown = Counterexample(inputs, types, differing, left, right, tuple(met.values()), asked.compared)
     return Verdict("refuted", f"they differ in {', '.join(differing)}", shown)
 

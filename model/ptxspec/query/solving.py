@@ -176,6 +176,15 @@ def solve(claim: Bool, types: dict[str, Type], timeout: float) -> Answer:
     """Inputs of these types, and a machine, for which the claim holds, with few bits in the inputs."""
     import z3
 
+    try:
+        return _solved(claim, types, timeout)
+    except (z3.Z3Exception, MemoryError) as failure:  # no answer, and no fault of the question's
+        return Answer(f"{type(failure).__name__}: {failure}", {}, {})
+
+
+def _solved(claim: Bool, types: dict[str, Type], timeout: float) -> Answer:
+    import z3
+
     deadline = time.monotonic() + timeout
     formula = Formula(claim, types)
     parts = [*formula.parts, *formula.conditions]
