@@ -15,6 +15,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -158,8 +159,9 @@ def _end(own: Fuzzer, status: int) -> str:
 # many cases ---------------------------------------------------------------------------------------------------------------
 
 
-def run(name: str, first: int, count: int) -> Report:
-    """Cases from a seed on, in this process's copies. Failures are made small."""
+def run(name: str, first: int, count: int, patience: float = PATIENCE) -> Report:
+    """Cases from a seed on, in this process's copies. The first failures are made small, each in so many seconds, and are told on
+    the standard error as they come."""
     own = fuzzer(name)
     seen: Counter[str] = Counter()
     failures: list[Failure] = []
@@ -171,10 +173,11 @@ def run(name: str, first: int, count: int) -> Report:
             continue
         seed, kind = int(outcome["seed"]), str(outcome["kind"])  # type: ignore[call-overload]
         texts = own.make(seed)
-        small = reduced(own, seed, texts, kind) if len(failures) < 5 else texts
+        small = reduced(own, seed, texts, kind, patience) if len(failures) < 5 and patience else texts
         shown = "\n@@\n".join(small)
         again = f"again: python tests/fuzz/fuzzing.py {name} {seed}"
         failures.append(Failure(seed, kind, f"{outcome['message']}\n{again}\n{shown}"))
+        print(f"{cases} cases; seed {seed}: {kind}: {str(outcome['message'])[:400]}", file=sys.stderr, flush=True)
     return Report(cases, seen, failures)
 
 
@@ -212,7 +215,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return text.replace(" ", " \0").split("\0") if len(text) < 3000 else [text]
+    return re.findall(r"\S+\s*|\s+", text) if len(text) < 3000 else [text]
 
 
 def fewer(parts: list[str], fails: Callable[[Sequence[str]], bool], end: float) -> list[str]:
@@ -237,13 +240,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("fuzzer", choices=FUZZERS)
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds to make a failure small in; 0: not at all")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if options.show:
         print("\n@@\n".join(fuzzer(options.fuzzer).make(options.seed)))
         return 0
-    report = run(options.fuzzer, options.seed, options.count)
+    report = run(options.fuzzer, options.seed, options.count, options.patience)
     if options.json:
         print(json.dumps(report._asdict()))
         return 0

@@ -217,12 +217,12 @@ def module(seed: int) -> tuple[Plan, str]:
     for name in wanted(seed):
         if KINDS[name].weight and KINDS[name].allowed(writer):
             body += writer.one(name)
-    target = source.randint(4, 25)
+    target = source.randint(8, 50)
     while len(body) < target:
         body += writer.any()
-        if source.random() < 0.04:
+        if source.random() < 0.08:
             body += writer.hazard()
-    if source.random() < 0.6:
+    if source.random() < 0.7:
         body += writer.hazard()
     if source.random() < 0.2:
         body += ["@%p0 bra FINISH;", *writer.block(2)]

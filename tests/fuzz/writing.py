@@ -136,7 +136,7 @@ class Base:
     def mark(self, what: str) -> Lines:
         """A line that notes that the program has come here."""
         self.plan.marked.setdefault(what, 0)
-        if self.plan.marked[what] >= 2:
+        if self.plan.marked[what] >= 3:
             return []
         self.plan.marked[what] += 1
         return [f"st.global.u8 [seen+{self.plan.place_of(what)}], 1;"]
