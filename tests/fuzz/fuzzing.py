@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import importlib
 import json
 import os
@@ -33,6 +34,8 @@ FUZZERS = {"launch": "launches", "text": "texts", "linking": "links"}
 TOGETHER = 25
 #: seconds that making a finding small may take
 PATIENCE = 60.0
+#: characters of a case that are shown with a finding
+SHOWN = 12_000
 
 
 class Fuzzer(Protocol):
@@ -135,6 +138,7 @@ def _copy(own: Fuzzer, cases: Sequence[tuple[int, Sequence[str] | None]]) -> Ite
     child = os.fork()
     if child == 0:
         try:
+            faulthandler.disable()
             os.close(read)
             resource.setrlimit(resource.RLIMIT_AS, (own.GIBIBYTES << 30,) * 2)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -175,6 +179,7 @@ def run(name: str, first: int, count: int, patience: float = PATIENCE) -> Report
         texts = own.make(seed)
         small = reduced(own, seed, texts, kind, patience) if len(failures) < 5 and patience else texts
         shown = "\n@@\n".join(small)
+        shown = shown if len(shown) < SHOWN else f"{shown[:SHOWN]}\n… {len(shown)} characters"
         again = f"again: python tests/fuzz/fuzzing.py {name} {seed}"
         failures.append(Failure(seed, kind, f"{outcome['message']}\n{again}\n{shown}"))
         print(f"{cases} cases; seed {seed}: {kind}: {str(outcome['message'])[:400]}", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ import texts as fuzzed_texts
 from fuzzing import Finding
 
 import ptxspec
+from ptxspec.language.check import check
 
 SECONDS, GIBIBYTES = 60, 3
 HEADS = [".version 9.0\n.target sm_90\n.address_size 64\n"] * 6 + [".version 7.0\n.target sm_70\n.address_size 64\n", ".version 2.0\n.target sm_20\n", ".version 1.5\n.target sm_13\n"]
@@ -42,7 +43,21 @@ def _declaration(source: random.Random) -> str:
 
 
 def _module(source: random.Random) -> str:
-    return source.choice(HEADS) + "\n".join(_declaration(source) for _ in range(source.randint(1, 6))) + "\n"
+    """A few declarations, most of them such as may stand in a module that others are linked to."""
+    text = source.choice(HEADS)
+    for _ in range(source.randint(1, 6)):
+        longer = f"{text}{_declaration(source)}\n"
+        if source.random() < 0.03 or _is_fine(longer):
+            text = longer
+    return text
+
+
+def _is_fine(text: str) -> bool:
+    try:
+        check(text, "", 1)
+    except ptxspec.PtxError:
+        return False
+    return True
 
 
 def _apart(text: str, source: random.Random) -> list[str]:
@@ -53,14 +68,14 @@ def _apart(text: str, source: random.Random) -> list[str]:
 
 def make(seed: int) -> list[str]:
     source = random.Random(f"linking {seed}")
-    if source.random() < 0.6:
+    if source.random() < 0.7:
         found = [_module(source) for _ in range(source.choice([1, 2, 2, 2, 3, 5]))]
-        return [accidents.mutant(t, source) if source.random() < 0.15 else t for t in found]
+        return [accidents.mutant(t, source) if source.random() < 0.1 else t for t in found]
     if source.random() < 0.5:
         found = _apart(accidents.module(source), source)
     else:
         found = [accidents.module(source) for _ in range(source.choice([2, 2, 3]))]
-    return [accidents.mutant(t, source) if source.random() < 0.6 else t for t in found]
+    return [accidents.mutant(t, source) if source.random() < 0.25 else t for t in found]
 
 
 def judge(seed: int, texts: Sequence[str]) -> Counter[str]:

@@ -18,8 +18,8 @@ from ptxspec.language.formatting import formatted
 SECONDS, GIBIBYTES = 60, 3
 #: processor time that any of the steps may take for a text of this fuzzer, which has at most some hundred thousand characters
 LONGEST = 10.0
-#: complaints that an error has at most, and one that counts the others
-COMPLAINTS = 101
+#: complaints about one text that are kept
+COMPLAINTS = 100
 
 
 def make(seed: int) -> list[str]:
@@ -47,7 +47,7 @@ def timed(what: str, call: Callable[[], Any]) -> Any:
 
 def complaints(error: ptxspec.PtxError, texts: Sequence[str]) -> None:
     """Look at an error: where it points to, and how much it says."""
-    if not 1 <= len(error.diagnostics) <= COMPLAINTS:
+    if not 1 <= len(error.diagnostics) <= COMPLAINTS * len(texts):
         raise Finding("complaints", f"{len(error.diagnostics)} complaints")
     lines = max(text.count("\n") + 1 for text in texts)
     for one in error.diagnostics:
