@@ -165,13 +165,15 @@ def _end(own: Fuzzer, status: int) -> str:
 
 def run(name: str, first: int, count: int, patience: float = PATIENCE) -> Report:
     """Cases from a seed on, in this process's copies. The first failures are made small, each in so many seconds, and are told on
-    the standard error as they come."""
+    the standard error as they come; so is how far it is."""
     own = fuzzer(name)
     seen: Counter[str] = Counter()
     failures: list[Failure] = []
     cases = 0
     for outcome in outcomes(own, [(seed, None) for seed in range(first, first + count)]):
         cases += 1
+        if cases % TOGETHER == 0:
+            print(f"{cases} cases, {len(failures)} findings", file=sys.stderr, flush=True)
         if "kind" not in outcome:
             seen.update(outcome["seen"])  # type: ignore[arg-type]
             continue

@@ -14,7 +14,7 @@ OF_ENTRY = {
     64: [f"%rd{i}" for i in range(4)],
     1: [f"%p{i}" for i in range(4)],
 }
-OF_FUNCTION = {16: ["%h0", "%h1"], 32: ["%r0", "%r1", "%r2", "%r3"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
+OF_FUNCTION = {16: ["%h0", "%h1", "%h2", "%h3"], 32: ["%r0", "%r1", "%r2", "%r3"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
 CELLS = 128
 """own cells of threads in shared memory, and in a variable in global memory"""
 
