@@ -25,7 +25,33 @@ STRANGE = [
     ".alias", "a,", ".extern", ".weak", ".common", ".visible", ".b128", ".noreturn", ".maxntid", ".branchtargets", ".calltargets", ".callprototype",
     "generic(", "mask(", "0xffffffffffffffff", "18446744073709551616", ".pragma", ".loc", ".file", ".target", ".version", ".tex", "%p<5>", "x<65536>",
 ]  # fmt: skip
-UNITS = ["{", "(", "[", "-", "~", "1+", "(1)?", "/*", '"', "a::", ".b8 1,", "{}", "x ", "@", "!", "\n", "0", "9", "a.", "[1]", "{1,", ",", ";", "L:", ".v4 "]
+UNITS = [
+    "{",
+    "(",
+    "[",
+    "-",
+    "~",
+    "1+",
+    "(1)?",
+    "/*",
+    '"',
+    "a::",
+    ".b8 1,",
+    "{}",
+    "x ",
+    "@",
+    "!",
+    "\n",
+    "0",
+    "9",
+    "a.",
+    "[1]",
+    "{1,",
+    ",",
+    ";",
+    "L:",
+    ".v4 ",
+]
 
 Accident = Callable[[str, random.Random], str]
 
@@ -118,7 +144,23 @@ def _numbers(text: str, source: random.Random) -> str:
     if not found:
         return text
     at = source.choice(found)
-    number = source.choice(["0", "-1", "4294967296", "1" * 30, "9" * 5000, "0x" + "f" * 400, "1.0e400", "65536", "1073741824", "2147483648", "08", "0.5", "7"])
+    number = source.choice(
+        [
+            "0",
+            "-1",
+            "4294967296",
+            "1" * 30,
+            "9" * 5000,
+            "0x" + "f" * 400,
+            "1.0e400",
+            "65536",
+            "1073741824",
+            "2147483648",
+            "08",
+            "0.5",
+            "7",
+        ]
+    )
     return text[: at.start()] + number + text[at.end() :]
 
 
@@ -129,7 +171,21 @@ def _joined(text: str, source: random.Random) -> str:
     return text[:i] + other[j:]
 
 
-ACCIDENTS: list[Accident] = [_words, _words, _words, _words, _lines, _lines, _characters, _characters, _cut, _again, _deep, _numbers, _joined]
+ACCIDENTS: list[Accident] = [
+    _words,
+    _words,
+    _words,
+    _words,
+    _lines,
+    _lines,
+    _characters,
+    _characters,
+    _cut,
+    _again,
+    _deep,
+    _numbers,
+    _joined,
+]
 
 
 def mutant(text: str, source: random.Random) -> str:
@@ -157,7 +213,19 @@ SAMPLES = {
     "bank": [".const[1]", ".const[10]"],
     "endless": ['"a'],
 }
-OPCODES = ["add.u32", "mov.b32", "ld.global.u32", "st.shared.b8", "bra", "ret", "setp.eq.s32", "bar.sync", "exit", "mad.lo.s32", "brx.idx"]
+OPCODES = [
+    "add.u32",
+    "mov.b32",
+    "ld.global.u32",
+    "st.shared.b8",
+    "bra",
+    "ret",
+    "setp.eq.s32",
+    "bar.sync",
+    "exit",
+    "mad.lo.s32",
+    "brx.idx",
+]
 
 
 @cache
@@ -213,10 +281,16 @@ def spoken(source: random.Random) -> str:
     """A module as the grammar allows it, and little else."""
     head = f".version {source.choice(['9.0', '7.0', '3.1', '2.1', '1.4'])}\n.target {source.choice(['sm_90', 'sm_70', 'sm_20', 'sm_10'])}\n"
     speaker = Speaker(source, source.choice([30, 100, 400]))
-    rule = source.choice([n for n in rules() if n in ("member", "statement", "body", "instruction", "module")] or list(rules()))
+    rule = source.choice(
+        [n for n in rules() if n in ("member", "statement", "body", "instruction", "module")] or list(rules())
+    )
     said = " ".join(speaker.say(rule) for _ in range(source.randint(1, 8)))
     if rule in ("statement", "instruction"):
         said = f".visible .entry k() {{ .reg .b32 %r<9>; {said} }}"
     elif rule == "body":
         said = f".func f() {said}"
-    return re.sub(r" (\.\w+) ", r"\1 ", head + said.replace(" . ", ".")) if source.random() < 0.3 else head + said.replace(";", ";\n")
+    return (
+        re.sub(r" (\.\w+) ", r"\1 ", head + said.replace(" . ", "."))
+        if source.random() < 0.3
+        else head + said.replace(";", ";\n")
+    )

@@ -156,7 +156,13 @@ def _copy(own: Fuzzer, cases: Sequence[tuple[int, Sequence[str] | None]]) -> Ite
 
 
 def _end(own: Fuzzer, status: int) -> str:
-    names = {-11: "SIGSEGV", -6: "SIGABRT", -24: f"more than {own.SECONDS} s of processor time", -9: "SIGKILL", -7: "SIGBUS"}
+    names = {
+        -11: "SIGSEGV",
+        -6: "SIGABRT",
+        -24: f"more than {own.SECONDS} s of processor time",
+        -9: "SIGKILL",
+        -7: "SIGBUS",
+    }
     return f"by {names.get(status, f'status {status}')}"
 
 
@@ -247,7 +253,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("fuzzer", choices=FUZZERS)
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds to make a failure small in; 0: not at all")
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, help="seconds to make a failure small in; 0: not at all"
+    )
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
@@ -263,5 +271,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.modules["fuzzing"] = sys.modules["__main__"]  # so that a fuzzer's findings are of the classes that are caught here
+    sys.modules["fuzzing"] = sys.modules[
+        "__main__"
+    ]  # so that a fuzzer's findings are of the classes that are caught here
     sys.exit(main(sys.argv[1:]))

@@ -63,7 +63,9 @@ def planned(seed: int, plan: modules.Plan) -> list[Launch]:
 
 def _launch(source: random.Random, plan: modules.Plan) -> Launch:
     cluster = source.choice([None, 1, 2, 4]) if plan.clusters else source.choice([None] * 9 + [2])
-    wide = source.choices([1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 45, 15, 5, 6, 3, 2))[0]
+    wide = source.choices(
+        [1, 2, source.randint(3, 8), source.randint(9, 31), 32, 33, 40, 64], (8, 8, 45, 15, 5, 6, 3, 2)
+    )[0]
     block = (wide, 1) if source.random() < 0.8 else (max(1, wide // 3), 3)
     grid = (source.choice([1, 1, 2, 3]) if block[0] < 30 else 1, source.choice([1, 1, 1, 2]) if block[0] < 9 else 1)
     grid = (grid[0] * (cluster or 1), grid[1])
@@ -81,7 +83,11 @@ def _rows(rng: np.random.Generator) -> np.ndarray:
     parts = []
     for width, count in ((32, 8), (64, 4), (16, 4)):
         dtype = np.dtype(f"u{width // 8}")
-        cells = rng.integers(0, 1 << width, (32, count), dtype, endpoint=False) if width < 64 else rng.integers(0, 1 << 64, (32, count), np.uint64)
+        cells = (
+            rng.integers(0, 1 << width, (32, count), dtype, endpoint=False)
+            if width < 64
+            else rng.integers(0, 1 << 64, (32, count), np.uint64)
+        )
         cells >>= rng.choice(np.array([0, 0, width // 2, width - 4], dtype), cells.shape)
         chosen = rng.random(cells.shape) < 0.4
         cells[chosen] = rng.choice(np.array(EDGES[width], dtype), int(chosen.sum()))
@@ -93,11 +99,17 @@ def _rows(rng: np.random.Generator) -> np.ndarray:
 def image(shape: Shape, seed: int) -> Any:
     """The image that stands for a name."""
     rng = np.random.default_rng(seed)
-    axes = {"1d": (7,), "2d": (5, 6), "3d": (3, 4, 5), "a1d": (3, 7), "a2d": (2, 4, 5), "cube": (6, 4, 4)}[shape.geometry]
+    axes = {"1d": (7,), "2d": (5, 6), "3d": (3, 4, 5), "a1d": (3, 7), "a2d": (2, 4, 5), "cube": (6, 4, 4)}[
+        shape.geometry
+    ]
     if shape.opaque == "surfref":
         texels = rng.integers(0, 100, (*axes, shape.channels)).astype(shape.dtype)
         return ptxspec.Surface(texels, shape.geometry)
-    texels = (rng.normal(0, 50, (*axes, shape.channels)) if "float" in shape.dtype else rng.integers(0, 120, (*axes, shape.channels))).astype(shape.dtype)
+    texels = (
+        rng.normal(0, 50, (*axes, shape.channels))
+        if "float" in shape.dtype
+        else rng.integers(0, 120, (*axes, shape.channels))
+    ).astype(shape.dtype)
     modes = ["wrap", "mirror", "clamp", "border"] if shape.normalized else ["clamp", "border"]
     return ptxspec.Texture(
         texels, shape.geometry, filter=shape.filter, normalized_coords=shape.normalized, address=str(rng.choice(modes)),
@@ -138,7 +150,13 @@ class Loaded:
             )  # fmt: skip
             found["steps"] = done.steps
         except ptxspec.LaunchError as error:
-            found |= {"rule": error.rule, "note": error.note, "where": error.where, "address": error.address, "text": str(error)}
+            found |= {
+                "rule": error.rule,
+                "note": error.note,
+                "where": error.where,
+                "address": error.address,
+                "text": str(error),
+            }
             if out.any():
                 raise Finding("arrays after a fault", f"{self.engine}: {error}\nthe array was changed") from None
         except ValueError as error:  # for arguments that do not fit
@@ -146,7 +164,11 @@ class Loaded:
         found["printed"] = "".join(printed)
         found["out"] = out.tobytes()
         found["surfaces"] = [s.texels.tobytes() for s in self.surfaces]
-        found["variables"] = [bytes(self.module.read(n)) for n in ("seen", "cells_of_all", "common_of_all") if n in self.module.checked.places]
+        found["variables"] = [
+            bytes(self.module.read(n))
+            for n in ("seen", "cells_of_all", "common_of_all")
+            if n in self.module.checked.places
+        ]
         return found
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 from functools import cache
 
+from ptxspec.evidence.programs import types_of
 from ptxspec.evidence.vectors import comparable
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.terms.definitions import VectorOf
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import freedoms_in
-
-from ptxspec.evidence.programs import types_of
 
 PROFILE = "hopper"
 
@@ -30,7 +29,17 @@ def _forms(opcode: str) -> list[Form]:
 @cache
 def _opcodes() -> list[str]:
     """All that compute something of their operands, as far as their pages' folders say."""
-    chapters = ("integer", "floating", "half", "logic", "comparison", "movement", "extended_precision", "video", "synchronization")
+    chapters = (
+        "integer",
+        "floating",
+        "half",
+        "logic",
+        "comparison",
+        "movement",
+        "extended_precision",
+        "video",
+        "synchronization",
+    )
     names = sorted(registry().opcodes)
     return [n for n in names if any(f"/{c}" in _page(n).replace("-", "_") for c in chapters)]
 
@@ -98,7 +107,9 @@ def _carrying() -> list[str]:
     """The opcodes that have forms which read or write the condition code."""
     found = []
     for name in _opcodes():
-        meanings = [form.meaning(form.absences[-1]) for form in _forms(name) if "extended" in page_name(form.definition.path)]
+        meanings = [
+            form.meaning(form.absences[-1]) for form in _forms(name) if "extended" in page_name(form.definition.path)
+        ]
         if any(m.carry is not None or m.carry_read for m in meanings):
             found.append(name)
     return found

@@ -15,7 +15,11 @@ import ptxspec
 from ptxspec.language.check import check
 
 SECONDS, GIBIBYTES = 60, 3
-HEADS = [".version 9.0\n.target sm_90\n.address_size 64\n"] * 6 + [".version 7.0\n.target sm_70\n.address_size 64\n", ".version 2.0\n.target sm_20\n", ".version 1.5\n.target sm_13\n"]
+HEADS = [".version 9.0\n.target sm_90\n.address_size 64\n"] * 6 + [
+    ".version 7.0\n.target sm_70\n.address_size 64\n",
+    ".version 2.0\n.target sm_20\n",
+    ".version 1.5\n.target sm_13\n",
+]
 NAMES = ["x", "y", "f", "g", "k", "t"]
 LINKAGE = ["", "", ".visible ", ".visible ", ".extern ", ".extern ", ".weak ", ".common "]
 
@@ -28,17 +32,35 @@ def _declaration(source: random.Random) -> str:
     type = source.choice([".u32", ".b8", ".f64", ".u64", ".align 16 .b8", ".v4 .b32"])
     if kind < 4:
         space = source.choice([".global", ".global", ".const", ".shared", ".local", ".tex", ".const[3]"])
-        value = source.choice(["", "", " = 5", " = {1, 2}", f" = {source.choice(NAMES)}", f" = generic({source.choice(NAMES)})+4"])
+        value = source.choice(
+            ["", "", " = 5", " = {1, 2}", f" = {source.choice(NAMES)}", f" = generic({source.choice(NAMES)})+4"]
+        )
         return f"{linkage}{space} {type} {name}{size}{value if '.extern' not in linkage else ''};"
     if kind == 4:
-        return f".global .{source.choice(['texref', 'surfref', 'samplerref'])} {name};" if source.random() < 0.5 else f".alias {name}, {source.choice(NAMES)};"
-    takes = ", ".join(f".param {source.choice(['.b32', '.b64', '.f32', '.align 4 .b8'])} p{i}{source.choice(['', '', '[8]'])}" for i in range(source.randint(0, 2)))
+        return (
+            f".global .{source.choice(['texref', 'surfref', 'samplerref'])} {name};"
+            if source.random() < 0.5
+            else f".alias {name}, {source.choice(NAMES)};"
+        )
+    takes = ", ".join(
+        f".param {source.choice(['.b32', '.b64', '.f32', '.align 4 .b8'])} p{i}{source.choice(['', '', '[8]'])}"
+        for i in range(source.randint(0, 2))
+    )
     gives = source.choice(["", "", "(.reg .b32 r) ", "(.param .b64 r) "])
     head = f"{linkage}.func {gives}{name}({takes})" if kind < 7 else f"{linkage}.entry {name}({takes})"
     if source.random() < 0.4 or ".extern" in linkage:
         return f"{head};"
     called = source.choice(NAMES)
-    body = source.choice(["ret;", f"call {called}; ret;", f".reg .b64 a; mov.u64 a, {called}; ret;", f".reg .b32 a; ld.global.u32 a, [{called}+4]; ret;", "exit;", ""])
+    body = source.choice(
+        [
+            "ret;",
+            f"call {called}; ret;",
+            f".reg .b64 a; mov.u64 a, {called}; ret;",
+            f".reg .b32 a; ld.global.u32 a, [{called}+4]; ret;",
+            "exit;",
+            "",
+        ]
+    )
     return f"{head} {{ {body} }}"
 
 
@@ -83,7 +105,12 @@ def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     alone = [fuzzed_texts.timed("load", lambda t=t: ptxspec.load(t)) for t in texts]
     if isinstance(linked, ptxspec.PtxError):
         fuzzed_texts.complaints(linked, texts)
-        return Counter({"refused": 1, **({"refused together": 1} if not any(isinstance(m, ptxspec.PtxError) for m in alone) else {})})
+        return Counter(
+            {
+                "refused": 1,
+                **({"refused together": 1} if not any(isinstance(m, ptxspec.PtxError) for m in alone) else {}),
+            }
+        )
     for name in linked.kernels:
         if linked.checked.kernels[name].parameters:
             continue

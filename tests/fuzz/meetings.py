@@ -107,9 +107,15 @@ class Meeting(Single):
     def warp_without_a_mask(self) -> Lines:
         """Whoever comes together, also where threads have parted."""
         a, d, p, q = self.register(32), self.register(32), self.register(1), self.register(1)
-        ways = [f"vote.{self.source.choice(['all', 'any', 'uni'])}.pred {p}, {self.source.choice(['', '!'])}{q};", f"vote.ballot.b32 {d}, {q};"]
+        ways = [
+            f"vote.{self.source.choice(['all', 'any', 'uni'])}.pred {p}, {self.source.choice(['', '!'])}{q};",
+            f"vote.ballot.b32 {d}, {q};",
+        ]
         if self.plan.era[1] >= 30:
-            ways += [f"shfl.{mode}.b32 {d}|{p}, {a}, {self.source.choice(['1', '3', self.register(32)])}, 31;" for mode in ("up", "bfly", "idx")]
+            ways += [
+                f"shfl.{mode}.b32 {d}|{p}, {a}, {self.source.choice(['1', '3', self.register(32)])}, 31;"
+                for mode in ("up", "bfly", "idx")
+            ]
         return [self.guard(0.2) + self.source.choice(ways)]
 
     @statement(6, lambda w: w.plan.era[0] < (2, 2))
@@ -201,7 +207,9 @@ class Meeting(Single):
         arguments = ", ".join(self.register(w) for w in a.takes)
         if self.chance(0.5) and self.plan.tabled:
             names = f"P{n}: {a.prototype};"
-            way = [f"{self.small('%at', self.plan.tabled)} mov.u64 %fn, table; mad.wide.u32 %fn, %at, 8, %fn; ld.global.u64 %fn, [%fn];"]
+            way = [
+                f"{self.small('%at', self.plan.tabled)} mov.u64 %fn, table; mad.wide.u32 %fn, %at, 8, %fn; ld.global.u64 %fn, [%fn];"
+            ]
             last = f"P{n}"
         else:
             names = self.source.choice([f"P{n}: .calltargets {a.name}, {b.name};", f"P{n}: {a.prototype};"])

@@ -78,7 +78,9 @@ class Plan:
     def _add_functions(self) -> None:
         source = self.source
         if source.random() < 0.3 and self.is_of_today:
-            self.texts.append(f".func the_end() .noreturn {{ {source.choice(['exit;', 'exit; ret;', '.reg .b32 a; mov.u32 a, 1; exit;'])} }}")
+            self.texts.append(
+                f".func the_end() .noreturn {{ {source.choice(['exit;', 'exit; ret;', '.reg .b32 a; mov.u32 a, 1; exit;'])} }}"
+            )
             self.ending = "the_end"
         number = 0
         if self.abi and source.random() < 0.5:  # some that an indirect call may reach
@@ -154,7 +156,9 @@ def written(plan: Plan, function: Function) -> str:
             register = free[width].pop()
         else:
             continue
-        first.append(f"ld.param.b{width} {register}, [x{i}];" if function.style == "param" else f"mov.b{width} {register}, x{i};")
+        first.append(
+            f"ld.param.b{width} {register}, [x{i}];" if function.style == "param" else f"mov.b{width} {register}, x{i};"
+        )
     start = next((r for r in OF_FUNCTION[32] if r not in free[32]), None)
     first += _filled(free, start)
     if function.lists:
@@ -168,7 +172,9 @@ def written(plan: Plan, function: Function) -> str:
     last = []
     for i, width in enumerate(function.gives):
         register = results[width].pop(0)
-        last.append(f"st.param.b{width} [y{i}], {register};" if function.style == "param" else f"mov.b{width} y{i}, {register};")
+        last.append(
+            f"st.param.b{width} [y{i}], {register};" if function.style == "param" else f"mov.b{width} y{i}, {register};"
+        )
     last += end(writer, "function")
     declared, wanted = frame([*first, *body, *last], OF_FUNCTION)
     more = [".reg .pred %qb;", *([".reg .b32 %dp;"] if function.recursive else [])]
@@ -202,7 +208,11 @@ def end(writer: Outside, what: str) -> Lines:
         "label": [f"{writer.condition()} bra END;", "END:"],
         "guarded ret": [f"{writer.condition()} ret;"],
         "guarded exit": [f"{writer.condition()} exit;"],
-        "barrier": ["bar.sync 0;"] if what == "entry" else ["bar.warp.sync 1;"] if writer.chance(0.1) and writer.plan.is_of_today else [],
+        "barrier": ["bar.sync 0;"]
+        if what == "entry"
+        else ["bar.warp.sync 1;"]
+        if writer.chance(0.1) and writer.plan.is_of_today
+        else [],
         "exit": ["exit;"],
         "call": [f"call {writer.plan.ending};"],
     }[way]
@@ -244,7 +254,9 @@ def assembled(plan: Plan, body: Lines, last: Lines) -> str:
     registers = [f"ld.global.v4.b32 {{{', '.join(OF_ENTRY[32][i : i + 4])}}}, [%rd_in+{4 * i}];" for i in (0, 4)]
     registers += [f"ld.global.v2.b64 {{{', '.join(OF_ENTRY[64][i : i + 2])}}}, [%rd_in+{32 + 8 * i}];" for i in (0, 2)]
     registers.append(f"ld.global.v4.b16 {{{', '.join(OF_ENTRY[16])}}}, [%rd_in+64];")
-    stores = [re.sub(r"ld(\S*) (\{.*?\}), (\[\S+\]);", r"st\1 \3, \2;", line).replace("rd_in", "rd_out") for line in registers]
+    stores = [
+        re.sub(r"ld(\S*) (\{.*?\}), (\[\S+\]);", r"st\1 \3, \2;", line).replace("rd_in", "rd_out") for line in registers
+    ]
     registers.append("ld.global.u32 %at, [%rd_in+72];")
     stores.append("mov.u32 %at, 0;")
     for i, predicate in enumerate(OF_ENTRY[1]):
@@ -269,7 +281,11 @@ def assembled(plan: Plan, body: Lines, last: Lines) -> str:
                   or any(name in _named(w) for w in words)]  # fmt: skip
     variables += [f".global .{shape.opaque} {shape.name};" for shape in (*plan.textures, *plan.surfaces)]
     version, target = plan.era
-    head = [f".version {version[0]}.{version[1]}", f".target sm_{target}", *([".address_size 64"] if version >= (2, 3) else [])]
+    head = [
+        f".version {version[0]}.{version[1]}",
+        f".target sm_{target}",
+        *([".address_size 64"] if version >= (2, 3) else []),
+    ]
     return "\n".join([*head, *variables, text])
 
 

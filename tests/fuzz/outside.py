@@ -8,7 +8,14 @@ from meetings import Meeting
 from writing import Lines, statement
 
 #: formats, what each takes, and which of the arguments are 8 bytes
-FORMATS = (("%d %x\\n", "44"), ("%c|%u|", "44"), ("%5.2f|%s", "88"), ("%lld %p ", "88"), ("%-8x%%%o", "44"), ("%*d", "44"))
+FORMATS = (
+    ("%d %x\\n", "44"),
+    ("%c|%u|", "44"),
+    ("%5.2f|%s", "88"),
+    ("%lld %p ", "88"),
+    ("%-8x%%%o", "44"),
+    ("%*d", "44"),
+)
 
 
 class Shape(NamedTuple):
@@ -42,11 +49,15 @@ class Outside(Meeting):
         number = self.source.randrange(len(FORMATS))
         lines = ["{ .reg .b64 %fm, %lp; .local .align 8 .b8 list[16];"]
         if FORMATS[number][1] == "44":
-            lines.append(f"st.local.b32 [list], {self.register(32)}; {self.small('%at', 128)} st.local.b32 [list+4], %at;")
+            lines.append(
+                f"st.local.b32 [list], {self.register(32)}; {self.small('%at', 128)} st.local.b32 [list+4], %at;"
+            )
             if "*" in FORMATS[number][0]:
                 lines.append("and.b32 %at, %at, 15; st.local.b32 [list], %at;")
         else:
-            lines.append(f"st.local.b64 [list], {self.register(64)}; mov.u64 %fm, format0; cvta.global.u64 %fm, %fm; st.local.b64 [list+8], %fm;")
+            lines.append(
+                f"st.local.b64 [list], {self.register(64)}; mov.u64 %fm, format0; cvta.global.u64 %fm, %fm; st.local.b64 [list+8], %fm;"
+            )
         lines += [f"mov.u64 %fm, format{number}; cvta.global.u64 %fm, %fm; cvta.local.u64 %lp, list;"]
         return [*lines, f"{self.guard(0.5)}call ({self.register(32)}), vprintf, (%fm, %lp); }}"]
 
@@ -119,7 +130,12 @@ class Outside(Meeting):
         over = self.label()
         number = self.plan.hazards
         who = self.source.choice(["", f"setp.ne.u32 %qh, %own, {self.source.choice([0, 1, 5])}; @%qh bra {over};"])
-        return [f"{{ .reg .pred %qh; setp.ne.u32 %qh, %mode, {number}; @%qh bra {over};", who, *self.wrong(), f"{over}: }}"]
+        return [
+            f"{{ .reg .pred %qh; setp.ne.u32 %qh, %mode, {number}; @%qh bra {over};",
+            who,
+            *self.wrong(),
+            f"{over}: }}",
+        ]
 
     def wrong(self) -> Lines:
         if not self.plan.is_of_today:
@@ -130,11 +146,25 @@ class Outside(Meeting):
     def wrong_access(self) -> Lines:
         d, w = self.register(32), self.register(64)
         offset = self.source.choice([32, -4, 1, 2, 0x100000, 1 << 30, 12])
-        base, space = self.source.choice([("%la", ".local"), ("%lg", ""), ("%cg", ".global"), ("%cs", ".shared"), ("%cgs", ""), ("%ka", ".const"), ("%kg", "")])
-        big = self.source.choice(["-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x1000000", "0x3fffffc", "0x10000000"])
+        base, space = self.source.choice(
+            [
+                ("%la", ".local"),
+                ("%lg", ""),
+                ("%cg", ".global"),
+                ("%cs", ".shared"),
+                ("%cgs", ""),
+                ("%ka", ".const"),
+                ("%kg", ""),
+            ]
+        )
+        big = self.source.choice(
+            ["-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x1000000", "0x3fffffc", "0x10000000"]
+        )
         ways = [
             [f"ld{space}.b32 {d}, [{base}+{offset}];"],
-            [f"ld{space}.v2.b32 {{{d}, _}}, [{base}+{offset}];"] if self.chance(0.5) else [f"ld{space}.b64 {w}, [{base}+{offset}];"],
+            [f"ld{space}.v2.b32 {{{d}, _}}, [{base}+{offset}];"]
+            if self.chance(0.5)
+            else [f"ld{space}.b64 {w}, [{base}+{offset}];"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; ld.b32 {d}, [%bad]; }}"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; st.global.b16 [%bad], {self.register(16)}; }}"],
             [f"ld.b32 {d}, [{w}];"],
@@ -142,7 +172,10 @@ class Outside(Meeting):
             [f"{{ .reg .b64 %bad; cvta.to.global.u64 %bad, {w}; atom.global.add.u32 {d}, [%bad], 1; }}"],
         ]
         if space != ".const":
-            ways += [[f"st{space}.b32 [{base}+{offset}], {d};"], [f"st{space}.v4.b32 [{base}+{offset}], {{{d}, {d}, 1, 2}};"]]
+            ways += [
+                [f"st{space}.b32 [{base}+{offset}], {d};"],
+                [f"st{space}.v4.b32 [{base}+{offset}], {{{d}, {d}, 1, 2}};"],
+            ]
         if self.is_entry:
             ways += [[f"st.global.b32 [%rd_in], {d};"], [f"red.global.add.u32 [%rd_in+4], {d};"]]
         return self.source.choice(ways)
@@ -152,7 +185,7 @@ class Outside(Meeting):
         return [
             self.source.choice(
                 [
-                    "bar.sync 0;", "mov.u32 %at, 16; bar.sync %at;", "bar.sync 1, 64;", f"mov.u32 %at, 33; bar.sync 2, %at;",
+                    "bar.sync 0;", "mov.u32 %at, 16; bar.sync %at;", "bar.sync 1, 64;", "mov.u32 %at, 33; bar.sync 2, %at;",
                     "bar.arrive 3, 32;", f"bar.red.popc.u32 {d}, 0, {p};", f"shfl.sync.idx.b32 {d}, {d}, 0, 31, 1;",
                     f"vote.sync.ballot.b32 {d}, {p}, -1;", f"redux.sync.add.u32 {d}, {d}, {d};", "bar.warp.sync 0xf0f0f0f0;",
                     "barrier.cluster.arrive;", "barrier.cluster.wait;", f"activemask.b32 {d};", f"barrier.sync {d};",
@@ -172,7 +205,12 @@ class Outside(Meeting):
             arguments = ", ".join(self.register(w) for w in one.takes)
             bad = self.source.choice(["0", "8", "-1", "16", "0x7fffffffffffffff", self.register(64)])
             names = self.source.choice([f"T{n}: {one.prototype};", f"T{n}: .calltargets {one.name};"])
-            ways.append([f"{{ .reg .b64 %bad; {names} mov.b64 %bad, {bad};", f"call ({self.register(32)}), %bad, ({arguments}), T{n}; }}"])
+            ways.append(
+                [
+                    f"{{ .reg .b64 %bad; {names} mov.b64 %bad, {bad};",
+                    f"call ({self.register(32)}), %bad, ({arguments}), T{n}; }}",
+                ]
+            )
             ways.append(["{ call endless; }"])
         if self.plan.stack:
             ways += [["{ .reg .b64 %bad; alloca.u64 %bad, 70000; }"], [f"stackrestore.u64 {self.register(64)};"],
@@ -186,7 +224,21 @@ class Outside(Meeting):
                      ["call __assertfail, (0, 0, 7, 0, 1);"]]  # fmt: skip
         if self.plan.surfaces:
             shape = self.plan.surfaces[0]
-            at = {"1d": "{%at}", "2d": "{%at, %at}", "3d": "{%at, %at, %at, %at}", "a2d": "{%at, %at, %at, %at}", "a1d": "{%at, %at}"}[shape.geometry]
-            ways.append([f"mov.u32 %at, {self.source.choice(['-4', '1', '4000'])}; suld.b.{shape.geometry}.b32.trap {self.register(32)}, [{shape.name}, {at}];"])
-            ways.append([f"{{ .reg .b64 %bad; mov.b64 %bad, {self.source.choice(['0', '-1', self.register(64)])}; suld.b.{shape.geometry}.b32.zero {self.register(32)}, [%bad, {at}]; }}"])
+            at = {
+                "1d": "{%at}",
+                "2d": "{%at, %at}",
+                "3d": "{%at, %at, %at, %at}",
+                "a2d": "{%at, %at, %at, %at}",
+                "a1d": "{%at, %at}",
+            }[shape.geometry]
+            ways.append(
+                [
+                    f"mov.u32 %at, {self.source.choice(['-4', '1', '4000'])}; suld.b.{shape.geometry}.b32.trap {self.register(32)}, [{shape.name}, {at}];"
+                ]
+            )
+            ways.append(
+                [
+                    f"{{ .reg .b64 %bad; mov.b64 %bad, {self.source.choice(['0', '-1', self.register(64)])}; suld.b.{shape.geometry}.b32.zero {self.register(32)}, [%bad, {at}]; }}"
+                ]
+            )
         return self.source.choice(ways)

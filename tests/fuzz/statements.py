@@ -90,7 +90,9 @@ class Single(Base):
     @statement(10)
     def access(self) -> Lines:
         """An access of any type and length to memory of the thread's own."""
-        width, count = self.source.choice([(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4), (32, 1), (32, 2), (32, 4), (64, 1), (64, 2)])
+        width, count = self.source.choice(
+            [(8, 1), (8, 2), (8, 4), (16, 1), (16, 2), (16, 4), (32, 1), (32, 2), (32, 4), (64, 1), (64, 2)]
+        )
         size = width // 8 * count
         places = [("%la", ".local", 32), ("%lg", "", 32)]
         if size <= 8:
@@ -128,7 +130,9 @@ class Single(Base):
 
     @statement(3)
     def constants(self) -> Lines:
-        base, space = self.source.choice([("%ka", ".const"), ("%kg", "")] if self.plan.is_of_today else [("%ka", ".const")])
+        base, space = self.source.choice(
+            [("%ka", ".const"), ("%kg", "")] if self.plan.is_of_today else [("%ka", ".const")]
+        )
         index = f"{{ .reg .b64 %a; {self.small('%at', 8)} mad.wide.u32 %a, %at, 8, {base};"
         return [index, f"{self.guard(0.3)}ld{space}.b64 {self.register(64)}, [%a]; }}"]
 
@@ -137,7 +141,9 @@ class Single(Base):
         """An update of the thread's own cell, or of one that all threads update."""
         form = letters.choose(self.source, "memory", self.plan.era)
         space = str(form.modifiers.get("ss")).split("::")[0]
-        cell = self.source.choice({"shared": ["%cs", "%ss"], "global": ["%cg", "%gs"]}.get(space, ["%cg", "%cgs", "%gs"]))
+        cell = self.source.choice(
+            {"shared": ["%cs", "%ss"], "global": ["%cg", "%gs"]}.get(space, ["%cg", "%cgs", "%gs"])
+        )
         return [self.guard(0.2) + programs.instruction(self.source, form, self.pool, cell)]
 
     @statement(3, lambda w: w.plan.dynamic)
@@ -146,14 +152,20 @@ class Single(Base):
         return [
             f"{{ .reg .b32 %a; {self.small('%a', 16)} mad.lo.u32 %a, %a, 4, %ds;",
             self.source.choice(
-                [f"ld.shared.b32 {self.register(32)}, [%a];", f"st.shared.b32 [%a], {self.register(32)};", f"red.shared.add.u32 [%a], {self.register(32)};"]
+                [
+                    f"ld.shared.b32 {self.register(32)}, [%a];",
+                    f"st.shared.b32 [%a], {self.register(32)};",
+                    f"red.shared.add.u32 [%a], {self.register(32)};",
+                ]
             )
             + " }",
         ]
 
     @statement(2)
     def asks_for_the_space(self) -> Lines:
-        space = self.source.choice(["global", "local", "shared", *(["const", "param", "shared::cluster"] if self.plan.is_of_today else [])])
+        space = self.source.choice(
+            ["global", "local", "shared", *(["const", "param", "shared::cluster"] if self.plan.is_of_today else [])]
+        )
         base = self.source.choice(["%lg", "%cg", "%cgs"])
         return [f"isspacep.{space} {self.register(1)}, {base};"]
 
@@ -201,7 +213,11 @@ class Single(Base):
         n, ways, join = self.number(), self.source.choice((2, 4)), self.label()
         targets = [self.label() for _ in range(self.source.randint(1, ways))]
         listed = targets + [self.source.choice(targets) for _ in range(ways - len(targets))]
-        lines = [self.small(f"%i{n}", ways), f"T{n}: .branchtargets {', '.join(listed)};", f"{self.guard(0.3)}brx.idx %i{n}, T{n};"]
+        lines = [
+            self.small(f"%i{n}", ways),
+            f"T{n}: .branchtargets {', '.join(listed)};",
+            f"{self.guard(0.3)}brx.idx %i{n}, T{n};",
+        ]
         for target in targets:
             lines += [f"{target}:", *self.block(2), f"bra {join};"]
         return [*lines, f"{join}:"]
@@ -221,7 +237,9 @@ class Single(Base):
             "{ .reg .b64 %sv, %al; .reg .b32 %as;",
             "stacksave.u64 %sv;",
             f"{self.small('%as', 64)} add.u32 %as, %as, {size};",
-            f"alloca.u64 %al, {size}, {self.source.choice([4, 8, 16, 64])};" if self.chance(0.5) else "cvt.u64.u32 %al, %as; alloca.u64 %al, %al;",
+            f"alloca.u64 %al, {size}, {self.source.choice([4, 8, 16, 64])};"
+            if self.chance(0.5)
+            else "cvt.u64.u32 %al, %as; alloca.u64 %al, %al;",
             f"{self.guard(0.2)}st.local.b32 [%al+{size - 4}], {a};",
             f"ld.local.b32 {d}, [%al];",
             f"{end} }}",
@@ -233,4 +251,3 @@ class Single(Base):
         a, d = self.register(32), self.register(32)
         other = next(r for r in self.pool[32] if r not in (a, d))
         return [f"{{ .reg .b32 {other};", f"add.u32 {other}, {a}, 1;", *self.plain(), f"xor.b32 {d}, {d}, {other}; }}"]
-

@@ -26,7 +26,11 @@ BANDS = {"launch": 350, "text": 400, "linking": 350}
 
 
 def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
-    return [pytest.param(name, first + i * count, count, id=f"{name} {first + i * count}") for name, (count, often) in sizes.items() for i in range(often)]
+    return [
+        pytest.param(name, first + i * count, count, id=f"{name} {first + i * count}")
+        for name, (count, often) in sizes.items()
+        for i in range(often)
+    ]
 
 
 def check(name: str, first: int, count: int) -> None:
@@ -44,7 +48,7 @@ def launches_are_mixed(seen: Counter[str], count: int) -> None:
     assert 0.03 < faults / seen["launches"] < 0.4
     assert len([what for what in seen if what.startswith("rule")]) > 8
     missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE or count >= 500} - seen.keys()
-    assert not missing or count < 500 and len(missing) < 8, missing
+    assert not missing or (count < 500 and len(missing) < 8), missing
 
 
 #: what need not be executed in a few cases
@@ -118,7 +122,11 @@ def test_what_is_found() -> None:
 
 @pytest.mark.parametrize(("word", "kind"), [("raise", "raised"), ("signal", "the process ended")])
 def test_cases_become_small(word: str, kind: str) -> None:
-    text = "".join(f"line {i} of\nwords\n" for i in range(20)).replace("line 3 ", "begin 3 ").replace("line 15", f"{word} 15")
+    text = (
+        "".join(f"line {i} of\nwords\n" for i in range(20))
+        .replace("line 3 ", "begin 3 ")
+        .replace("line 15", f"{word} 15")
+    )
     (small,) = fuzzing.reduced(HOUSE, 0, [text], kind)
     assert small.split() == ["begin", word]
 

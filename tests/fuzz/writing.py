@@ -14,7 +14,12 @@ OF_ENTRY = {
     64: [f"%rd{i}" for i in range(4)],
     1: [f"%p{i}" for i in range(4)],
 }
-OF_FUNCTION = {16: ["%h0", "%h1", "%h2", "%h3"], 32: ["%r0", "%r1", "%r2", "%r3"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
+OF_FUNCTION = {
+    16: ["%h0", "%h1", "%h2", "%h3"],
+    32: ["%r0", "%r1", "%r2", "%r3"],
+    64: ["%rd0", "%rd1"],
+    1: ["%p0", "%p1"],
+}
 CELLS = 128
 """own cells of threads in shared memory, and in a variable in global memory"""
 
@@ -22,14 +27,20 @@ CELLS = 128
 #: and how it comes to its value
 WANTED: dict[str, tuple[str, str]] = {
     "%nt": ("b32", "mov.u32 %nt, %ntid.x; mov.u32 %at, %ntid.y; mul.lo.u32 %nt, %nt, %at;"),
-    "%own": ("b32", "mov.u32 %own, %tid.y; mov.u32 %at, %ntid.x; mul.lo.u32 %own, %own, %at; mov.u32 %at, %tid.x; add.u32 %own, %own, %at;"),
+    "%own": (
+        "b32",
+        "mov.u32 %own, %tid.y; mov.u32 %at, %ntid.x; mul.lo.u32 %own, %own, %at; mov.u32 %at, %tid.x; add.u32 %own, %own, %at;",
+    ),
     "%gid": ("b32", "mov.u32 %gid, %ctaid.x; mad.lo.u32 %gid, %gid, %nt, %own;"),
     "%nw": ("b32", "add.u32 %nw, %nt, 31; and.b32 %nw, %nw, -32;"),
     "%mode": ("b32", "ld.global.u32 %mode, [mode];"),
     "%la": ("b64", "mov.u64 %la, own;"),
     "%lg": ("b64", "cvta.local.u64 %lg, own;"),
     "%cs": ("b32", f"and.b32 %cs, %own, {CELLS - 1}; shl.b32 %cs, %cs, 3; mov.u32 %at, cells; add.u32 %cs, %cs, %at;"),
-    "%xs": ("b32", f"add.u32 %xs, %own, 1; rem.u32 %xs, %xs, %nt; and.b32 %xs, %xs, {CELLS - 1}; shl.b32 %xs, %xs, 3; mov.u32 %at, cells; add.u32 %xs, %xs, %at;"),
+    "%xs": (
+        "b32",
+        f"add.u32 %xs, %own, 1; rem.u32 %xs, %xs, %nt; and.b32 %xs, %xs, {CELLS - 1}; shl.b32 %xs, %xs, 3; mov.u32 %at, cells; add.u32 %xs, %xs, %at;",
+    ),
     "%ss": ("b32", "mov.u32 %ss, common;"),
     "%cgs": ("b64", "cvt.u64.u32 %cgs, %cs; cvta.shared.u64 %cgs, %cgs;"),
     "%cg": ("b64", f"and.b32 %at, %gid, {CELLS - 1}; mov.u64 %cg, cells_of_all; mad.wide.u32 %cg, %at, 8, %cg;"),
