@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from letters import TODAY, Era
 from outside import FORMATS, Outside, Shape
 from writing import CELLS, KINDS, OF_ENTRY, OF_FUNCTION, Function, Lines, frame
 
 #: bytes of a thread's row of registers
 ROW = 80
-HEAD = ".version 9.0\n.target sm_90\n.address_size 64"
+EARLY: tuple[Era, ...] = (((2, 1), 20), ((4, 0), 35))
 #: places in the variable `seen`: the kinds of statements, then the ways in which functions and entries end
 ENDS = ("ret", "nothing", "label", "guarded ret", "guarded exit", "barrier", "exit", "call")
 PLACES = [*KINDS, *(f"function ends with {e}" for e in ENDS), *(f"entry ends with {e}" for e in ENDS)]
@@ -24,6 +25,7 @@ VARIABLES = {
     "cells_of_all": f".global .align 16 .b64 cells_of_all[{CELLS}];",
     "common_of_all": ".global .align 16 .b32 common_of_all[16] = {1, 2, 3};",
     "constants": ".const .align 16 .b32 constants[16] = {5, 0x80000000, -1, 0x7fffffff, 9, 0, 0x3f800000, 0x7fc00000};",
+    **{name: f".extern .const[{bank}] .b32 {name}[];" for bank, name in ((1, "one"), (2, "two"), (10, "ten"))},
     "cells": f".shared .align 16 .b64 cells[{CELLS}];",
     "common": ".shared .align 16 .b32 common[8];",
     "flag": ".shared .b32 flag;",
@@ -48,13 +50,15 @@ class Plan:
             return source.random() < p
 
         self.source = source
-        self.abi = chance(0.85)
+        self.era = source.choice(EARLY) if chance(0.1) else TODAY
+        self.is_of_today = new = self.era == TODAY
+        self.abi = chance(0.85) or not new
         """whether functions call one another by the convention that several results do without"""
         has_functions = chance(0.6)
-        self.stack, self.clusters, self.dynamic = chance(0.2), chance(0.2), chance(0.25)
+        self.stack, self.clusters, self.dynamic = chance(0.2) and new, chance(0.2) and new, chance(0.25)
         self.impatient = chance(0.2)
-        self.prints, self.allocates = chance(0.15) and self.abi, chance(0.15) and self.abi
-        images = chance(0.2)
+        self.prints, self.allocates = chance(0.15) and self.abi and new, chance(0.15) and self.abi and new
+        images = chance(0.2) and new
         self.textures = [_texture(source, i) for i in range(2)] if images else []
         self.surfaces = [_surface(source)] if images and chance(0.7) else []
         self.marked: dict[str, int] = {}
@@ -73,7 +77,7 @@ class Plan:
 
     def _add_functions(self) -> None:
         source = self.source
-        if source.random() < 0.3:
+        if source.random() < 0.3 and self.is_of_today:
             self.texts.append(
                 f".func the_end() .noreturn {{ {source.choice(['exit;', 'exit; ret;', '.reg .b32 a; mov.u32 a, 1; exit;'])} }}"
             )
@@ -100,7 +104,7 @@ class Plan:
         gives = tuple(source.choice(widths) for _ in range(source.randint(0, 1) if self.abi else source.randint(0, 2)))
         if self.abi and source.random() < 0.3:
             return Function(name, (32, *takes), gives, style, recursive=True)
-        if self.abi and source.random() < 0.15:
+        if self.abi and self.is_of_today and source.random() < 0.15:
             self.stack = True
             return Function(name, (32,), gives, style, lists=True)
         return Function(name, takes, gives, style)
@@ -204,7 +208,11 @@ def end(writer: Outside, what: str) -> Lines:
         "label": [f"{writer.condition()} bra END;", "END:"],
         "guarded ret": [f"{writer.condition()} ret;"],
         "guarded exit": [f"{writer.condition()} exit;"],
-        "barrier": ["bar.sync 0;"] if what == "entry" else ["bar.warp.sync 1;"] if writer.chance(0.1) else [],
+        "barrier": ["bar.sync 0;"]
+        if what == "entry"
+        else ["bar.warp.sync 1;"]
+        if writer.chance(0.1) and writer.plan.is_of_today
+        else [],
         "exit": ["exit;"],
         "call": [f"call {writer.plan.ending};"],
     }[way]
@@ -223,12 +231,12 @@ def module(seed: int) -> tuple[Plan, str]:
     for name in wanted(seed):
         if KINDS[name].weight and KINDS[name].allowed(writer):
             body += writer.one(name)
-    target = source.randint(4, 25)
+    target = source.randint(8, 50)
     while len(body) < target:
         body += writer.any()
-        if source.random() < 0.04:
+        if source.random() < 0.08:
             body += writer.hazard()
-    if source.random() < 0.6:
+    if source.random() < 0.7:
         body += writer.hazard()
     if source.random() < 0.2:
         body += ["@%p0 bra FINISH;", *writer.block(2)]
@@ -272,7 +280,13 @@ def assembled(plan: Plan, body: Lines, last: Lines) -> str:
     variables += [declaration for name, declaration in VARIABLES.items() if name in words or (name == "dynamic" and "%ds" in words)
                   or any(name in _named(w) for w in words)]  # fmt: skip
     variables += [f".global .{shape.opaque} {shape.name};" for shape in (*plan.textures, *plan.surfaces)]
-    return "\n".join([HEAD, *variables, text])
+    version, target = plan.era
+    head = [
+        f".version {version[0]}.{version[1]}",
+        f".target sm_{target}",
+        *([".address_size 64"] if version >= (2, 3) else []),
+    ]
+    return "\n".join([*head, *variables, text])
 
 
 def _named(word: str) -> tuple[str, ...]:

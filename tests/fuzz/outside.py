@@ -138,6 +138,8 @@ class Outside(Meeting):
         ]
 
     def wrong(self) -> Lines:
+        if not self.plan.is_of_today:
+            return [f"ld.local.b32 {self.register(32)}, [%la+{self.source.choice([2, 32, 1 << 20])}];"]
         kinds = [self.wrong_access, self.wrong_access, self.wrong_access, self.wrong_meeting, self.wrong_way]
         return self.source.choice(kinds)()
 
@@ -175,12 +177,7 @@ class Outside(Meeting):
                 [f"st{space}.v4.b32 [{base}+{offset}], {{{d}, {d}, 1, 2}};"],
             ]
         if self.is_entry:
-            ways += [
-                [f"st.global.b32 [%rd_in], {d};"],
-                [f"ld.param.b32 {d}, [block+{self.source.choice([64, 2, 1000])}];"]
-                if False
-                else [f"red.global.add.u32 [%rd_in+4], {d};"],
-            ]
+            ways += [[f"st.global.b32 [%rd_in], {d};"], [f"red.global.add.u32 [%rd_in+4], {d};"]]
         return self.source.choice(ways)
 
     def wrong_meeting(self) -> Lines:
