@@ -58,7 +58,7 @@ def check(files: tuple[str, ...], as_json: bool) -> None:
         report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": []}
         try:
             for name, kernel in checked(_read(file), file).kernels.items():
-                facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
+                facts = {"instructions": kernel.written, "parameters": [p.name for p in kernel.parameters]}
                 report["kernels"][name] = facts
         except PtxError as error:
             report["diagnostics"] = [d.as_dict() for d in error.diagnostics]

@@ -47,9 +47,10 @@ class Flow:
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
         landings: list[Block] = []
+        bodies = {*kernel.starts.values(), len(code)}
         for i, start in enumerate(bounds):
             end = bounds[i + 1] if i + 1 < len(bounds) else len(code)
-            follows = i + 1 if i + 1 < len(bounds) else None
+            follows = None if end in bodies else i + 1  # from the end of one function no way leads into the next
             last = code[end - 1]
             taken = next_one = follows
             effect = ending(last)
