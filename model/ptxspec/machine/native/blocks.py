@@ -6,10 +6,11 @@ import re
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
+from ptxspec.machine import hosts
 from ptxspec.machine.engine import requested
 from ptxspec.machine.flow import ending, registers_read, values_of
 from ptxspec.machine.imaging import ANSWER
-from ptxspec.machine.link import BEGINS, DEPTH, ENDS, RETURNED
+from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.context import FAULT, FIELD, NUMBERS, POINTERS, bits_of, field_text
 from ptxspec.machine.system import system_function
@@ -65,8 +66,7 @@ class BlockText(Calls):
         assert op.plan.meaning.effect is not None
 
         def learned(what: str, lane: str) -> str:
-            cell = self.emitter.emit(f"getelementptr i64, ptr %learned_{what}, i64 {lane}")
-            return self.emitter.emit(f"load i64, ptr {cell}")
+            return self.emitter.emit(f"load i64, ptr {self.at(f'learned_{what}', lane, 8)}")
 
         if op.plan.meaning.effect.kind == "image":
             for i in range(ANSWER):
@@ -116,7 +116,7 @@ class BlockText(Calls):
             type = effect.fields["type"]
             for i in range(effect.fields["count"]):
                 self.lines.append(
-                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
                     f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
                 )
                 env[f"%loaded{i}"] = f"%l{index}_{i}"
@@ -130,7 +130,7 @@ class BlockText(Calls):
             for i, value in enumerate(effect.fields["values"]):
                 word = lowering.low(value, type.width)
                 self.lines.append(
-                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
                     f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
                 )
         if op.guard is None:
@@ -190,8 +190,7 @@ class BlockText(Calls):
             return
         if leaves:
             self.put(RETURNED, str(self.program.functions[self.program.flow.function_of(index)]))
-            top = e.binary("sub", self.register(DEPTH), "8", 64)
-            taken = e.emit(f"load i64, ptr {self.stack_at(top)}")
+            taken = self.way_back()
         elif effect.kind in ("barrier", "gather", "image") or asks_system:
             taken = str(ended + 1)
             lowering = Lowering(e, self.environment(op))
@@ -212,8 +211,7 @@ class BlockText(Calls):
                 ("waits_at", str(self.block.end - 1)),
                 ("resume", resume),
             ):
-                cell = e.emit(f"getelementptr i64, ptr %{field}, i64 %lane")
-                self.lines.append(f"  store i64 {value}, ptr {cell}")
+                self.lines.append(f"  store i64 {value}, ptr {self.at(field, '%lane', 8)}")
         else:
             taken = str(ended if self.block.taken is None else self.block.taken)
         if op.guard is not None:
@@ -223,13 +221,17 @@ class BlockText(Calls):
         self.append(taken)
 
     def function(self) -> str:
+        lane_at = hosts.pointer(self.compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
         # what the block does not use is left out here: LLVM would find that out, and take its time
-        words = {"registers", "threads", *_NAME.findall("\n".join([*self.lines, *self.faults]))}
+        words = {"registers", "special", "threads", "record"}
+        words.update(_NAME.findall("\n".join([*self.lines, *self.faults, lane_at])))
         if self.program.clustered:
             words.add("cluster")
         fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
         used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
-        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used]
+        arrays = [f"  %registers_{o} = {hosts.within('%registers', self.compiled.register_bytes, o, 1)}" for o in used]
+        used = sorted(int(w[len("special_") :]) for w in words if w.startswith("special_"))
+        arrays += [f"  %special_{o} = {hosts.within('%special', self.compiled.special_bytes, o, 1)}" for o in used]
         return "\n".join(
             [
                 f"define internal i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
@@ -242,7 +244,7 @@ class BlockText(Calls):
                 "  br label %each",
                 "each:",
                 "  %k = phi i64 [0, %entry], [%k1, %next]",
-                "  %lane_at = getelementptr i32, ptr %scratch, i64 %k",
+                f"  %lane_at = {lane_at}",
                 "  %lane32 = load i32, ptr %lane_at",
                 "  %lane = zext i32 %lane32 to i64",
                 "  %slot = udiv i64 %lane, %threads" if words & {"slot", "rank", "part"} else "",

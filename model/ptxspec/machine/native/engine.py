@@ -8,6 +8,7 @@ import importlib
 import numpy as np
 
 from ptxspec.language.checked import Op, banks
+from ptxspec.machine import hosts
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
     Fault,
@@ -26,7 +27,7 @@ from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, bits_of, field_text
+from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, bits_of, field_text
 from ptxspec.terms.native import Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
@@ -55,7 +56,7 @@ class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
     def __init__(self, program: Program, capacity: int):
-        self.program, self.capacity = program, capacity
+        self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
         at = 0
@@ -71,7 +72,8 @@ class Compiled:
 
         self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
-        needs: set[str] = set()
+        self.special_bytes = len(self.special_types) * 8 * capacity
+        needs: set[str] = set(hosts.NEEDS)
         live = program.flow.live_in()
         blocks = [
             BlockText(self, number, block, live, needs).text() for number, block in enumerate(program.flow.blocks)
@@ -86,6 +88,10 @@ class Compiled:
         page = importlib.import_module("ptxspec.spec.machine.divergence")
         count = len(self.program.flow.blocks)
         size = self.capacity
+        count_at = hosts.pointer(self.checked, "counts", "%counts", "%b", 8, 8, "%counts_bytes")
+        list_of = hosts.pointer(self.checked, "lists", "%lists", "%b", size * 4, "%bytes", "%lists_bytes")
+        copied = hosts.pointer(self.checked, "scratch", "%scratch", "0", 1, "%bytes", "%scratch_bytes")
+        copies = f"%span = {hosts.span('%bytes')}" if self.checked else "%span = add i64 %bytes, 0"
         cases = "\n    ".join(f"i64 {i}, label %do{i}" for i in range(count))
         bodies = "\n".join(
             f"do{i}:\n  %r{i} = call i64 @block{i}(ptr %context, ptr %scratch, i64 %n)\n  br label %done"
@@ -102,6 +108,8 @@ entry:
 {field_text("lists")}
 {field_text("counts")}
 {field_text("scratch")}
+{field_text("record")}
+{chr(10).join(field_text(f"{name}_bytes", "i64") for name in ("lists", "counts", "scratch"))}
   %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
   %turns_at = getelementptr i64, ptr %context, i64 {FIELD["turns"]}
   %last_at = getelementptr i64, ptr %context, i64 {FIELD["last"]}
@@ -124,7 +132,7 @@ choose:
 look:
   %b = phi i64 [%first, %choose], [%following, %empty]
   %looked = phi i64 [0, %choose], [%more, %empty]
-  %count_at = getelementptr i64, ptr %counts, i64 %b
+  %count_at = {count_at}
   %n = load i64, ptr %count_at
   %none = icmp eq i64 %n, 0
   br i1 %none, label %empty, label %take
@@ -135,14 +143,21 @@ empty:
   %all = icmp uge i64 %more, {count}
   br i1 %all, label %idle, label %look
 take:
+  %too_many = icmp ugt i64 %n, {size}
+  br i1 %too_many, label %broken, label %begin
+broken:
+{hosts.note("the lanes at a block", "%n", -1)}
+  ret i64 {BROKEN}
+begin:
   store i64 0, ptr %count_at
   store i64 %b, ptr %last_at
   %turns1 = add i64 %turns, 1
   store i64 %turns1, ptr %turns_at
-  %list_offset = mul i64 %b, {size * 4}
-  %list = getelementptr i8, ptr %lists, i64 %list_offset
   %bytes = mul i64 %n, 4
-  call void @llvm.memcpy.p0.p0.i64(ptr %scratch, ptr %list, i64 %bytes, i1 false)
+  %list = {list_of}
+  %copied = {copied}
+  {copies}
+  call void @llvm.memcpy.p0.p0.i64(ptr %copied, ptr %list, i64 %span, i1 false)
   switch i64 %b, label %idle [
     {cases}
   ]
@@ -161,7 +176,7 @@ count:
 idle:
   ret i64 0
 fault:
-  ret i64 {FAULT}
+  ret i64 %r
 out:
   ret i64 {RAN_OUT}
 }}"""
@@ -175,7 +190,7 @@ class NativeRun:
         capacity, count = compiled.capacity, len(program.flow.blocks)
         self.count = count
         self.registers = np.zeros(compiled.register_bytes + 8, np.uint8)
-        self.special = np.zeros(len(compiled.special_types) * 8 * capacity + 8, np.uint8)
+        self.special = np.zeros(compiled.special_bytes + 8, np.uint8)
         self.lists = np.zeros((count + 2, capacity), np.int32)
         self.counts = np.zeros(count + 2, np.int64)
         self.scratch = np.zeros(capacity, np.int32)
@@ -186,6 +201,7 @@ class NativeRun:
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(CONTEXT), np.int64)
+        self.record = hosts.new_record()
         page = banks()
         #: for each bank of constants how many bytes it holds, and where they are
         self.banks = np.array(
@@ -204,6 +220,8 @@ class NativeRun:
         }  # fmt: skip
         for name, array in arrays.items():
             self.context[FIELD[name]] = array.ctypes.data
+            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
+        self.context[FIELD["record"]] = self.record.ctypes.data
         numbers = {
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
@@ -244,6 +262,8 @@ class NativeRun:
 
     def run(self, budget: int) -> Stopped:
         outcome = self.compiled.run(self._pointer, budget)
+        if self.record[hosts.WHICH]:
+            hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
         if outcome == FAULT:
             lane, op = int(self.context[FIELD["fault_lane"]]), int(self.context[FIELD["fault_op"]])
             at = self.program.kernel.code[op]
