@@ -55,26 +55,33 @@ def within(mode: int) -> Iterator[None]:
         MATH.fesetenv(before)
 
 
-SOURCE = kernel("""
-    mov.b32 %f0, 0x00000001; mov.b32 %f1, 0x00000003; add.rn.f32 %f2, %f0, %f1; st.global.f32 [%rd1], %f2;
-    mov.f32 %f3, 0f3f800001; mul.rz.f32 %f4, %f3, %f3; st.global.f32 [%rd1+4], %f4;
-    mov.f32 %f5, 0f40400000; mov.f32 %f6, 0f3f800000; div.rn.f32 %f7, %f6, %f5; st.global.f32 [%rd1+8], %f7;
-    fma.rp.f32 %f8, %f7, %f7, %f7; st.global.f32 [%rd1+12], %f8;
-    mov.f32 %f9, 0f00800000; mov.f32 %f10, 0f3f000000; mul.rn.f32 %f11, %f9, %f10; st.global.f32 [%rd1+16], %f11;
-    div.rn.f32 %f12, %f5, %f7; add.rm.f32 %f12, %f12, %f7; st.global.f32 [%rd1+20], %f12;
-""")
+#: operands come from memory, so that nothing is computed while compiling
+VALUES = np.array([1, 3, 0x3F800001, 0x40400000, 0x3F800000, 0x00800000, 0x3F000000], np.uint32)
+SOURCE = kernel(
+    "ld.param.u64 %rd2, [in];"
+    + "".join(f"ld.global.f32 %f{i}, [%rd2+{4 * i}];" for i in range(len(VALUES)))
+    + """
+    add.rn.f32 %f8, %f0, %f1; st.global.f32 [%rd1], %f8;
+    mul.rz.f32 %f8, %f2, %f2; st.global.f32 [%rd1+4], %f8;
+    div.rn.f32 %f9, %f4, %f3; st.global.f32 [%rd1+8], %f9;
+    fma.rp.f32 %f8, %f9, %f9, %f9; st.global.f32 [%rd1+12], %f8;
+    mul.rn.f32 %f8, %f5, %f6; st.global.f32 [%rd1+16], %f8;
+    div.rn.f32 %f8, %f3, %f9; add.rm.f32 %f8, %f8, %f9; st.global.f32 [%rd1+20], %f8;
+""",
+    parameters=".param .u64 out, .param .u64 in",
+)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_launch(mode: str) -> None:
     wanted, out = np.zeros(6, np.uint32), np.zeros(6, np.uint32)
-    ptxspec.load(SOURCE).launch("k", args=[wanted], engine="exact")
+    ptxspec.load(SOURCE).launch("k", args=[wanted, VALUES], engine="exact")
     assert wanted[0] == 4 and wanted[4] == 0x00400000
     module = ptxspec.load(SOURCE)
-    module.launch("k", args=[out])
+    module.launch("k", args=[out, VALUES])
     out[:] = 0
     with within(MODES[mode]):
-        module.launch("k", args=[out])
+        module.launch("k", args=[out, VALUES])
         after = environment()
     assert out.tolist() == wanted.tolist()
     assert after & ~0x3F == MODES[mode]
