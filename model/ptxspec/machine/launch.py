@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
     TURN,
@@ -59,10 +60,12 @@ class Outcome(NamedTuple):
 
 
 class Module:
-    """A loaded PTX module. Its variables keep their values from launch to launch."""
+    """A loaded PTX module. Its variables keep their values from launch to launch. Threads of the host may share it: its launches,
+    and what reads and sets its variables, wait for one another."""
 
     def __init__(self, checked: Checked):
         self.checked = checked
+        self.turn = Turn()
         self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
         page = banks()
         empty = np.zeros(0, np.uint8)
@@ -118,6 +121,7 @@ class Module:
             return importlib.import_module("ptxspec.spec.variables.initializers").masked(pointer.mask, found)
         return found % (1 << 8 * pointer.size)
 
+    @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
         and TypeError for a thing of another kind. Manual: 5.3."""
@@ -147,6 +151,7 @@ class Module:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
+    @alone
     def launch(
         self,
         name: str,
@@ -173,6 +178,9 @@ class Module:
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
         results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
         `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
+
+        A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
+        `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -380,11 +388,13 @@ class Module:
             block[place.offset : place.offset + place.size] = data_bytes
         return buffers, bytes(block), arrays
 
+    @alone
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
         bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name."""
         return self._variable(name).copy()
 
+    @alone
     def write(self, name: str, value: bytes | np.ndarray | np.generic) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
         scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, and ValueError if the
