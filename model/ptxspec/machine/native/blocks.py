@@ -240,6 +240,7 @@ class BlockText(Calls):
                 *arrays,
                 f"  %fault_address_at = getelementptr i64, ptr %context, i64 {FIELD['fault_address']}",
                 f"  %fault_op_at = getelementptr i64, ptr %context, i64 {FIELD['fault_op']}",
+                f"  %fault_why_at = getelementptr i64, ptr %context, i64 {FIELD['fault_why']}",
                 f"  %fault_lane_at = getelementptr i64, ptr %context, i64 {FIELD['fault_lane']}",
                 "  br label %each",
                 "each:",

@@ -20,6 +20,7 @@ from ptxspec.machine.link import (
     stack_moves,
 )
 from ptxspec.machine.memory import GONE
+from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.stack import Stack
 from ptxspec.terms.lowering import Lowering
 
@@ -78,27 +79,28 @@ class Calls(Stack):
     def ended(self, block: int | None) -> int:
         return len(self.program.flow.blocks) if block is None else block
 
-    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str]:
-        """What stands beside `value` in a list; all ones if it is not there."""
+    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
+        """What stands beside `value` in a list, and whether it is there."""
         e = self.emitter
-        first = second = str((1 << 64) - 1)
+        first = second = "0"
+        found = "false"
         for number, one, two in ways:
             here = e.compare("eq", value, str(number), 64)
             first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
-        return first, second
+            found = e.logic("or", found, here)
+        return first, second, found
 
     def enter(self, op: Op, index: int, lowering: Lowering) -> str:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
         assert call is not None and op.plan.meaning.effect is not None
-        none = str((1 << 64) - 1)
         ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
         sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
         if call.function is None:
             address = lowering.low(op.plan.meaning.effect.fields["function"], 64)
             known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
-            begins, size = self.among(address, known)
-            self.check(e.emit(f"icmp ne i64 {begins}, {none}"), address, index)
+            begins, size, found = self.among(address, known)
+            self.check(found, address, index)
             formals = call.signature.parameters
         elif call.function not in ways:
             self.check("false", "0", index)
@@ -118,7 +120,7 @@ class Calls(Stack):
         used = e.binary("add", self.register(DEPTH), str(kept_bytes(kernel, saved)), 64)
         end = e.binary("add", e.binary("add", frame, size, 64), str(beyond), 64)
         fits = e.emit(f"icmp ule i64 {end}, %local_size")
-        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), none, index)
+        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), "0", index, ROOM)
         # of an array without a size, nothing may be passed
         values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=False)]
         self.keep(saved, used)

@@ -17,7 +17,7 @@ CONTEXT = (
     "module_base", "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size",
     "shared_stride", "local", "local_size", "local_stride", "alive", "threads", "number", "named", "value", "waits_at", "resume",
     "learned_named", "learned_value", "stack", "request", "answer", "banks", "gone", "cluster", "record",
-    "fault_lane", "fault_op", "fault_address", "steps", "turns", "last", *(f"{name}_bytes" for name in ARRAYS),
+    "fault_lane", "fault_op", "fault_address", "fault_why", "steps", "turns", "last", *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}
@@ -35,6 +35,8 @@ NUMBERS = (
 
 #: why a run stopped, apart from 0: nothing can run. BROKEN: the engine's own data are wrong, as the record says
 FAULT, RAN_OUT, BROKEN = 1, 2, 3
+#: which check of an instruction failed: its own, or the one for room on the stack
+OWN, ROOM = 0, 1
 
 
 def bits_of(type: Type) -> int:

@@ -27,7 +27,7 @@ from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, bits_of, field_text
+from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, bits_of, field_text
 from ptxspec.terms.native import Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
@@ -270,7 +270,7 @@ class NativeRun:
             if ending(at) == "stop":
                 return Stopped(Fault(lane, op, None, stopped(at)), False, nobody())
             address = int(self.context[FIELD["fault_address"]].astype(np.uint64))
-            error = self._violation(lane, op, address)
+            error = self._violation(lane, op, address, int(self.context[FIELD["fault_why"]]))
             effect = self.program.kernel.code[op].plan.meaning.effect
             is_access = effect is not None and "space" in effect.fields
             return Stopped(Fault(lane, op, address if is_access else None, error), False, nobody())
@@ -279,15 +279,13 @@ class NativeRun:
         columns = (column[lanes] for column in self.waits.values())
         return Stopped(None, outcome == RAN_OUT, Waiting(lanes, *columns))
 
-    def _violation(self, lane: int, op: int, address: int) -> Violation:
-        """What the access broke, by the rules of the memory."""
+    def _violation(self, lane: int, op: int, address: int, why: int) -> Violation:
+        """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
         assert effect is not None
-        if effect.kind in ("branch", "call"):
-            return self._departure(instruction, op, address)
-        if effect.kind == "stack":
-            return self._of_stack(lane, effect.fields["to"] is not None, address)
+        if why == ROOM or effect.kind in ("branch", "call", "stack"):
+            return self._elsewhere(instruction, op, lane, address, why)
         write = effect.kind != "load"
         count = len(effect.fields["values"]) if write else effect.fields["count"]
         size = effect.fields["type"].bytes * count
@@ -298,31 +296,24 @@ class NativeRun:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def _of_stack(self, lane: int, cuts: bool, value: int) -> Violation:
-        """What an instruction broke that moves the end of the stack."""
-        begins, ends = (
-            int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
-        )
+    def _elsewhere(self, op: Op, index: int, lane: int, value: int, why: int) -> Violation:
+        """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
+        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
         try:
-            if cuts:
-                check_end(value, begins, ends)
-            check_room(self.program, 1 << 64, 0)
-        except Violation as violation:
-            return violation
-        raise AssertionError
-
-    def _departure(self, op: Op, index: int, value: int) -> Violation:
-        """What a branch or a call broke, by the rules of the page of functions."""
-        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.end - 1 == index)
-        if op.call is None:
-            return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
-        try:
-            if value != (1 << 64) - 1:
+            if why == ROOM:
+                check_room(self.program, 1 << 64, 0)
+            elif op.call is not None:
                 call_target(self.program, op, block, op.call.function or value)
-            check_room(self.program, 1 << 64, 0)
+            elif op.targets:
+                return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
+            else:
+                begins, ends = (
+                    int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                )
+                check_end(value, begins, ends)
         except Violation as violation:
             return violation
-        raise AssertionError("the native engine refused a call that is allowed")
+        raise AssertionError("the native engine refused what the rules allow")
 
     def resume(self, threads: Waiting) -> None:
         self.learned["learned_named"][threads.lane] = threads.named

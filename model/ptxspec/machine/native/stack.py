@@ -6,6 +6,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.link import BEGINS, ENDS
 from ptxspec.machine.memory import ALIVE, GONE, NEVER
 from ptxspec.machine.native.accesses import Accesses
+from ptxspec.machine.native.context import ROOM
 from ptxspec.terms.lowering import Lowering
 
 
@@ -21,12 +22,11 @@ class Stack(Accesses):
         assert op.plan.meaning.effect is not None
         fields = op.plan.meaning.effect.fields
         values = self.results(op, lowering)
-        none = str((1 << 64) - 1)
         if fields["begin"] is not None:
             begin, size = lowering.low(fields["begin"], 64), lowering.low(fields["size"], 64)
             below = e.emit(f"icmp ule i64 {begin}, %local_size")
             fits = e.emit(f"icmp ule i64 {size}, {e.binary('sub', '%local_size', begin, 64)}")
-            self.check(e.logic("and", below, fits), none, index)
+            self.check(e.logic("and", below, fits), "0", index, ROOM)
             self.extend(end, begin, size)
             self.fill(self.local_at(begin, size), 0, size)
             values.append((ENDS, e.binary("add", begin, size, 64)))

@@ -11,7 +11,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
 from ptxspec.machine.link import FRAME
-from ptxspec.machine.native.context import BROKEN, bits_of
+from ptxspec.machine.native.context import BROKEN, OWN, bits_of
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
@@ -211,13 +211,14 @@ class Writing:
         start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
         return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
 
-    def check(self, condition: str, address: str, index: int) -> None:
-        """Go on if the condition holds, else report the fault."""
+    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
+        """Go on if the condition holds, else report the fault: the address, or another number that it is about, and which check
+        of the instruction failed."""
         good, bad = self.label("good"), self.label("bad")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
         self.faults.append(
             f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
-            f"  store i64 {index}, ptr %fault_op_at\n  br label %fault"
+            f"  store i64 {index}, ptr %fault_op_at\n  store i64 {why}, ptr %fault_why_at\n  br label %fault"
         )
         self.begin(good)
 
