@@ -17,6 +17,7 @@ from ptxspec.machine.engine import (
     call_target,
     check_end,
     check_room,
+    check_variable,
     constant_of,
     in_frame,
     in_part,
@@ -125,6 +126,7 @@ class ExactRun:
             self.elapsed = self.steps + index - block.start
             effect = op.plan.meaning.effect
             registers = self.registers[lane]
+            self.index = index
             self.address: int | None = None
             if op.guard is not None and registers[op.guard[0]] == op.guard[1]:
                 continue
@@ -410,6 +412,7 @@ class ExactRun:
     def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
         fields = op.plan.meaning.effect.fields
         self.address = self.value(fields["address"], env, memo)
+        check_variable(self.program, self.index)
         slot = lane // self.batch.extents.threads
         space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)

@@ -131,7 +131,7 @@ class Flow:
         after = self.blocks[landing].next
         live = set() if after is None else self._live[after]
         return own + sorted(
-            live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
+            live - set(returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
         )
 
     @cached_property
@@ -163,7 +163,7 @@ class Flow:
                 read |= registers_read(op, self.kernel)
                 written |= set(registers_written(op))
                 if op.call is not None:
-                    written |= set(_returned_into(op))
+                    written |= set(returned_into(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and ending(last) == "return" and self.kernel.functions:
                 read |= self.left_behind(block.end - 1)
@@ -187,7 +187,7 @@ def successors(block: Block) -> list[int]:
     return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
 
 
-def _returned_into(op: Op) -> list[str]:
+def returned_into(op: Op) -> list[str]:
     """The registers that get a call's results, and `.reg` variables in which the function left them."""
     assert op.call is not None
     return [r.text for r in op.call.results if isinstance(r, tree.Name)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.link import stack_moves
 from ptxspec.machine.memory import ALIVE, READABLE, WRITABLE
+from ptxspec.machine.native.context import VARIABLE
 from ptxspec.machine.native.writing import Writing
 from ptxspec.terms.lowering import Lowering
 
@@ -21,6 +22,8 @@ class Accesses(Writing):
         count = len(fields["values"]) if write else fields["count"]
         size = fields["type"].bytes * count
         address = lowering.low(fields["address"], 64)
+        if index in self.program.overruns:
+            self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(fields["space"]) or fields["space"].split("::")[0]
         if space == "generic":
             return self.generic(address, size, write, index)

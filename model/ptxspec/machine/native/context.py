@@ -35,8 +35,8 @@ NUMBERS = (
 
 #: why a run stopped, apart from 0: nothing can run. BROKEN: the engine's own data are wrong, as the record says
 FAULT, RAN_OUT, BROKEN = 1, 2, 3
-#: which check of an instruction failed: its own, or the one for room on the stack
-OWN, ROOM = 0, 1
+#: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names
+OWN, ROOM, VARIABLE = 0, 1, 2
 
 
 def bits_of(type: Type) -> int:

@@ -18,6 +18,7 @@ from ptxspec.machine.engine import (
     call_target,
     check_end,
     check_room,
+    check_variable,
     resident,
     stopped,
 )
@@ -27,7 +28,7 @@ from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, bits_of, field_text
+from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of, field_text
 from ptxspec.terms.native import Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
@@ -290,6 +291,8 @@ class NativeRun:
         count = len(effect.fields["values"]) if write else effect.fields["count"]
         size = effect.fields["type"].bytes * count
         try:
+            if why == VARIABLE:
+                check_variable(self.program, op)
             space = instruction.space or effect.fields["space"]
             self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
