@@ -15,7 +15,7 @@ from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
 from ptxspec.machine.link import linked, stack_moves
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
@@ -222,10 +222,11 @@ def stopped(op: Op) -> Violation:
     return Violation(effect.fields["rule"], "the thread executed this instruction")
 
 
-def check_variable(program: Program, index: int) -> None:
+def check_variable(program: Program, index: int, address: int, size: int) -> None:
     """Raise Violation if an access leaves the variable that its address is formed from."""
     said = program.overruns.get(index)
     if said is not None:
+        check_alignment(address, size)
         raise Violation("out of bounds", said)
 
 

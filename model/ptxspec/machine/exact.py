@@ -412,7 +412,7 @@ class ExactRun:
     def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
         fields = op.plan.meaning.effect.fields
         self.address = self.value(fields["address"], env, memo)
-        check_variable(self.program, self.index)
+        check_variable(self.program, self.index, self.address, size)
         slot = lane // self.batch.extents.threads
         space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)

@@ -139,8 +139,7 @@ class Memory:
         `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
         shared_by = "cluster" if space == "generic" else space.partition("::")[2]
         space, at = self.locate(space.split("::")[0], address)
-        if address % size:
-            raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
+        check_alignment(address, size)
         if space == "global":
             index = self.offset(at)
             bits = READABLE | (WRITABLE if write else 0)
@@ -235,6 +234,12 @@ class Memory:
         """Let a thread's stack, which ended at `end`, end earlier."""
         start = lane * self.strides["local"]
         self.alive[start + to : start + end] = GONE
+
+
+def check_alignment(address: int, size: int) -> None:
+    """Raise Violation if an access of so many bytes is not aligned."""
+    if address % size:
+        raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
 
 
 def _padded(data: np.ndarray) -> np.ndarray:

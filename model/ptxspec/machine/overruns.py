@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from ptxspec.language import tree
@@ -60,25 +61,27 @@ class Overruns:
     # registers -----------------------------------------------------------------------------------------------------------
 
     def _states(self) -> dict[int, dict[str, Known]]:
-        """What is known of registers where each block begins: what is known on all ways to it."""
+        """What is known of registers where each block begins: the addresses that are known on all ways to it. Constants are known
+        within a block only, so that what is kept stays small."""
         blocks = self.flow.blocks
         states: dict[int, dict[str, Known]] = {0: {}} if blocks else {}
         todo = [0] if blocks else []
         while todo:
-            number = todo.pop()
+            number = heappop(todo)  # in the order of the blocks, so that few are looked at twice
             block = blocks[number]
             after = self._through(block, dict(states[number]), None)
+            after = {name: known for name, known in after.items() if known.variable}
             entered = set() if block.finishes is not None or not self._calls(block) else {w for _, w in block.ways}
             for way in successors(block):
                 coming = {} if way in entered else after
                 if way not in states:
                     states[way] = coming
-                    todo.append(way)
+                    heappush(todo, way)
                     continue
                 both = {n: k for n, k in states[way].items() if coming.get(n) == k}
                 if len(both) != len(states[way]):
                     states[way] = both
-                    todo.append(way)
+                    heappush(todo, way)
         return states
 
     def _calls(self, block: Block) -> bool:
@@ -213,7 +216,8 @@ class Overruns:
         offset -= offset >> 63 << 64
         size = fields["type"].bytes * (fields["count"] if effect.kind == "load" else len(fields["values"]))
         held = self._size(name, place)
-        if abs(offset) < 1 << 31 and self.page.leaves(offset, size, held):
+        near = self.layout.WINDOW_SIZE if base else 1 << 31  # further off it is no address of the variable's space
+        if abs(offset) < near and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"
             self.found[index] = (
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"

@@ -292,7 +292,7 @@ class NativeRun:
         size = effect.fields["type"].bytes * count
         try:
             if why == VARIABLE:
-                check_variable(self.program, op)
+                check_variable(self.program, op, address, size)
             space = instruction.space or effect.fields["space"]
             self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
