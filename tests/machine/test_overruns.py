@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
-from launching import both, fault, kernel, text
+from launching import ENGINES, HEADER, both, fault, kernel, text
+
+import ptxspec
+from ptxspec.machine.engine import program
+from ptxspec.terms.profiles import Profile
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MODULE = """
 .visible .global .align 16 .u32 g[4] = {1, 2, 3, 4};
@@ -166,3 +177,48 @@ def test_an_address_of_another_space_is_none_of_the_variable() -> None:
             text("mov.u64 %rd3, s; ld.u32 %r9, [%rd3]; ret;", module=".shared .u32 s;"), [np.zeros(1, np.uint32)]
         ).note
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("declared", "defined"),
+    [
+        (".extern .global .u32 x[];", ".visible .global .u32 x[4]; .visible .global .u32 y[4];"),
+        (".common .global .u32 x[2];", ".visible .global .u32 x[4]; .visible .global .u32 y[4];"),
+    ],
+)
+def test_a_variable_of_another_module_is_as_large_as_it_is_there(declared: str, defined: str, engine: str) -> None:
+    parts = [declared + "\n.visible .entry k() { .reg .u32 r; ld.global.u32 r, [x+%d]; ret; }", defined]
+    for offset in (12, 16):
+        module = ptxspec.link([HEADER + parts[0] % offset, HEADER + parts[1]])
+        if offset == 12:
+            module.launch("k", engine=engine)
+            continue
+        with pytest.raises(ptxspec.LaunchError) as caught:
+            module.launch("k", engine=engine)
+        assert caught.value.note.startswith("4 bytes at x+16, which has 16 bytes")
+
+
+def test_programs_as_people_write_them_keep_to_their_variables() -> None:
+    """What nvcc made, and what other tools wrote: no access of theirs is found to leave its variable."""
+    kernels = 0
+    for source in programs():
+        try:
+            module = ptxspec.load(source)
+        except ptxspec.PtxError:
+            continue
+        for name in module.kernels:
+            ready = program(module.checked, name, Profile("hopper"), False)
+            assert ready.overruns == {}, name
+            kernels += 1
+    assert kernels > 200
+
+
+def programs() -> Iterator[str]:
+    for path in sorted((ROOT / "docs").rglob("*.ptx")) + sorted((ROOT / "tests").rglob("*.ptx")):
+        yield path.read_text()
+    for path in sorted((ROOT / "tests" / "corpus").glob("*.xz")):
+        kept = json.loads(lzma.decompress(path.read_bytes()))
+        yield from (
+            (v for v in kept.values() if isinstance(v, str) and ".version" in v) if isinstance(kept, dict) else ()
+        )

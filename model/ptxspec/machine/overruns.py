@@ -225,10 +225,10 @@ class Overruns:
 
     def _size(self, name: str, place: Place) -> int | None:
         """How many bytes a variable has; None if that is said elsewhere."""
-        if place.in_a_bank or not place.size:
+        if place.in_a_bank:
             return None
-        defined = self.places.get(place.name)
-        return max(place.size, defined.size if defined is not None else 0)
+        defined = self.places.get(place.name)  # by another module, perhaps, where a declaration leaves the size empty
+        return max(place.size, defined.size if defined is not None else 0) or None
 
 
 def _variables(term: Any) -> Iterator[str]:

@@ -40,13 +40,13 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool, bool], Compiled] = {}
 
     def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
         return NativeRun(self.compiled(program), program, memory, batch)
 
     def compiled(self, program: Program) -> Compiled:
-        key = (id(program.kernel), program.profile.name, program.clustered)
+        key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked())
         found = self._compiled.get(key)
         if found is None:
             found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered))
