@@ -212,16 +212,16 @@ class Memory:
         return Violation("out of bounds", near or f"{size} bytes where nothing is")
 
     def clear(self) -> None:
-        """Shared and local memory as they are when CTAs begin."""
-        self.shared[:] = 0
-        self.local[:] = 0
+        """Shared and local memory as they are when CTAs begin. The arrays may be others then."""
+        self.shared = self.buffers_of["shared"] = _emptied(self.shared)
+        self.local = self.buffers_of["local"] = _emptied(self.local)
+        self.alive = _emptied(self.alive)
         self.gone[:] = 0
         self.begin()
 
     def begin(self) -> None:
-        """Let each thread's stack hold what it begins with."""
+        """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
-            self.alive[:] = NEVER
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
             rows[:, : self.first] = ALIVE
 
@@ -235,6 +235,18 @@ class Memory:
         """Let a thread's stack, which ended at `end`, end earlier."""
         start = lane * self.strides["local"]
         self.alive[start + to : start + end] = GONE
+
+
+#: an array of more bytes is replaced instead of cleared: memory that nobody touches costs nothing
+LARGE = 1 << 20
+
+
+def _emptied(array: np.ndarray) -> np.ndarray:
+    """An array of zeros, as long as the one given; it may be that one."""
+    if array.nbytes > LARGE:
+        return np.zeros(len(array), array.dtype)
+    array[:] = 0
+    return array
 
 
 def _padded(data: np.ndarray) -> np.ndarray:

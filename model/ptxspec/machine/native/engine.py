@@ -56,8 +56,11 @@ class Compiled:
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
         at = 0
+        #: for each size of a register's place, in bytes: where such registers begin, and how many there are
+        self.rows: dict[int, list[int]] = {}
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name] = at
+            self.rows.setdefault(bits_of(type) // 8, [at, 0])[1] += 1
             at += bits_of(type) // 8 * capacity
         self.register_bytes = at
         self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
@@ -87,7 +90,7 @@ class NativeRun:
         self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
-        self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
+        self.stack = np.zeros(batch.lanes * compiled.stack + 8, np.uint8)
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(CONTEXT), np.int64)
@@ -102,8 +105,8 @@ class NativeRun:
         )
         arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
-            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "alive": memory.alive,
-            **{s: memory.buffers_of[s] for s in ("const", "param", "shared", "local")}, **self.waits,
+            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow,
+            **{s: memory.buffers_of[s] for s in ("const", "param")}, **self.waits,
             **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer, "banks": self.banks,
             "gone": memory.gone,
         }  # fmt: skip
@@ -125,7 +128,14 @@ class NativeRun:
         """Begin another batch of the same launch."""
         fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
         self.batch = batch
-        self.registers[:] = 0
+        for name, array in {
+            **{s: self.memory.buffers_of[s] for s in ("shared", "local")},
+            "alive": self.memory.alive,
+        }.items():
+            self.context[FIELD[name]] = array.ctypes.data  # others than those of the batch before
+        for size, (start, count) in self.compiled.rows.items():
+            row = size * self.compiled.capacity
+            self.registers[start : start + count * row].reshape(count, row)[:, : size * batch.lanes] = 0
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.compiled.offsets[name]
