@@ -246,7 +246,7 @@ class Module:
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
         finally:
-            self._space.past.extend(a for a, _ in buffers)
+            self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
@@ -356,6 +356,8 @@ class Module:
         block = bytearray(kernel.sizes["param"])
         buffers: list[tuple[Allocation, np.ndarray]] = []
         arrays: list[tuple[str, np.ndarray]] = []
+        allocations: dict[int, Allocation] = {}
+        spans: list[tuple[int, int, str, np.ndarray]] = []
         for i, (place, (type, is_array), value) in enumerate(
             zip(kernel.parameters, kernel.parameter_types, args, strict=True)
         ):
@@ -367,11 +369,13 @@ class Module:
             if isinstance(value, np.ndarray):
                 if is_array or type.width != 64 or type.is_float:
                     raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
-                known = next((a for (_, array), (a, _) in zip(arrays, buffers, strict=True) if array is value), None)
+                known = allocations.get(id(value))
                 if known is None:
-                    for name, other in arrays:
-                        if _overlap(other, value):
+                    first, last = _span(value)
+                    for low, high, name, other in spans:
+                        if low < last and first < high and _overlap(other, value):
                             raise ValueError(f"{what} shares memory with {name} but is another array")
+                    spans.append((first, last, what, value))
                     if value.dtype.hasobject:
                         raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
                     if value.flags.writeable and _overlaps_itself(value):
@@ -379,6 +383,7 @@ class Module:
                             f"{what}: elements of the array share memory; pass a copy, or a read-only view"
                         )
                     known = self._space.allocate(what, value.nbytes, bool(value.flags.writeable))
+                    allocations[id(value)] = known
                     data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
                     buffers.append((known, data))
                     arrays.append((what, value))
@@ -435,6 +440,13 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         raise TypeError(
             f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
         )
+
+
+def _span(array: np.ndarray) -> tuple[int, int]:
+    """The first address of an array, and the one after its last."""
+    reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
+    low = array.ctypes.data + sum(r for r in reach if r < 0)
+    return low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

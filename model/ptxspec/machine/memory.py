@@ -6,6 +6,8 @@ Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md
 from __future__ import annotations
 
 import importlib
+from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from ptxspec.machine.heap import Heap
 READABLE, WRITABLE = 1, 2
 #: what a byte of a stack on which pieces come and go is: part of none so far, of one that is there, of one that is gone
 NEVER, ALIVE, GONE = 0, 1, 2
+#: buffers of earlier launches that are known by name
+REMEMBERED = 10_000
 #: bytes after every array, so that a check may look at a whole word beyond its end
 PADDING = 16
 
@@ -39,7 +43,8 @@ class AddressSpace:
         self.alignment = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
         self.module_base = layout.GLOBAL_BASE
         self._next = self._after(self.module_base + module_size)
-        self.past: list[Allocation] = []
+        self._first = self._next
+        self._past: deque[Allocation] = deque(maxlen=REMEMBERED)
 
     def _after(self, address: int) -> int:
         step = self.alignment
@@ -49,6 +54,19 @@ class AddressSpace:
         found = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
         return found
+
+    def forget(self, ended: Iterable[Allocation]) -> None:
+        """Note buffers whose launch has ended."""
+        self._past.extend(ended)
+
+    def was(self, address: int) -> str | None:
+        """What lived at an address before the buffers of this launch, as far as that is known."""
+        for old in self._past:
+            if old.base <= address < old.base + max(old.size, 1):
+                return f"{old.name} of an earlier launch lived there"
+        if self._past and self._first <= address < self._past[0].base and len(self._past) == REMEMBERED:
+            return "buffers of launches long ago lived there"
+        return None
 
 
 class Memory:
@@ -195,9 +213,9 @@ class Memory:
         gone = self.heap.was(address) if self.heap is not None else None
         if gone is not None:
             return Violation("use after end", f"the piece at {gone:#x} of the heap was given back")
-        for old in self.space.past:
-            if old.base <= address < old.base + max(old.size, 1):
-                return Violation("use after end", f"{old.name} of an earlier launch lived there")
+        earlier = self.space.was(address)
+        if earlier is not None:
+            return Violation("use after end", earlier)
         near = None
         for allocation, _ in self.buffers:
             distance = address - (allocation.base + allocation.size)
