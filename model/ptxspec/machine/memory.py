@@ -5,7 +5,9 @@ Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import mmap
 from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -112,14 +114,14 @@ class Memory:
         #: what each space but .global holds; of .shared and .local one part after the other
         self.buffers_of = {name: _padded(data) for name, data in constants.items()}
         self.buffers_of["param"] = _padded(np.frombuffer(parameters, np.uint8))
-        self.shared = self.buffers_of["shared"] = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
-        self.local = self.buffers_of["local"] = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
+        self.shared = self.buffers_of["shared"] = untouched(self.strides["shared"] * slots + PADDING)
+        self.local = self.buffers_of["local"] = untouched(self.strides["local"] * lanes + PADDING)
         self.cluster, self.threads = cluster, lanes // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         self.heap: Heap | None = None
         self.first = alive
-        self.alive = np.zeros(0 if alive is None else len(self.local), np.uint8)
+        self.alive = untouched(0 if alive is None else len(self.local))
         self.begin()
 
     def hold(self, heap: Heap) -> None:
@@ -261,10 +263,21 @@ LARGE = 1 << 20
 
 def _emptied(array: np.ndarray) -> np.ndarray:
     """An array of zeros, as long as the one given; it may be that one."""
-    if array.nbytes > LARGE:
-        return np.zeros(len(array), array.dtype)
+    if len(array) > LARGE:
+        return untouched(len(array))
     array[:] = 0
     return array
+
+
+def untouched(size: int) -> np.ndarray:
+    """So many bytes that are zero, and take no memory of the machine before they are touched. NumPy's own zeros may take two
+    megabytes at the first touch (huge pages), which is much where each thread touches a little."""
+    if size <= LARGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(size, np.uint8)
+    area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(AttributeError, OSError):
+        area.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(area, np.uint8)
 
 
 def _padded(data: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from ptxspec.machine.engine import (
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import ending, names_read
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code
 from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, bits_of
 
@@ -90,7 +90,7 @@ class NativeRun:
         self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
-        self.stack = np.zeros(batch.lanes * compiled.stack + 8, np.uint8)
+        self.stack = untouched(batch.lanes * compiled.stack + 8)
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(CONTEXT), np.int64)
