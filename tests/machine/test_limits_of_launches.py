@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import ENGINES, each, kernel
+from launching import ENGINES, each, fault, kernel
 
 import ptxspec
 from ptxspec.literate.finder import install
@@ -407,3 +407,45 @@ def test_launches_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
             with pytest.raises(ptxspec.LaunchError, match=note) as caught:
                 module.launch("k", args=[np.zeros(1, np.uint64), np.uint64(address)], engine=engine)
             assert caught.value.rule == "use after end"
+
+
+# texts ---------------------------------------------------------------------------------------------------------------------
+
+SHOW = """
+    .param .b64 f; .param .b64 a; .param .b32 n; ld.param.u64 %rd2, [format]; st.param.b64 [f], %rd2; st.param.b64 [a], %rd0;
+    call (n), vprintf, (f, a);
+"""
+
+
+@pytest.mark.parametrize(
+    ("length", "ends", "rule"),
+    [(300, False, "out of bounds"), (1 << 20, True, ""), ((1 << 20) + 1, True, "text"), (3 << 20, False, "text")],
+)
+def test_a_text_has_an_end(length: int, ends: bool, rule: str) -> None:
+    """A format of so many letters, with a zero after them or not."""
+    text = np.full(length + ends, ord("x"), np.uint8)
+    text[length:] = 0
+    source = kernel(SHOW, ".param .u64 out, .param .u64 format", module=PRINTS.split(".global")[0])
+    for engine, module in each(source):
+        shown: list[str] = []
+        args = [np.zeros(1, np.uint64), text]
+        if rule:
+            with in_at_most(20), pytest.raises(ptxspec.LaunchError) as caught:
+                module.launch("k", args=args, engine=engine, printed=shown.append)
+            assert caught.value.rule == rule and not shown
+        else:
+            module.launch("k", args=args, engine=engine, printed=shown.append)
+            assert shown == ["x" * length]
+
+
+@pytest.mark.parametrize("size", [0, 3, 16, 2**63, 2**64 - 1])
+def test_characters_have_a_size(size: int) -> None:
+    """An assertion that fails says how many bytes its characters have."""
+    module = ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 s);"
+    body = """
+        .param .b64 m; .param .b64 f; .param .b32 l; .param .b64 n; .param .b64 s; ld.param.u64 %rd2, [size];
+        st.param.b64 [m], %rd0; st.param.b64 [f], %rd0; st.param.b32 [l], 1; st.param.b64 [n], %rd0; st.param.b64 [s], %rd2;
+        call __assertfail, (m, f, l, n, s);
+    """
+    source = kernel(body, ".param .u64 out, .param .u64 size", module=module)
+    assert fault(source, [np.zeros(4, np.uint64), np.uint64(size)]).rule == "text"
