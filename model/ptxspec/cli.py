@@ -132,7 +132,11 @@ def format_files(files: tuple[str, ...], in_place: bool, only_check: bool, as_js
 @click.option("--nonportable-cluster", is_flag=True, help="Allow a cluster larger than every machine has room for.")
 @click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
 @click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
-@click.option("--step-limit", default=10**11, show_default=True, help="Most thread-instructions to execute.")
+@click.option(
+    "--step-limit", type=int, help="Most thread-instructions to execute; without it, what ends loops in a minute."
+)
+@click.option("--time-limit", type=float, help="Most seconds that the launch may take.")
+@click.option("--memory-limit", type=int, help="Most bytes for the threads that are resident together.")
 @_JSON
 def run(
     file: str,
@@ -146,13 +150,16 @@ def run(
     nonportable_cluster: bool,
     profile: str,
     engine: str,
-    step_limit: int,
+    step_limit: int | None,
+    time_limit: float | None,
+    memory_limit: int | None,
     as_json: bool,
 ) -> None:
     """Run an entry of a PTX file and show the arrays it leaves behind."""
     import numpy as np
 
     import ptxspec
+    from ptxspec.progress import shown_progress
 
     module = _load(file, as_json)
     if kernel is None:
@@ -164,19 +171,23 @@ def run(
         before = [v.copy() if isinstance(v, np.ndarray) else None for v in values]
         texts: list[str] = []
         began = time.perf_counter()
-        outcome = module.launch(
-            kernel,
-            _extents(grid),
-            _extents(block),
-            values,
-            dynamic_shared=dynamic_shared,
-            cluster=None if cluster is None else _extents(cluster),
-            nonportable_cluster=nonportable_cluster,
-            profile=profile,
-            engine=engine,
-            step_limit=step_limit,
-            printed=texts.append if as_json else None,
-        )
+        with shown_progress(as_json) as progress:
+            outcome = module.launch(
+                kernel,
+                _extents(grid),
+                _extents(block),
+                values,
+                dynamic_shared=dynamic_shared,
+                cluster=None if cluster is None else _extents(cluster),
+                nonportable_cluster=nonportable_cluster,
+                profile=profile,
+                engine=engine,
+                step_limit=step_limit,
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                progress=progress,
+                printed=texts.append if as_json else None,
+            )
         seconds = time.perf_counter() - began
         for item in save:
             number, _, path = item.partition("=")

@@ -24,6 +24,7 @@ MODULE = """
 .visible .const .align 16 .u32 cc[4] = {5, 6, 7, 8};
 """
 LOCALS = ".shared .align 16 .u32 s[4]; .shared .align 16 .u32 ss[4]; .local .align 16 .u32 l[4]; .local .align 16 .u32 ll[4];"
+CLUSTER_ENDS = "barrier.cluster.arrive; barrier.cluster.wait;"
 STORES = "st.global.u32 [%rd1], %r9;"
 #: state space -> (a variable, the one that follows it)
 PAIRS = {"global": ("g", "gg"), "const": ("c", "cc"), "shared": ("s", "ss"), "local": ("l", "ll")}
@@ -165,6 +166,16 @@ def test_in_clusters() -> None:
         kernel(LOCALS + read.format(back, "", 16)), [np.zeros(4, np.uint32)], grid=4, cluster=2
     ).note.startswith("4 bytes at s+16")
     both(kernel(LOCALS + read.format(back, "", 12)), [np.zeros(4, np.uint32)], grid=4, cluster=2)
+    # in the part of another CTA
+    for rank in (0, 1):
+        both(
+            kernel(
+                LOCALS + read.format(f"mapa.shared::cluster.u64 %rd3, %rd3, {rank}; ", "::cluster", 12) + CLUSTER_ENDS
+            ),
+            [np.zeros(4, np.uint32)],
+            grid=4,
+            cluster=2,
+        )
 
 
 def test_an_address_of_another_space_is_none_of_the_variable() -> None:

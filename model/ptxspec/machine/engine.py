@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from ptxspec.machine.flow import Block, Flow
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
+from ptxspec.machine.roles import Roles, is_kind
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.profiles import Profile
@@ -30,6 +32,10 @@ TURN = 100_000
 RESIDENT_WITH_IMAGES = 16_384
 #: the same in clusters: the largest there is has its place
 RESIDENT_IN_CLUSTERS = 16_384
+#: words that each resident thread has for what it waits for and learns, and for what special registers say
+WORDS = 32
+#: words that a thread gives with its request to the host, and words that it is answered with
+REQUEST, ANSWER = 16, 4
 
 
 class Fault(NamedTuple):
@@ -85,6 +91,7 @@ class Program(NamedTuple):
     functions: dict[str, int]
     clustered: bool
     """whether it runs in clusters of more than one CTA"""
+    roles: Roles
     overruns: dict[int, str] = {}
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
 
@@ -111,14 +118,15 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> P
     dynamic = [p for p in kernel.places.values() if p.offset < 0]
     align = max([p.align for p in dynamic], default=1)
     bases = {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
-    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered)
+    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
     return ready._replace(overruns=Overruns(kernel, ready.flow, ready.address_of, checked.places).found)
 
 
 class Engine(Protocol):
     """Executes programs, RESIDENT threads at once."""
 
-    def start(self, program: Program, memory: Memory, batch: Batch) -> Running: ...
+    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> Running:
+        """Get the first batch ready. `watch` is called now and then, and raises an exception when the launch is to end."""
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
@@ -204,9 +212,19 @@ def resident(kernel: Kernel, clustered: bool) -> int:
     return RESIDENT_WITH_IMAGES if has_images(kernel) else RESIDENT
 
 
+def state_bytes(program: Program) -> int:
+    """Bytes that a resident thread takes at most, as the native engine lays them out: registers, memory of its own, the stack of
+    its calls, and its places in the lists of threads. What no thread has touched takes no memory of the machine."""
+    kernel = program.kernel
+    registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
+    local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
+    calls = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
+    asked = 8 * (REQUEST + ANSWER) if asks_host(kernel) else 0
+    return registers + local + calls + asked + 4 * len(program.flow.blocks) + 8 * WORDS
+
+
 def is_image(op: Op) -> bool:
-    effect = op.plan.meaning.effect
-    return effect is not None and effect.kind == "image"
+    return is_kind(op, "image")
 
 
 def requested(effect: Any) -> list[Int]:

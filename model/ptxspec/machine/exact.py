@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from ptxspec.language import tree
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
+    ANSWER,
+    REQUEST,
     Fault,
     Program,
     Stopped,
@@ -26,7 +30,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import destinations, names_read, values_of
-from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import (
     BEGINS,
     ENDS,
@@ -46,14 +49,15 @@ from ptxspec.terms.machine import changing
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
-    def start(self, program: Program, memory: Memory, batch: Batch) -> ExactRun:
-        return ExactRun(program, memory, batch)
+    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> ExactRun:
+        return ExactRun(program, memory, batch, watch)
 
 
 class ExactRun:
     """One batch. `standing[b]` lists the lanes that stand at block b; the last list, those that have ended."""
 
-    def __init__(self, program: Program, memory: Memory, batch: Batch):
+    def __init__(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]):
+        self.watch = watch
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
@@ -77,6 +81,7 @@ class ExactRun:
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
         self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
         self.standing[0] = list(range(batch.lanes))
+        self.busy = [0]  # the blocks at which threads stand, in order
         self.waiting: list[tuple[int, ...]] = []
         self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(batch.lanes)]
         lanes = batch.lanes if asks_host(self.program.kernel) else 0
@@ -90,9 +95,11 @@ class ExactRun:
             if block is None:
                 return Stopped(None, False, self.arrived())
             lanes, self.standing[block] = self.standing[block], []
+            del self.busy[bisect_left(self.busy, block)]
             self.last = block
             self.turns += 1
             for lane in lanes:
+                self.watch()
                 fault = self.block(block, lane)
                 if fault is not None:
                     return Stopped(fault, False, nobody())
@@ -107,13 +114,10 @@ class ExactRun:
 
     def next_block(self) -> int | None:
         """The block whose turn it is."""
-        count = len(self.blocks)
         rotate = self.turns % self.fairness.ROUND >= self.fairness.ROUND - self.fairness.TURNS_FOR_ALL
-        first = (self.last + 1) % count if rotate and count else 0
-        for i in range(count):
-            if self.standing[(first + i) % count]:
-                return (first + i) % count
-        return None
+        if not self.busy:
+            return None
+        return self.busy[bisect_right(self.busy, self.last) % len(self.busy) if rotate else 0]
 
     def block(self, number: int, lane: int) -> Fault | None:
         """Run one thread through a block and put it where it goes next."""
@@ -173,7 +177,10 @@ class ExactRun:
 
     def go(self, lane: int, block: int | None) -> None:
         """Put a thread where it goes next: to a block, or among those that have ended."""
-        self.standing[len(self.blocks) if block is None else block].append(lane)
+        there = self.standing[len(self.blocks) if block is None else block]
+        if block is not None and not there:
+            insort(self.busy, block)
+        there.append(lane)
         if block is None:
             self.memory.gone[lane // self.batch.extents.threads] += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -43,7 +44,7 @@ class Flow:
         for i, op in enumerate(code):
             if ending(op):
                 starts.add(i + 1)
-        bounds = sorted(s for s in starts if s < len(code))
+        bounds = _cut(sorted(s for s in starts if s < len(code)), len(code))
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
         landings: list[Block] = []
@@ -92,6 +93,8 @@ class Flow:
             )
             for old in order
         ]
+        #: for each block the first of those to which its threads may go; their number where they go to none
+        self.earliest = [min((place[to] for to in edges[old]), default=len(order)) for old in order]
 
     def _add_returns(self, raw: list[Block], edges: dict[int, list[int]]) -> None:
         """Let the returns of each function lead to where its calls go on."""
@@ -110,8 +113,19 @@ class Flow:
 
     def function_of(self, index: int) -> str:
         """The function in which an instruction stands."""
-        starts = self.kernel.starts
-        return max((n for n in starts if starts[n] <= index), key=lambda n: starts[n]) if starts else self.kernel.name
+        beginnings, names = self._functions
+        return names[bisect_right(beginnings, index) - 1] if names else self.kernel.name
+
+    @cached_property
+    def _functions(self) -> tuple[list[int], list[str]]:
+        """Where each function begins, in order, and its name."""
+        found = sorted((start, name) for name, start in self.kernel.starts.items())
+        return [start for start, _ in found], [name for _, name in found]
+
+    @cached_property
+    def _landings(self) -> dict[int, int]:
+        """For each call, and each instruction at which threads wait, the block in which they get their results."""
+        return {b.finishes: i for i, b in enumerate(self.blocks) if b.finishes is not None}
 
     def left_behind(self, index: int) -> set[str]:
         """The registers that a return leaves to the caller: those of the results, and those that are the thread's and no
@@ -127,8 +141,7 @@ class Flow:
         own = [link.FRAME, link.BEGINS, link.ENDS] if link.stack_moves(kernel) else []
         if self.function_of(index) not in self._recursive:
             return own
-        landing = next(i for i, b in enumerate(self.blocks) if b.finishes == index)
-        after = self.blocks[landing].next
+        after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after]
         return own + sorted(
             live - set(returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
@@ -169,17 +182,35 @@ class Flow:
                 read |= self.left_behind(block.end - 1)
             reads.append(read)
             writes.append(written)
-        live = [set(r) for r in reads]
-        changed = True
-        while changed:
-            changed = False
-            for i in reversed(range(len(self.blocks))):
-                block = self.blocks[i]
-                out = set().union(*[live[s] for s in successors(block)])
-                now = reads[i] | (out - writes[i])
-                if now != live[i]:
-                    live[i], changed = now, True
-        return live
+        return _flowing_back([successors(b) for b in self.blocks], reads, writes)
+
+
+def _cut(bounds: list[int], end: int) -> list[int]:
+    """Where blocks begin, once those are cut that are too long; all end at `end` at the latest."""
+    longest = importlib.import_module("ptxspec.spec.machine.limits").LONGEST_BLOCK
+    return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
+
+
+def _flowing_back(leads: list[list[int]], reads: list[set[str]], writes: list[set[str]]) -> list[set[str]]:
+    """For each block what it reads, or what those read to which it leads and it does not write."""
+    before: list[list[int]] = [[] for _ in leads]
+    for i, following in enumerate(leads):
+        for s in following:
+            before[s].append(i)
+    live = [set(r) for r in reads]
+    todo = list(range(len(leads)))  # the last comes first: most ways lead on
+    waiting = [True] * len(leads)
+    while todo:
+        block = todo.pop()
+        waiting[block] = False
+        for i in before[block]:
+            more = live[block] - writes[i] - live[i]
+            if more:
+                live[i] |= more
+                if not waiting[i]:
+                    waiting[i] = True
+                    todo.append(i)
+    return live
 
 
 def successors(block: Block) -> list[int]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import Sampler, Storage, Surface, Texture
 from ptxspec.terms.exact import evaluate
@@ -22,8 +24,8 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
 
-#: words that a thread gives with its request, the handles among them, and words that it is answered with
-REQUEST, HANDLES, ANSWER = 16, 2, 4
+#: words of a request that are handles
+HANDLES = 2
 #: bytes after an image, so that a whole texel may be read at its end
 PADDING = 16
 
@@ -50,7 +52,16 @@ class Unit:
     """The images of one launch. `bound` maps handles to what they stand for, `names` to what that is called in messages (also for
     variables that nothing is bound to)."""
 
-    def __init__(self, bound: dict[int, Any], names: dict[int, str], profile: Profile, native: bool):
+    def __init__(
+        self,
+        bound: dict[int, Any],
+        names: dict[int, str],
+        profile: Profile,
+        native: bool,
+        watch: Callable[[], None] = lambda: None,
+    ):
+        """`watch` is called now and then, and raises an exception when the launch is to end."""
+        self.watch = watch
         self.bound, self.names, self.profile, self.native = bound, names, profile, native
         surfaces = {id(b.storage) for b in bound.values() if isinstance(b, Surface)}
         self.held: dict[int, Held] = {}
@@ -134,6 +145,7 @@ class Unit:
         self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
         for k, lane in enumerate(lanes.tolist()):
+            self.watch()
             words = asked[HANDLES:, lane].tolist()
             env = {name: word & (1 << width) - 1 for word, (name, width) in zip(words, access.operands, strict=False)}
             memo: dict[int, Any] = {}

@@ -15,22 +15,20 @@ from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
-    TURN,
     Engine,
     Fault,
     Program,
     Running,
     describe,
     function_addresses,
-    is_image,
     program,
-    resident,
 )
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
+from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.meeting import MeetingFault, Meetings
 from ptxspec.machine.memory import AddressSpace, Allocation, Memory
@@ -164,7 +162,10 @@ class Module:
         nonportable_cluster: bool = False,
         profile: str = "hopper",
         engine: str = "native",
-        step_limit: int = 10**11,
+        step_limit: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
@@ -176,7 +177,12 @@ class Module:
         opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
-        results that PTX leaves open, `engine` is "native" or "exact", `step_limit` is the most thread-instructions to execute.
+        results that PTX leaves open, `engine` is "native" or "exact".
+
+        `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
+        limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
+        `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
+        and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
         `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
 
         A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
@@ -200,18 +206,16 @@ class Module:
             bool(nonportable_cluster),
         )
         self._check_shape(kernel, extents, dynamic_shared)
-        if not isinstance(step_limit, int | np.integer) or isinstance(step_limit, bool):
-            raise TypeError(f"step_limit is an integer, not {step_limit!r}")
-        step_limit = int(step_limit)
         if engine not in ("native", "exact"):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
+        limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
         if profile not in self._profiles:
             self._profiles[profile] = Profile(profile)
         if engine not in self._engines:
             self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
         runner = self._engines[engine]
         len(args)  # a sequence, not what could be gone through but once
-        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native")
+        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = self._arguments(kernel, args)
         members = extents.cluster_size
@@ -220,8 +224,8 @@ class Module:
             self._programs[key] = program(self.checked, name, self._profiles[profile], members > 1)
         ready = self._programs[key]
         kernel = ready.kernel
-        slots = max(1, min(extents.ctas, resident(kernel, members > 1) // extents.threads) // members) * members
         shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
+        slots = limits.slots(ready, extents, shared)
         self._launches += 1
         extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
         alive = frame_size(self.checked.kernels[name]) if stack_moves(kernel) else None
@@ -231,7 +235,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or sys.stdout.write)
+        system = System(memory, extents.threads, printed or sys.stdout.write, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -239,16 +243,18 @@ class Module:
                 for first in range(0, extents.ctas, slots):
                     batch = Batch(extents, first, min(slots, extents.ctas - first))
                     if running is None:
-                        running = runner.start(ready, memory, batch)
+                        running = runner.start(ready, memory, batch, limits.check)
                     else:
                         memory.clear()
                         running.restart(batch)
-                    self._finish(kernel, batch, running, unit, system, step_limit)
+                    limits.begin_batch(running.steps)
+                    self._finish(ready, batch, running, unit, system, limits)
+                    limits.report(running.steps, first + batch.ctas, extents.ctas)
                 steps = running.steps if running is not None else 0
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
         finally:
-            self._space.past.extend(a for a, _ in buffers)
+            self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
@@ -259,18 +265,20 @@ class Module:
         self._heap = memory.heap
         return Outcome(steps)
 
-    def _finish(self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, limit: int) -> None:
+    def _finish(
+        self, ready: Program, batch: Batch, running: Running, unit: Unit, system: System, limits: Limits
+    ) -> None:
         """Let a batch run until all its threads have ended."""
-        meetings = Meetings(kernel, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
-        asks = np.array([is_image(op) or system_function(kernel, op) is not None for op in kernel.code], bool)
+        kernel, roles = ready.kernel, ready.roles
+        meetings = Meetings(roles, batch.extents.threads, batch.extents.cluster_size, batch.lanes)
         while True:
-            left = limit - running.steps + 1  # one more than is allowed, so that a launch may take all that is
-            stopped = running.run(min(left, TURN))
+            stopped = running.run(limits.left(running.steps))
             if stopped.fault is not None:
                 raise self._fault(kernel, batch, stopped.fault)
-            if running.steps > limit:
-                raise LaunchError("step limit", f"the launch did not end within {limit:,} thread-instructions")
-            asking = asks[stopped.waiting.op]
+            limits.check_steps(running.steps)
+            limits.report(running.steps, batch.first, batch.extents.ctas)
+            asking = roles.asks[stopped.waiting.op]
+            limits.met(roles, stopped.waiting.op)
             try:
                 passing = meetings.arrive(stopped.waiting.where(~asking))
             except MeetingFault as fault:
@@ -356,6 +364,8 @@ class Module:
         block = bytearray(kernel.sizes["param"])
         buffers: list[tuple[Allocation, np.ndarray]] = []
         arrays: list[tuple[str, np.ndarray]] = []
+        allocations: dict[int, Allocation] = {}
+        spans: list[tuple[int, int, str, np.ndarray]] = []
         for i, (place, (type, is_array), value) in enumerate(
             zip(kernel.parameters, kernel.parameter_types, args, strict=True)
         ):
@@ -367,11 +377,13 @@ class Module:
             if isinstance(value, np.ndarray):
                 if is_array or type.width != 64 or type.is_float:
                     raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
-                known = next((a for (_, array), (a, _) in zip(arrays, buffers, strict=True) if array is value), None)
+                known = allocations.get(id(value))
                 if known is None:
-                    for name, other in arrays:
-                        if _overlap(other, value):
+                    first, last = _span(value)
+                    for low, high, name, other in spans:
+                        if low < last and first < high and _overlap(other, value):
                             raise ValueError(f"{what} shares memory with {name} but is another array")
+                    spans.append((first, last, what, value))
                     if value.dtype.hasobject:
                         raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
                     if value.flags.writeable and _overlaps_itself(value):
@@ -379,6 +391,7 @@ class Module:
                             f"{what}: elements of the array share memory; pass a copy, or a read-only view"
                         )
                     known = self._space.allocate(what, value.nbytes, bool(value.flags.writeable))
+                    allocations[id(value)] = known
                     data = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
                     buffers.append((known, data))
                     arrays.append((what, value))
@@ -437,6 +450,13 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         raise TypeError(
             f"{what} is a .{opaque.split()[0]}: a {wanted.__name__} is needed, not {thing.__class__.__name__}"
         )
+
+
+def _span(array: np.ndarray) -> tuple[int, int]:
+    """The first address of an array, and the one after its last."""
+    reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
+    low = array.ctypes.data + sum(r for r in reach if r < 0)
+    return low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

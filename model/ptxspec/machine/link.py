@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op
@@ -68,14 +69,14 @@ def passed_beyond(kernel: Kernel, call: Call) -> int:
 
 def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
     """The functions that an entry may call, those included whose address it, or a variable, holds."""
-    taken = {pointer.name for place in checked.places.values() for pointer in place.pointers}
+    taken = sorted({pointer.name for place in checked.places.values() for pointer in place.pointers})
     found: dict[str, Kernel] = {}
     todo = [entry]
-    while todo:
-        kernel = todo.pop(0)
+    for kernel in todo:
         names = [n for op in kernel.code for n in _mentioned(op)]
         if any(op.call is not None and op.call.function is None for op in kernel.code):
-            names += sorted(taken)
+            names += taken
+            taken = []  # once is enough
         for name in names:
             if name in checked.functions and name not in found:
                 found[name] = checked.functions[name]
@@ -98,12 +99,26 @@ def calls(kernel: Kernel, op: Op) -> list[str]:
         return []
     if call.known is not None:
         return [n for n in call.known if n in kernel.functions]
-    wanted = _shape(call.signature)
-    return [n for n, f in kernel.functions.items() if f.signature is not None and _shape(f.signature) == wanted]
+    return _alike(kernel).get(_shape(call.signature), [])
+
+
+def _alike(kernel: Kernel) -> dict[Any, list[str]]:
+    """The functions of a kernel by what they take and give."""
+    found = _ALIKE.get(kernel)
+    if found is None:
+        found = _ALIKE[kernel] = {}
+        for name, function in kernel.functions.items():
+            if function.signature is not None:
+                found.setdefault(_shape(function.signature), []).append(name)
+    return found
+
+
+#: worked out once a kernel, when all its functions are known
+_ALIKE: WeakKeyDictionary[Kernel, dict[Any, list[str]]] = WeakKeyDictionary()
 
 
 def _shape(signature: Any) -> Any:
-    return [f.shape for f in signature.returns], [f.shape for f in signature.parameters]
+    return tuple(f.shape for f in signature.returns), tuple(f.shape for f in signature.parameters)
 
 
 def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
@@ -127,15 +142,18 @@ def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:
 
 def recursive(kernel: Kernel) -> set[str]:
     """The functions that may be active more than once at a time."""
-    leads = {n: {c for op in f.code for c in calls(kernel, op)} for n, f in kernel.functions.items()}
-    changed = True
-    while changed:
-        changed = False
-        for name, callees in leads.items():
-            more = set().union(callees, *(leads[c] for c in callees))
-            if more != callees:
-                leads[name], changed = more, True
-    return {n for n, callees in leads.items() if n in callees}
+    leads = _leads(kernel)
+    parts = _components()(leads, leads)
+    return {name for part in parts for name in part if len(part) > 1 or name in leads[name]}
+
+
+def _leads(kernel: Kernel) -> dict[str, list[str]]:
+    """Which functions each function may call."""
+    return {n: list(dict.fromkeys(c for op in f.code for c in calls(kernel, op))) for n, f in kernel.functions.items()}
+
+
+def _components() -> Any:
+    return importlib.import_module("ptxspec.spec.machine.divergence").components
 
 
 def _stack(kernel: Kernel) -> int:
@@ -143,13 +161,8 @@ def _stack(kernel: Kernel) -> int:
     page = importlib.import_module("ptxspec.spec.functions.index")
     if recursive(kernel) or stack_moves(kernel):
         return frame_size(kernel.functions[kernel.name]) + page.STACK
+    leads = _leads(kernel)
     deepest: dict[str, int] = {}
-
-    def depth(name: str) -> int:
-        if name not in deepest:
-            function = kernel.functions[name]
-            below = [depth(c) for op in function.code for c in calls(kernel, op)]
-            deepest[name] = frame_size(function) + max(below, default=0)
-        return deepest[name]
-
-    return depth(kernel.name)
+    for (name,) in reversed(_components()(leads, [kernel.name])):  # what a function calls comes before it
+        deepest[name] = frame_size(kernel.functions[name]) + max((deepest[c] for c in leads[name]), default=0)
+    return deepest[kernel.name]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.language.checked import Kernel
 from ptxspec.machine.batch import Waiting, nobody
+from ptxspec.machine.roles import Roles
 
 #: the block at which a thread goes on that only left its mark at a barrier: it went on before
 MARK = -1
@@ -32,7 +32,7 @@ def _first(waiting: Waiting, chosen: np.ndarray) -> int:
 class Meetings:
     """The threads of one batch that wait: `threads` of them are a CTA, `cluster` CTAs a cluster, `lanes` in all."""
 
-    def __init__(self, kernel: Kernel, threads: int, cluster: int, lanes: int):
+    def __init__(self, roles: Roles, threads: int, cluster: int, lanes: int):
         self.threads, self.cluster = threads, cluster
         self.clusters: Any = importlib.import_module("ptxspec.spec.machine.clusters")
         #: how often each thread has arrived at the barrier of its cluster, and how often it has waited there
@@ -41,18 +41,8 @@ class Meetings:
         self.warps: Any = importlib.import_module("ptxspec.spec.machine.warps")
         self.size: int = self.warps.LANES
         self.warps_in_cta = -(-threads // self.size)
-        effects = [op.plan.meaning.effect for op in kernel.code]
-        self.is_gather = np.array([e is not None and e.kind == "gather" for e in effects], bool)
-        self.patient = np.array([e is not None and e.fields.get("patient", False) for e in effects], bool)
-        self.waits = np.array([e is None or e.fields.get("waits", True) for e in effects], bool)
-        self.is_barrier = np.array(
-            [e is not None and e.kind == "barrier" and not e.fields.get("cluster") for e in effects], bool
-        )
-        self.of_cluster = np.array([e is not None and e.fields.get("cluster", False) for e in effects], bool)
-        self.counts = np.array([e is not None and e.fields.get("counts", False) for e in effects], bool)
-        spellings: dict[str, int] = {}
-        #: instructions that are spelled alike have one number: lanes meet at any of them
-        self.kind = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code])
+        self.is_gather, self.is_barrier, self.of_cluster = roles.is_gather, roles.is_barrier, roles.of_cluster
+        self.patient, self.waits, self.counts, self.kind = roles.patient, roles.waits, roles.counts, roles.kind
         self.waiting = nobody()
         self.looks = self.idle_looks = 0
 

@@ -216,12 +216,18 @@ class Overruns:
         offset -= offset >> 63 << 64
         size = fields["type"].bytes * (fields["count"] if effect.kind == "load" else len(fields["values"]))
         held = self._size(name, place)
-        near = self.layout.WINDOW_SIZE if base else 1 << 31  # further off it is no address of the variable's space
-        if abs(offset) < near and self.page.leaves(offset, size, held):
+        if abs(offset) < self._near(own, base) and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"
             self.found[index] = (
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
+
+    def _near(self, own: str, base: int) -> int:
+        """How far from the variable an address is one of its space: beyond that it lies in another CTA's part, or outside of the
+        window."""
+        if own == "shared":
+            return self.layout.PART // 2
+        return self.layout.WINDOW_SIZE if base else 1 << 31
 
     def _size(self, name: str, place: Place) -> int | None:
         """How many bytes a variable has; None if that is said elsewhere."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -220,9 +220,9 @@ _ENVIRONMENTS["arm64"] = _ENVIRONMENTS["aarch64"]
 _ENTERED = re.compile(r"^define (?!internal)(\w+) (@\w+)\((.*?)\)(.*?)\{$", re.MULTILINE | re.DOTALL)
 
 
-def _in_environment(text: str, architecture: str) -> str:
-    """The text with each function that is called from outside in the environment that it is written for: the caller's is set
-    aside, and is afterwards what it was, flags included."""
+def _in_environment(text: str, architecture: str, entered: Collection[str] | None = None) -> str:
+    """The text with each function that is called from outside (all that are not internal, if `entered` does not name them) in the
+    environment that it is written for: the caller's is set aside, and is afterwards what it was, flags included."""
     if architecture not in _ENVIRONMENTS:
         raise NotImplementedError(f"compiled code cannot set the floating-point environment of {architecture}")
     take, give, bits, own = _ENVIRONMENTS[architecture]
@@ -230,6 +230,8 @@ def _in_environment(text: str, architecture: str) -> str:
 
     def inside(found: re.Match[str]) -> str:
         result, name, parameters, rest = found.groups()
+        if entered is not None and name[1:] not in entered:
+            return found[0]
         types = [" ".join(p.split()[:-1]).replace(" noalias", "") for p in parameters.split(",")]
         arguments = ", ".join(f"{t} {p.split()[-1]}" for t, p in zip(types, parameters.split(","), strict=True))
         call = f"call {result} {name}_inside({arguments})"
@@ -245,19 +247,29 @@ def _in_environment(text: str, architecture: str) -> str:
 
 class Library:
     """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this. A
-    function that is called from outside runs in a floating-point environment of its own, whatever the caller's is.
+    function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
+    names those functions, where others call each other from library to library.
 
     `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but two, which make nearly
     all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
     """
 
-    def __init__(self, text: str, needs: set[str], *, vectorize: bool = True, level: int = 2, quick: bool = False):
+    def __init__(
+        self,
+        text: str,
+        needs: set[str],
+        *,
+        vectorize: bool = True,
+        level: int = 2,
+        quick: bool = False,
+        entered: Collection[str] | None = None,
+    ):
         import llvmlite.binding as llvm
 
         machine = _target_machine(level)
         declarations = sorted(n for n in needs if n.startswith("declare"))
         definitions = sorted(n for n in needs if not n.startswith("declare"))
-        text = _in_environment(text, machine.triple.partition("-")[0])
+        text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
         module = llvm.parse_assembly(self.text)
         module.data_layout = str(machine.target_data)

@@ -25,6 +25,14 @@ class Accesses(Writing):
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(fields["space"]) or fields["space"].split("::")[0]
+        name = self.outlined.access(space, size, write) if self.outlined is not None else None
+        if name is not None:
+            # a call each time: what an access finds may have changed since
+            pointer = f"%at{index}"
+            self.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %lane, i64 {address})")
+            self.held[pointer] = size
+            self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
+            return pointer
         if space == "generic":
             return self.generic(address, size, write, index)
         return self.in_space(space, address, address, size, write, index)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
-from ptxspec.machine.engine import requested
-from ptxspec.machine.flow import ending, registers_read, values_of
-from ptxspec.machine.imaging import ANSWER
+from ptxspec.machine.engine import ANSWER, requested
+from ptxspec.machine.flow import destinations, ending, registers_read, values_of
 from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
-from ptxspec.machine.native.context import FAULT, FIELD, NUMBERS, POINTERS, bits_of, field_text
+from ptxspec.machine.native.context import FAULT, FIELD, bits_of
+from ptxspec.machine.native.outlined import returned, word
 from ptxspec.machine.system import system_function
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
-
-_NAME = re.compile(r"%(\w+)")
 
 
 def moves_stack(op: Op) -> bool:
@@ -87,12 +83,28 @@ class BlockText(Calls):
         for name, value in self.results(op, Lowering(self.emitter, env)):
             self.set(name, value)
 
+    def computed(self, op: Op, env: dict[str, str], lowering: Lowering) -> list[tuple[str, str]]:
+        """What an instruction without an effect gives its registers."""
+        name = self.outlined.results(op) if self.outlined is not None else None
+        if name is None:
+            return self.results(op, lowering)
+        given = {v.attrs[0]: f"{word(type, v.attrs[1])} {env[v.attrs[0]]}" for type, v, _ in values_of(op)}
+        all_of_it = self.emitter.emit(f"call {returned(op)} {name}({', '.join(given.values())})")
+        found = []
+        for i, (register, type, _) in enumerate(destinations(op)):
+            value = self.emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
+            if type.kind != "pred":
+                width = self.kernel.registers[register].width
+                value = lowering.resize(value, type.width, width, type.signed)
+            found.append((register, value))
+        return found
+
     def instruction(self, op: Op, index: int) -> None:
         env = self.environment(op)
         lowering = Lowering(self.emitter, env)
         effect = op.plan.meaning.effect
         if effect is None:
-            values = self.results(op, lowering)
+            values = self.computed(op, env, lowering)
             if op.guard is not None:  # all of them before any is set: the guard may be among them
                 values = [(name, self.merged(op, name, value)) for name, value in values]
             for name, value in values:
@@ -222,22 +234,13 @@ class BlockText(Calls):
 
     def function(self) -> str:
         lane_at = hosts.pointer(self.compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
-        # what the block does not use is left out here: LLVM would find that out, and take its time
-        words = {"registers", "special", "threads", "record"}
-        words.update(_NAME.findall("\n".join([*self.lines, *self.faults, lane_at])))
-        if self.program.clustered:
-            words.add("cluster")
-        fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
-        used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
-        arrays = [f"  %registers_{o} = {hosts.within('%registers', self.compiled.register_bytes, o, 1)}" for o in used]
-        used = sorted(int(w[len("special_") :]) for w in words if w.startswith("special_"))
-        arrays += [f"  %special_{o} = {hosts.within('%special', self.compiled.special_bytes, o, 1)}" for o in used]
         return "\n".join(
             [
-                f"define internal i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
+                f"define {self.linkage}i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
                 "entry:",
-                *fields,
-                *arrays,
+                *self.fields(
+                    {"registers", "threads", "scratch_bytes"} if self.compiled.checked else {"registers", "threads"}
+                ),
                 f"  %fault_address_at = getelementptr i64, ptr %context, i64 {FIELD['fault_address']}",
                 f"  %fault_op_at = getelementptr i64, ptr %context, i64 {FIELD['fault_op']}",
                 f"  %fault_why_at = getelementptr i64, ptr %context, i64 {FIELD['fault_why']}",
@@ -248,9 +251,7 @@ class BlockText(Calls):
                 f"  %lane_at = {lane_at}",
                 "  %lane32 = load i32, ptr %lane_at",
                 "  %lane = zext i32 %lane32 to i64",
-                "  %slot = udiv i64 %lane, %threads" if words & {"slot", "rank", "part"} else "",
-                "  %rank = urem i64 %slot, %cluster" if words & {"rank", "part"} else "",
-                f"  %part = mul i64 %rank, {self.layout.PART}" if "part" in words else "",
+                *self.places(),
                 *self.lines,
                 "  br label %next",
                 "next:",

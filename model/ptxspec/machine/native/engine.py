@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
+    ANSWER,
+    REQUEST,
     Fault,
     Program,
     Stopped,
@@ -24,16 +27,10 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import ending, names_read
-from ptxspec.machine.imaging import ANSWER, REQUEST
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
-from ptxspec.machine.memory import Memory
-from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import BROKEN, CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of, field_text
-from ptxspec.terms.native import Library
-
-#: from so many blocks on, code that is made soon is worth more than code that is fast. A block takes LLVM about 8 ms with all
-#: passes, 4 ms with the quick ones (the code is up to a tenth slower), and less than 1 ms at level 0 (half as fast)
-SOME_BLOCKS, MANY_BLOCKS = 32, 500
+from ptxspec.machine.memory import Memory, untouched
+from ptxspec.machine.native.code import Code
+from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of
 
 
 class NativeEngine:
@@ -42,27 +39,30 @@ class NativeEngine:
     def __init__(self) -> None:
         self._compiled: dict[tuple[int, str, bool, bool], Compiled] = {}
 
-    def start(self, program: Program, memory: Memory, batch: Batch) -> NativeRun:
-        return NativeRun(self.compiled(program), program, memory, batch)
+    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> NativeRun:
+        return NativeRun(self.compiled(program, watch), program, memory, batch)
 
-    def compiled(self, program: Program) -> Compiled:
+    def compiled(self, program: Program, watch: Callable[[], None]) -> Compiled:
         key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked())
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered))
+            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered), watch)
         return found
 
 
 class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
-    def __init__(self, program: Program, capacity: int):
+    def __init__(self, program: Program, capacity: int, watch: Callable[[], None]):
         self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
         at = 0
+        #: for each size of a register's place, in bytes: where such registers begin, and how many there are
+        self.rows: dict[int, list[int]] = {}
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name] = at
+            self.rows.setdefault(bits_of(type) // 8, [at, 0])[1] += 1
             at += bits_of(type) // 8 * capacity
         self.register_bytes = at
         self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
@@ -74,113 +74,8 @@ class Compiled:
         self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
         self.special_bytes = len(self.special_types) * 8 * capacity
-        needs: set[str] = set(hosts.NEEDS)
-        live = program.flow.live_in()
-        blocks = [
-            BlockText(self, number, block, live, needs).text() for number, block in enumerate(program.flow.blocks)
-        ]
-        weights = '!0 = !{!"branch_weights", i32 2000, i32 1}'
-        level, quick = (2 if len(blocks) < MANY_BLOCKS else 0), len(blocks) >= SOME_BLOCKS
-        self.library = Library("\n".join([*blocks, self._run(), weights]), needs, level=level, quick=quick)
-        self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.library.address("run"))
-
-    def _run(self) -> str:
-        """LLVM text of `run(context, budget)`: 0 when nothing can run, else why it stopped."""
-        page = importlib.import_module("ptxspec.spec.machine.divergence")
-        count = len(self.program.flow.blocks)
-        size = self.capacity
-        count_at = hosts.pointer(self.checked, "counts", "%counts", "%b", 8, 8, "%counts_bytes")
-        list_of = hosts.pointer(self.checked, "lists", "%lists", "%b", size * 4, "%bytes", "%lists_bytes")
-        copied = hosts.pointer(self.checked, "scratch", "%scratch", "0", 1, "%bytes", "%scratch_bytes")
-        copies = f"%span = {hosts.span('%bytes')}" if self.checked else "%span = add i64 %bytes, 0"
-        cases = "\n    ".join(f"i64 {i}, label %do{i}" for i in range(count))
-        bodies = "\n".join(
-            f"do{i}:\n  %r{i} = call i64 @block{i}(ptr %context, ptr %scratch, i64 %n)\n  br label %done"
-            for i in range(count)
-        )
-        results = ", ".join(f"[%r{i}, %do{i}]" for i in range(count))
-        lengths = ", ".join(f"i64 {b.end - b.start}" for b in self.program.flow.blocks)
-        return f"""
-@lengths = private constant [{count} x i64] [{lengths}]
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define i64 @run(ptr %context, i64 %budget) {{
-entry:
-{field_text("lists")}
-{field_text("counts")}
-{field_text("scratch")}
-{field_text("record")}
-{chr(10).join(field_text(f"{name}_bytes", "i64") for name in ("lists", "counts", "scratch"))}
-  %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
-  %turns_at = getelementptr i64, ptr %context, i64 {FIELD["turns"]}
-  %last_at = getelementptr i64, ptr %context, i64 {FIELD["last"]}
-  %begun = load i64, ptr %steps_at
-  %limit = add i64 %begun, %budget
-  br label %turn
-turn:
-  %steps = load i64, ptr %steps_at
-  %spent = icmp uge i64 %steps, %limit
-  br i1 %spent, label %out, label %choose
-choose:
-  %turns = load i64, ptr %turns_at
-  %phase = urem i64 %turns, {page.ROUND}
-  %rotate = icmp uge i64 %phase, {page.ROUND - page.TURNS_FOR_ALL}
-  %last = load i64, ptr %last_at
-  %after = add i64 %last, 1
-  %wrapped = urem i64 %after, {count}
-  %first = select i1 %rotate, i64 %wrapped, i64 0
-  br label %look
-look:
-  %b = phi i64 [%first, %choose], [%following, %empty]
-  %looked = phi i64 [0, %choose], [%more, %empty]
-  %count_at = {count_at}
-  %n = load i64, ptr %count_at
-  %none = icmp eq i64 %n, 0
-  br i1 %none, label %empty, label %take
-empty:
-  %more = add i64 %looked, 1
-  %b1 = add i64 %b, 1
-  %following = urem i64 %b1, {count}
-  %all = icmp uge i64 %more, {count}
-  br i1 %all, label %idle, label %look
-take:
-  %too_many = icmp ugt i64 %n, {size}
-  br i1 %too_many, label %broken, label %begin
-broken:
-{hosts.note("the lanes at a block", "%n", -1)}
-  ret i64 {BROKEN}
-begin:
-  store i64 0, ptr %count_at
-  store i64 %b, ptr %last_at
-  %turns1 = add i64 %turns, 1
-  store i64 %turns1, ptr %turns_at
-  %bytes = mul i64 %n, 4
-  %list = {list_of}
-  %copied = {copied}
-  {copies}
-  call void @llvm.memcpy.p0.p0.i64(ptr %copied, ptr %list, i64 %span, i1 false)
-  switch i64 %b, label %idle [
-    {cases}
-  ]
-{bodies}
-done:
-  %r = phi i64 {results}
-  %bad = icmp ne i64 %r, 0
-  br i1 %bad, label %fault, label %count
-count:
-  %length_at = getelementptr [{count} x i64], ptr @lengths, i64 0, i64 %b
-  %length = load i64, ptr %length_at
-  %did = mul i64 %length, %n
-  %steps1 = add i64 %steps, %did
-  store i64 %steps1, ptr %steps_at
-  br label %turn
-idle:
-  ret i64 0
-fault:
-  ret i64 %r
-out:
-  ret i64 {RAN_OUT}
-}}"""
+        self.code = Code(self, watch)
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.run)
 
 
 class NativeRun:
@@ -198,7 +93,7 @@ class NativeRun:
         self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
-        self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
+        self.stack = untouched(batch.lanes * compiled.stack + 8)
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(CONTEXT), np.int64)
@@ -214,8 +109,8 @@ class NativeRun:
         )
         arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
-            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "alive": memory.alive,
-            **{s: memory.buffers_of[s] for s in ("const", "param", "shared", "local")}, **self.waits,
+            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow,
+            **{s: memory.buffers_of[s] for s in ("const", "param")}, **self.waits,
             **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer, "banks": self.banks,
             "gone": memory.gone,
         }  # fmt: skip
@@ -239,7 +134,15 @@ class NativeRun:
         """Begin another batch of the same launch."""
         fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
         self.batch = batch
-        self.registers[:] = 0
+        for name, array in {
+            **{s: self.memory.buffers_of[s] for s in ("shared", "local")},
+            "alive": self.memory.alive,
+        }.items():
+            self.context[FIELD[name]] = array.ctypes.data  # others than those of the batch before
+            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
+        for size, (start, count) in self.compiled.rows.items():
+            row = size * self.compiled.capacity
+            self.registers[start : start + count * row].reshape(count, row)[:, : size * batch.lanes] = 0
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.compiled.offsets[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from ptxspec.language import tree
@@ -11,7 +12,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
 from ptxspec.machine.link import FRAME
-from ptxspec.machine.native.context import BROKEN, OWN, bits_of
+from ptxspec.machine.native.context import BROKEN, NUMBERS, OWN, POINTERS, bits_of, field_text
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
@@ -20,12 +21,17 @@ from ptxspec.terms.types import Type
 
 if TYPE_CHECKING:
     from ptxspec.machine.native.engine import Compiled
+    from ptxspec.machine.native.outlined import Outlined
+
+_NAME = re.compile(r"%(\w+)")
 
 
 class Writing:
     """Lines of LLVM for one basic block, and what the registers hold at each."""
 
     def __init__(self, compiled: Compiled, number: int, block: Block, live: list[set[str]], needs: set[str]):
+        #: the functions that blocks call, where the kernel is so large that they do
+        self.outlined: Outlined | None = None
         self.compiled, self.number, self.block = compiled, number, block
         self.program = compiled.program
         self.kernel = self.program.kernel
@@ -49,6 +55,37 @@ class Writing:
     def op(self) -> int:
         """The index of the instruction that is being written."""
         return self.index if self.block.finishes is None else self.block.finishes
+
+    @property
+    def linkage(self) -> str:
+        """Before a block's function: a block of a large kernel is reached by its address."""
+        return "internal " if self.outlined is None else ""
+
+    def fields(self, always: set[str]) -> list[str]:
+        """Lines that load from the context what the others read. What they do not read is left out here: LLVM would find that
+        out, and take its time."""
+        words = self._words = {"record"} | always | set(_NAME.findall("\n".join([*self.lines, *self.faults])))
+        if any(w.startswith("special_") for w in words):
+            words.add("special")
+        if words & {"slot", "rank", "part"}:
+            words.add("threads")
+        if self.program.clustered:
+            words.add("cluster")
+        fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
+        used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
+        arrays = [f"  %registers_{o} = {hosts.within('%registers', self.compiled.register_bytes, o, 1)}" for o in used]
+        used = sorted(int(w[len("special_") :]) for w in words if w.startswith("special_") and w != "special_bytes")
+        arrays += [f"  %special_{o} = {hosts.within('%special', self.compiled.special_bytes, o, 1)}" for o in used]
+        return [*fields, *arrays]
+
+    def places(self) -> list[str]:
+        """Lines that find the place of the lane's CTA, as far as the others read it; after `fields`."""
+        words = self._words
+        return [
+            "  %slot = udiv i64 %lane, %threads" if words & {"slot", "rank", "part"} else "",
+            "  %rank = urem i64 %slot, %cluster" if words & {"rank", "part"} else "",
+            f"  %part = mul i64 %rank, {self.layout.PART}" if "part" in words else "",
+        ]
 
     def label(self, stem: str) -> str:
         self.labels += 1

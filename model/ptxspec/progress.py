@@ -1,0 +1,36 @@
+"""How far a launch is, shown on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[Callable[[int, int, int], None] | None]:
+    """What a launch may call with its steps, the CTAs that have ended, and those in all: it shows them on the standard error
+    while the context lasts. None if that is no terminal, or if it is to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.fields[steps]:,} thread-instructions"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("CTAs"),
+    )
+    # what the program prints goes to the standard output as it is
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bars:
+        task = bars.add_task("", steps=0, total=None)
+        yield lambda steps, done, total: bars.update(task, steps=steps, completed=done, total=total)
