@@ -186,8 +186,8 @@ class Checker(Abi):
                 kernel.sizes = {k: sizes[k] for k in kernel.sizes}
         self._place_open(kernel)
         self.count_handles(function.position, kernel.places)
-        if not function.is_entry:
-            kernel.code.append(Op(self.plan("ret", ()), (), None, function.position))  # the end of a function returns
+        at_the_end = importlib.import_module("ptxspec.spec.functions.index").AT_THE_END
+        kernel.code.append(Op(self.plan(at_the_end, ()), (), None, function.position))
         return kernel
 
     def name_of_inlined(self, location: tree.Location) -> None:

@@ -78,5 +78,13 @@ class LaunchError(Exception):
         return self.__class__, (self.rule, self.note, self.where, self.address, self.page)
 
 
+class EngineFault(Exception):
+    """The native engine found that its own data are wrong, and stopped: a mistake of ptxspec's, not of the program's, and worth
+    a report. The caller's arrays are as they were before the launch."""
+
+    def __init__(self, note: str):
+        super().__init__(f"internal error of the native engine: {note}")
+
+
 def _shown(coordinates: tuple[int, int, int]) -> str:
     return "({}, {}, {})".format(*coordinates)

@@ -21,6 +21,7 @@ from ptxspec.machine.engine import (
     call_target,
     check_end,
     check_room,
+    check_variable,
     constant_of,
     in_frame,
     in_part,
@@ -129,6 +130,7 @@ class ExactRun:
             self.elapsed = self.steps + index - block.start
             effect = op.plan.meaning.effect
             registers = self.registers[lane]
+            self.index = index
             self.address: int | None = None
             if op.guard is not None and registers[op.guard[0]] == op.guard[1]:
                 continue
@@ -417,6 +419,7 @@ class ExactRun:
     def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool, memo: Any) -> Any:
         fields = op.plan.meaning.effect.fields
         self.address = self.value(fields["address"], env, memo)
+        check_variable(self.program, self.index, self.address, size)
         slot = lane // self.batch.extents.threads
         space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)

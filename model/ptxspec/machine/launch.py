@@ -13,6 +13,7 @@ import numpy as np
 from ptxspec import options
 from ptxspec.escaping import printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
     Engine,
@@ -64,6 +65,7 @@ class Outcome(NamedTuple):
 
 class Module:
     """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
+    Threads of the host may share it: its launches, and what reads and sets its variables, wait for one another.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .global .u32 launches;
@@ -76,6 +78,7 @@ class Module:
 
     def __init__(self, checked: Checked):
         self.checked = checked
+        self.turn = Turn()
         self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
         page = banks()
         empty = np.zeros(0, np.uint8)
@@ -137,6 +140,7 @@ class Module:
             return importlib.import_module("ptxspec.spec.variables.initializers").masked(pointer.mask, found)
         return found % (1 << 8 * pointer.size)
 
+    @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
         and TypeError for a thing of another kind. Manual: 5.3.
@@ -170,6 +174,7 @@ class Module:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
+    @alone
     def launch(
         self,
         name: str,
@@ -206,6 +211,9 @@ class Module:
         and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
         `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
         standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
+
+        A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
+        `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -288,7 +296,7 @@ class Module:
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
         finally:
-            self._space.past.extend(a for a, _ in buffers)
+            self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
@@ -388,6 +396,7 @@ class Module:
         if dynamic_shared < 0 or total > MOST_SHARED:
             raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {MOST_SHARED}")
 
+    @alone
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
         bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
@@ -398,6 +407,7 @@ class Module:
         """
         return self._variable(name).copy()
 
+    @alone
     def write(self, name: str, value: Any) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
         scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
