@@ -82,11 +82,11 @@ class _Thread:
         longest = importlib.import_module("ptxspec.spec.functions.system").LONGEST_TEXT
         found = bytearray()
         while most is None or len(found) < most * size:
-            if len(found) > longest * size:
-                self.stop("text", f"there are more than {longest:,} characters from {address:#x} on")
             piece = self._piece(address + len(found), size)
             zero = next((at for at in range(0, len(piece), size) if not any(piece[at : at + size])), None)
             found += piece[:zero]
+            if len(found) > longest * size:
+                self.stop("text", f"there are more than {longest:,} characters from {address:#x} on")
             if zero is not None:
                 break
         return bytes(found if most is None else found[: most * size])
