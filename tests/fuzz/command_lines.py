@@ -220,6 +220,8 @@ class Maker:
             *self.maybe(["--profile", self.one(["hopper", "portable", self.one(HOSTILE)])], 0.1),
             *self.maybe(["--dynamic-shared", self.one(["0", "16", "99999999", self.number()])], 0.1),
             *self.maybe(["--nonportable-cluster"], 0.1),
+            *self.maybe(["--time-limit", self.one(["1", "0.5", "inf", self.number()])], 0.1),
+            *self.maybe(["--memory-limit", self.one(["1", "1000000", self.number()])], 0.1),
             "--engine",
             self.one(["exact"] * 9 + ["native"]),
             "--step-limit",
