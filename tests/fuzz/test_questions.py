@@ -199,6 +199,8 @@ def ask(seeds: range) -> Counter[str]:
         except (ptxspec.PtxError, ValueError) as wrong:
             counts[type(wrong).__name__] += 1
             continue
+        except Exception as failure:
+            raise AssertionError(f"seed {seed}: {question} ends in {type(failure).__name__}") from failure
         counts[verdict.status] += 1
         counts[f"{question.how} {verdict.status}"] += 1
         if verdict.status == "refuted":

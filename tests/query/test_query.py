@@ -256,6 +256,20 @@ def test_a_refutation_shows_the_choices_it_rests_on() -> None:
     assert plain is not None and plain.choices == ()
 
 
+@pytest.mark.parametrize(
+    "shift",
+    ["shl.b32 d, t, 0x80000000;", "shl.b32 d, t, 32;", "and.b32 d, t, 0;", "cvt.u64.u32 u, t; shl.b64 d, u, 64;"],
+)
+@pytest.mark.parametrize(
+    "open_result",
+    ["div.u32 t, c, c;", "rem.s32 t, a, 0;", "add.f32 t, a, b;", "min.f32 t, a, b;", "rcp.approx.f32 t, c;"],
+)
+def test_a_choice_that_does_not_matter_is_made_all_the_same(open_result: str, shift: str) -> None:
+    wide = "64" if "64" in shift else "32"
+    verdict = ptxspec.prove(f"{open_result} {shift}", f"mov.b{wide} d, e;")
+    assert verdict.status == "refuted", verdict.reason
+
+
 def test_many_choices_are_tied_as_they_come_apart() -> None:
     """More pairs of one freedom than are tied at once."""
     count = 24

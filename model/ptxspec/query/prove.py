@@ -203,7 +203,10 @@ def _decided(asked: Question, differs: Bool, profile: str, timeout: float) -> Ve
         return Verdict("proved", "no input on which they differ")
     if answer.status != "sat":
         return _no_answer(answer)
-    return _replayed(asked, answer, profile)
+    try:
+        return _replayed(asked, answer, profile)
+    except NoChoice as missing:
+        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
 
 
 def _no_answer(answer: Answer) -> Verdict:
@@ -303,18 +306,31 @@ def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str
 
 
 def _machine(choices: Choices, met: dict[Any, OpenChoice]) -> Callable[[Any, tuple[int, ...]], int]:
-    """The machine of a model, which notes in `met` what it was asked for."""
+    """The machine of a model, which notes in `met` what it was asked for. What the claim does not depend on, such as a number
+    that is shifted out altogether, the model need not choose: there the machine takes something that is allowed."""
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
         key = freedom.attrs, operands
         bits = choices.get(key)
+        bits = _something(freedom, operands) if bits is None else bits
         near = isinstance(freedom.attrs[4], Approximation)
-        if bits is None or not (near or is_allowed(freedom, operands, bits)):
+        if not (near or is_allowed(freedom, operands, bits)):
             raise NoChoice(freedom)
         met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3])
         return bits
 
     return pick
+
+
+def _something(freedom: Any, operands: tuple[int, ...]) -> int:
+    """Bits that the freedom allows: zero, or all ones, or else the nearest number. Raises NoChoice if these are not."""
+    allowed = freedom.attrs[4]
+    if isinstance(allowed, Approximation):
+        return allowed.nearest(*operands)
+    for bits in (0, (1 << freedom.attrs[1]) - 1):
+        if is_allowed(freedom, operands, bits):
+            return bits
+    raise NoChoice(freedom)
 
 
 def _trace(side: Fragment, values: Mapping[str, Any], pick: Any, profile: str) -> list[TraceStep]:
