@@ -18,8 +18,6 @@ EARLY: tuple[Era, ...] = (((2, 1), 20), ((4, 0), 35))
 ENDS = ("ret", "nothing", "label", "guarded ret", "guarded exit", "barrier", "exit", "call")
 PLACES = [*KINDS, *(f"function ends with {e}" for e in ENDS), *(f"entry ends with {e}" for e in ENDS)]
 
-Alphabet = dict[str, Any]
-
 #: the module's variables, by the names that text has to contain for them to be there
 VARIABLES = {
     "cells_of_all": f".global .align 16 .b64 cells_of_all[{CELLS}];",
@@ -36,7 +34,7 @@ VARIABLES = {
     "__assertfail": ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g, .param .b64 s);",
     "endless": ".func endless() { call endless; ret; }",
     **{
-        f"format{i}": f".global .align 1 .b8 format{i}[{len(eval(repr(f))) + 8}] = {{{', '.join(str(b) for b in f.encode().decode('unicode_escape').encode() + bytes(1))}}};"
+        f"format{i}": f".global .align 1 .b8 format{i}[{len(f) + 1}] = {{{', '.join(map(str, f.encode() + bytes(1)))}}};"
         for i, (f, _) in enumerate(FORMATS)
     },
 }
@@ -87,7 +85,9 @@ class Plan:
             )
             self.ending = "the_end"
         number = 0
-        if self.abi and (source.random() < 0.5 or "indirect_call" in self.wants):  # some that an indirect call may reach
+        if self.abi and (
+            source.random() < 0.5 or "indirect_call" in self.wants
+        ):  # some that an indirect call may reach
             for _ in range(source.randint(2, 3)):
                 function = Function(f"f{number}", (32, 32), (32,), "param" if not self.alike else self.alike[0].style)
                 self._write(function)

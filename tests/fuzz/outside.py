@@ -9,7 +9,7 @@ from writing import Lines, statement
 
 #: formats, what each takes, and which of the arguments are 8 bytes
 FORMATS = (
-    ("%d %x\\n", "44"),
+    ("%d %x\n", "44"),
     ("%c|%u|", "44"),
     ("%5.2f|%s", "88"),
     ("%lld %p ", "88"),
@@ -158,7 +158,17 @@ class Outside(Meeting):
             ]
         )
         big = self.source.choice(
-            ["-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x1000000", "0x3fffffc", "0x10000000", "-8", "0x8000000000000000", "0xffffffff00000000"]
+            [
+                "-1",
+                "0x7fffffffffffffff",
+                "0xfffffffffffffffc",
+                "0x1000000",
+                "0x3fffffc",
+                "0x10000000",
+                "-8",
+                "0x8000000000000000",
+                "0xffffffff00000000",
+            ]
         )
         ways = [
             [f"ld{space}.b32 {d}, [{base}+{offset}];"],
