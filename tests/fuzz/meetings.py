@@ -49,6 +49,16 @@ class Meeting(Single):
             f"{join}:", "bar.sync 0;", f"{over}:",
         ]  # fmt: skip
 
+    @statement(3, lambda w: w.together)
+    def a_barrier_of_some_warps(self) -> Lines:
+        """The first warp alone, or the second if it is there, come to a barrier that counts so many threads."""
+        over, number, a = self.label(), self.source.randrange(1, 16), self.register(32)
+        way = self.source.choice(
+            [f"bar.sync {number}, 32;", f"bar.red.popc.u32 {a}, {number}, 32, {self.register(1)};"]
+        )
+        test = self.source.choice(["setp.lt.u32 %qb, %own, 32;", "setp.ge.u32 %qb, %own, 32;"])
+        return [f"{test} @!%qb bra {over};", *self.plain(), way, *self.plain(), f"{over}:"]
+
     @statement(2, lambda w: w.together)
     def a_barrier_in_a_branch_of_all(self) -> Lines:
         other = self.label()

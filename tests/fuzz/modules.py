@@ -18,8 +18,6 @@ EARLY: tuple[Era, ...] = (((2, 1), 20), ((4, 0), 35))
 ENDS = ("ret", "nothing", "label", "guarded ret", "guarded exit", "barrier", "exit", "call")
 PLACES = [*KINDS, *(f"function ends with {e}" for e in ENDS), *(f"entry ends with {e}" for e in ENDS)]
 
-Alphabet = dict[str, Any]
-
 #: the module's variables, by the names that text has to contain for them to be there
 VARIABLES = {
     "cells_of_all": f".global .align 16 .b64 cells_of_all[{CELLS}];",
@@ -36,7 +34,7 @@ VARIABLES = {
     "__assertfail": ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g, .param .b64 s);",
     "endless": ".func endless() { call endless; ret; }",
     **{
-        f"format{i}": f".global .align 1 .b8 format{i}[{len(eval(repr(f))) + 8}] = {{{', '.join(str(b) for b in f.encode().decode('unicode_escape').encode() + bytes(1))}}};"
+        f"format{i}": f".global .align 1 .b8 format{i}[{len(f) + 1}] = {{{', '.join(map(str, f.encode() + bytes(1)))}}};"
         for i, (f, _) in enumerate(FORMATS)
     },
 }
@@ -45,22 +43,26 @@ VARIABLES = {
 class Plan:
     """What a module has, decided before it is written."""
 
-    def __init__(self, source: random.Random):
-        def chance(p: float) -> bool:
-            return source.random() < p
+    def __init__(self, source: random.Random, wants: Sequence[str]):
+        def chance(p: float, *kinds: str) -> bool:
+            return source.random() < p or bool(set(kinds) & set(wants))
 
-        self.source = source
-        self.era = source.choice(EARLY) if chance(0.1) else TODAY
+        self.source, self.wants = source, wants
+        self.era = source.choice(EARLY) if chance(0.08, "banks_of_constants", "warp_without_a_mask") else TODAY
+        if "banks_of_constants" in wants:
+            self.era = EARLY[0]
         self.is_of_today = new = self.era == TODAY
-        self.abi = chance(0.85) or not new
+        self.abi = chance(0.85, "indirect_call", "recursion", "printing", "memory_from_the_heap") or not new
         """whether functions call one another by the convention that several results do without"""
-        has_functions = chance(0.6)
-        self.stack, self.clusters, self.dynamic = chance(0.2) and new, chance(0.2) and new, chance(0.25)
-        self.impatient = chance(0.2)
-        self.prints, self.allocates = chance(0.15) and self.abi and new, chance(0.15) and self.abi and new
-        images = chance(0.2) and new
+        has_functions = chance(0.6, "call", "indirect_call", "recursion", "a_call_that_does_not_return")
+        self.stack = chance(0.2, "memory_on_the_stack") and new
+        self.clusters = chance(0.2, "cluster") and new
+        self.dynamic, self.impatient = chance(0.25, "dynamic_shared"), chance(0.2, "waiting_in_a_loop")
+        self.prints = chance(0.15, "printing") and self.abi and new
+        self.allocates = chance(0.15, "memory_from_the_heap") and self.abi and new
+        images = chance(0.2, "textures", "surfaces") and new
         self.textures = [_texture(source, i) for i in range(2)] if images else []
-        self.surfaces = [_surface(source)] if images and chance(0.7) else []
+        self.surfaces = [_surface(source)] if images and chance(0.7, "surfaces") else []
         self.marked: dict[str, int] = {}
         self.hazards = 0
         self.known: list[Function] = []
@@ -77,13 +79,15 @@ class Plan:
 
     def _add_functions(self) -> None:
         source = self.source
-        if source.random() < 0.3 and self.is_of_today:
+        if self.is_of_today and (source.random() < 0.3 or "a_call_that_does_not_return" in self.wants):
             self.texts.append(
                 f".func the_end() .noreturn {{ {source.choice(['exit;', 'exit; ret;', '.reg .b32 a; mov.u32 a, 1; exit;'])} }}"
             )
             self.ending = "the_end"
         number = 0
-        if self.abi and source.random() < 0.5:  # some that an indirect call may reach
+        if self.abi and (
+            source.random() < 0.5 or "indirect_call" in self.wants
+        ):  # some that an indirect call may reach
             for _ in range(source.randint(2, 3)):
                 function = Function(f"f{number}", (32, 32), (32,), "param" if not self.alike else self.alike[0].style)
                 self._write(function)
@@ -102,7 +106,7 @@ class Plan:
         widths = (32, 64) if self.abi else (16, 32, 64)
         takes = tuple(source.choice(widths) for _ in range(source.randint(0, 3)))
         gives = tuple(source.choice(widths) for _ in range(source.randint(0, 1) if self.abi else source.randint(0, 2)))
-        if self.abi and source.random() < 0.3:
+        if self.abi and source.random() < (0.9 if "recursion" in self.wants else 0.3):
             return Function(name, (32, *takes), gives, style, recursive=True)
         if self.abi and self.is_of_today and source.random() < 0.15:
             self.stack = True
@@ -225,7 +229,7 @@ def end(writer: Outside, what: str) -> Lines:
 def module(seed: int) -> tuple[Plan, str]:
     """A module and its plan. Some kinds of statements it has in any case, which differ from seed to seed."""
     source = random.Random(f"launch {seed}")
-    plan = Plan(source)
+    plan = Plan(source, wanted(seed))
     writer = Outside(source, plan, OF_ENTRY, True)
     body: Lines = []
     for name in wanted(seed):

@@ -9,7 +9,7 @@ from writing import Lines, statement
 
 #: formats, what each takes, and which of the arguments are 8 bytes
 FORMATS = (
-    ("%d %x\\n", "44"),
+    ("%d %x\n", "44"),
     ("%c|%u|", "44"),
     ("%5.2f|%s", "88"),
     ("%lld %p ", "88"),
@@ -145,7 +145,7 @@ class Outside(Meeting):
 
     def wrong_access(self) -> Lines:
         d, w = self.register(32), self.register(64)
-        offset = self.source.choice([32, -4, 1, 2, 0x100000, 1 << 30, 12])
+        offset = self.source.choice([32, -4, 1, 2, 0x100000, 1 << 30, 12, 28, 60, 64, 1020, 1024])
         base, space = self.source.choice(
             [
                 ("%la", ".local"),
@@ -158,7 +158,17 @@ class Outside(Meeting):
             ]
         )
         big = self.source.choice(
-            ["-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x1000000", "0x3fffffc", "0x10000000"]
+            [
+                "-1",
+                "0x7fffffffffffffff",
+                "0xfffffffffffffffc",
+                "0x1000000",
+                "0x3fffffc",
+                "0x10000000",
+                "-8",
+                "0x8000000000000000",
+                "0xffffffff00000000",
+            ]
         )
         ways = [
             [f"ld{space}.b32 {d}, [{base}+{offset}];"],
@@ -167,6 +177,7 @@ class Outside(Meeting):
             else [f"ld{space}.b64 {w}, [{base}+{offset}];"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; ld.b32 {d}, [%bad]; }}"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; st.global.b16 [%bad], {self.register(16)}; }}"],
+            [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; ld{space or '.shared'}.b32 {d}, [%bad]; }}"],
             [f"ld.b32 {d}, [{w}];"],
             [f"st.b32 [%kg], {d};"],
             [f"{{ .reg .b64 %bad; cvta.to.global.u64 %bad, {w}; atom.global.add.u32 {d}, [%bad], 1; }}"],

@@ -19,10 +19,8 @@ import modules
 import pytest
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (40, 2), "text": (500, 3), "linking": (400, 3)}
+SOME = {"launch": (30, 2), "text": (500, 3), "linking": (400, 3)}
 MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
-#: what has to be among so many cases
-BANDS = {"launch": 350, "text": 400, "linking": 350}
 
 
 def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
@@ -46,13 +44,13 @@ def launches_are_mixed(seen: Counter[str], count: int) -> None:
     assert seen["launches"] == count * 10
     faults = seen["launches"] - seen["ended"]
     assert 0.03 < faults / seen["launches"] < 0.4
-    assert len([what for what in seen if what.startswith("rule")]) > 8
-    missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE or count >= 500} - seen.keys()
-    assert not missing or (count < 500 and len(missing) < 8), missing
+    assert len([what for what in seen if what.startswith("rule")]) >= 4
+    missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE} - seen.keys()
+    assert len(missing) <= (0 if count >= 500 else 6), missing
 
 
 #: what need not be executed in a few cases
-RARE = {f"{what} ends with {how}" for what in ("function", "entry") for how in modules.ENDS}
+RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in modules.ENDS}
 
 
 def texts_are_mixed(seen: Counter[str], count: int) -> None:
