@@ -5,9 +5,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 .PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
 help:
-	@echo "make tour      install, run the five kernels, prove and refute an identity, build the site"
+	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
 	@echo "make test      the tests (under ten minutes on two cores); make test-long adds the long ones"
-	@echo "make site      the site, in build/site; make lint, make bench, make wheel, make clean"
+	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
+	@echo "make lint, make bench, make wheel, make clean"
 
 install: $(BIN)/.installed
 
@@ -48,7 +49,7 @@ bench: install
 	$(BIN)/python tests/benchmarks/lookups.py
 
 wheel: install
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . ./tests/vectors
 
 clean:
 	rm -rf .venv build

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     )
     from ptxspec.query.allowed import allowed
     from ptxspec.query.assumptions import AssumptionError
-    from ptxspec.query.evaluate import Chosen, Results, evaluate
+    from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
     from ptxspec.query.fragments import Unsupported
-    from ptxspec.query.prove import Counterexample, TraceStep, Verdict, prove
+    from ptxspec.query.prove import Counterexample, OpenChoice, TraceStep, Verdict, prove
     from ptxspec.terms.exact import NoChoice
     from ptxspec.terms.types import Type
 
@@ -70,10 +70,12 @@ _PLACES = {
     "allowed": "ptxspec.query.allowed",
     "AssumptionError": "ptxspec.query.assumptions",
     "Chosen": "ptxspec.query.evaluate",
+    "Executed": "ptxspec.query.evaluate",
     "Results": "ptxspec.query.evaluate",
     "evaluate": "ptxspec.query.evaluate",
     "Unsupported": "ptxspec.query.fragments",
     "Counterexample": "ptxspec.query.prove",
+    "OpenChoice": "ptxspec.query.prove",
     "TraceStep": "ptxspec.query.prove",
     "Verdict": "ptxspec.query.prove",
     "prove": "ptxspec.query.prove",
@@ -88,6 +90,7 @@ __all__ = [
     "Counterexample",
     "Diagnostic",
     "Engine",
+    "Executed",
     "FilterMode",
     "Form",
     "Freedom",
@@ -96,6 +99,7 @@ __all__ = [
     "Layout",
     "Module",
     "NoChoice",
+    "OpenChoice",
     "Outcome",
     "PtxError",
     "ReadMode",

@@ -144,7 +144,7 @@ def test_eval() -> None:
         "d = 8 (signed, .s32)  8 (unsigned)  0x00000008 (hex)"
     )
     found = asked("eval", "add.f32 d, a, b", "a=1.5", "b=-1.5")
-    assert found["results"]["d"] == {"type": "f32", "hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
+    assert found["results"]["d"] == {"type": ".f32", "hex": "0x00000000", "unsigned": 0, "signed": 0, "float": 0.0}
     assert asked("eval", "div.u32 d, a, b;", "a=1", "b=0")["chosen"][0]["entry"] == "division-by-zero"
     assert "nearest forms" in call("eval", "bfe.s16 d, a, b, c;", status=1)
     assert "is not name=value" in call("eval", "neg.s32 d, a;", "a", status=2)

@@ -97,7 +97,7 @@ def test_a_modifier_that_the_notation_does_not_allow(text: str, near: list[str],
     opcode = registry().opcodes[text.split(".")[0]]
     assert set(near) <= set(shown) <= {f.mnemonic for f in opcode.forms}
     assert found["page"].startswith(page)
-    assert f"there is no {text.split()[0]}; the nearest forms are" in call(text, status=1)
+    assert f"there is no {text.split()[0]}; " in call(text, status=1)
 
 
 def test_operands_that_fit_no_form_are_answered_with_those_that_there_are() -> None:

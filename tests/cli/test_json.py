@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from click.testing import CliRunner
 from jsonschema import ValidationError
 from validated import COMMANDS, ROOT, SCHEMAS, STATUSES, asked, call, strictly, validated, validator
 
-from ptxspec.cli import main
+import ptxspec
+from ptxspec.cli import failures, main
 from ptxspec.cli.shared import dumped
 
 SAXPY = str(ROOT / "docs" / "examples" / "saxpy" / "saxpy.ptx")
@@ -39,6 +41,15 @@ def test_there_is_no_schema_without_a_command_and_the_guide_names_them_all() -> 
     assert names == {f"{c.replace(' ', '-')}.json" for c in COMMANDS} | {"common.json", "ptxspec.json"}
     text = (SCHEMAS.parent / "json.md").read_text()
     assert all(f"(schemas/{name})" in text for name in names)
+
+
+def test_the_guide_has_every_kind_of_failure_and_every_exit_status() -> None:
+    text = (SCHEMAS.parent / "json.md").read_text()
+    failure = json.loads((SCHEMAS / "common.json").read_text())["$defs"]["failure"]["properties"]
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.M)) - {"kind"} == set(failure["kind"]["enum"])
+    told = {int(n) for n in re.findall(r"^\| (\d+) \|", text, re.M)}
+    own = {v for n, v in vars(failures).items() if n.isupper() and isinstance(v, int)}
+    assert told == own | {ptxspec.Verdict("vacuous").exit_status} >= set(failure["status"]["enum"])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -147,7 +158,7 @@ def test_eval() -> None:
     found = asked("eval", "rcp.approx.f32 d, a; @p mov.u32 e, 1; setp.lt.f32 q, a, d;", "a=0", "p=false", "e=5")
     assert found["results"]["d"]["float"] == "inf" and found["results"]["q"]["predicate"] is True
     assert [s["executed"] for s in found["steps"]] == [True, False, True] and found["results"]["e"]["unsigned"] == 5
-    assert found["steps"][1]["guard"] == "p" and found["results"]["d"]["type"] == "f32"
+    assert found["steps"][1]["guard"] == "p" and found["results"]["d"]["type"] == ".f32"
     assert asked("eval", "sqrt.rn.f32 d, a;", "a=-1")["results"]["d"]["float"] == "nan"
     assert asked("eval", "rem.u32 d, a, b;", "a=1", "b=0", "--profile", "portable", status=1)["kind"] == "open"
     assert asked("eval", "bar.sync 0;", status=1)["kind"] == "unsupported"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,9 +83,18 @@ def test_whatever_is_returned_or_raised_can_be_named() -> None:
         for word in text.replace(",", " ").split():
             if word[0].isupper() and word.endswith(("Error", "Choice", "Unsupported")):
                 assert word in {*ptxspec.__all__, *known}, f"{name} raises {word}"
-    for name in ("evaluate", "prove", "allowed", "forms", "load", "link"):
-        returned = inspect.signature(getattr(ptxspec, name)).return_annotation
-        assert returned in ("bool", "list[Form]") or returned in ptxspec.__all__
+    for name, thing in DOCUMENTED.items():
+        if name.split(".")[0] in OF_THE_MACHINERY or name in INTERNAL:
+            continue
+        said = dict(vars(thing).get("__annotations__", {})) if inspect.isclass(thing) else {}
+        function = thing.fget if isinstance(thing, property) else thing
+        if inspect.isfunction(function):
+            said["return"] = inspect.signature(function).return_annotation
+        for what, annotation in said.items():
+            named = set(re.findall(r"(?<!np\.)\b[A-Z]\w+", str(annotation)))
+            assert named <= {*ptxspec.__all__, "Any", "None", "Literal", "ForwardRef"}, (
+                f"{name}: {what} is {annotation}"
+            )
 
 
 def test_the_sets_of_words_are_those_of_the_machinery() -> None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import importlib
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -32,6 +34,8 @@ FUZZERS = {"launch": "launches", "text": "texts", "linking": "links"}
 TOGETHER = 25
 #: seconds that making a finding small may take
 PATIENCE = 60.0
+#: characters of a case that are shown with a finding
+SHOWN = 12_000
 
 
 class Fuzzer(Protocol):
@@ -134,6 +138,7 @@ def _copy(own: Fuzzer, cases: Sequence[tuple[int, Sequence[str] | None]]) -> Ite
     child = os.fork()
     if child == 0:
         try:
+            faulthandler.disable()
             os.close(read)
             resource.setrlimit(resource.RLIMIT_AS, (own.GIBIBYTES << 30,) * 2)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -164,23 +169,28 @@ def _end(own: Fuzzer, status: int) -> str:
 # many cases ---------------------------------------------------------------------------------------------------------------
 
 
-def run(name: str, first: int, count: int) -> Report:
-    """Cases from a seed on, in this process's copies. Failures are made small."""
+def run(name: str, first: int, count: int, patience: float = PATIENCE) -> Report:
+    """Cases from a seed on, in this process's copies. The first failures are made small, each in so many seconds, and are told on
+    the standard error as they come; so is how far it is."""
     own = fuzzer(name)
     seen: Counter[str] = Counter()
     failures: list[Failure] = []
     cases = 0
     for outcome in outcomes(own, [(seed, None) for seed in range(first, first + count)]):
         cases += 1
+        if cases % TOGETHER == 0:
+            print(f"{cases} cases, {len(failures)} findings", file=sys.stderr, flush=True)
         if "kind" not in outcome:
             seen.update(outcome["seen"])  # type: ignore[arg-type]
             continue
         seed, kind = int(outcome["seed"]), str(outcome["kind"])  # type: ignore[call-overload]
         texts = own.make(seed)
-        small = reduced(own, seed, texts, kind) if len(failures) < 5 else texts
+        small = reduced(own, seed, texts, kind, patience) if len(failures) < 5 and patience else texts
         shown = "\n@@\n".join(small)
+        shown = shown if len(shown) < SHOWN else f"{shown[:SHOWN]}\n… {len(shown)} characters"
         again = f"again: python tests/fuzz/fuzzing.py {name} {seed}"
         failures.append(Failure(seed, kind, f"{outcome['message']}\n{again}\n{shown}"))
+        print(f"{cases} cases; seed {seed}: {kind}: {str(outcome['message'])[:400]}", file=sys.stderr, flush=True)
     return Report(cases, seen, failures)
 
 
@@ -218,7 +228,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return text.replace(" ", " \0").split("\0") if len(text) < 3000 else [text]
+    return re.findall(r"\S+\s*|\s+", text) if len(text) < 3000 else [text]
 
 
 def fewer(parts: list[str], fails: Callable[[Sequence[str]], bool], end: float) -> list[str]:
@@ -243,13 +253,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("fuzzer", choices=FUZZERS)
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, help="seconds to make a failure small in; 0: not at all"
+    )
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     if options.show:
         print("\n@@\n".join(fuzzer(options.fuzzer).make(options.seed)))
         return 0
-    report = run(options.fuzzer, options.seed, options.count)
+    report = run(options.fuzzer, options.seed, options.count, options.patience)
     if options.json:
         print(json.dumps(report._asdict()))
         return 0

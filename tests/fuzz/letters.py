@@ -72,10 +72,24 @@ def _has_registers(form: Form) -> bool:
     types = list(types_of(form))
     if any(isinstance(t, VectorOf) or (isinstance(t, Type) and t.width == 128) for t in types):
         return False
+    if not form.definition.wider and any(isinstance(t, Type) and t.width == 8 for t in types):
+        return False
     return not any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False))
 
 
-def choose(source: random.Random, wanted: str) -> Form:
+#: a version of PTX and a number of a target
+Era = tuple[tuple[int, int], int]
+TODAY: Era = ((9, 0), 90)
+
+
+def exists(form: Form, era: Era) -> bool:
+    """Whether modules of a version, for a target, have the form."""
+    version, target = era
+    since, gone = form.definition.availability(form.modifiers, target), form.removal
+    return version >= since[0] and target >= since[1] and (gone is None or version < gone[0] or target < gone[1])
+
+
+def choose(source: random.Random, wanted: str, era: Era = TODAY) -> Form:
     """A form that does what is wanted, with selectors and signs of its operands."""
     opcodes = _opcodes() if wanted in ("plain", "memory") else _carrying()
     if wanted == "memory":
@@ -83,9 +97,9 @@ def choose(source: random.Random, wanted: str) -> Form:
     while True:
         opcode = source.choice(opcodes)
         number = source.randrange(len(_forms(opcode)))
-        if part(opcode, number) == wanted:
+        if part(opcode, number) == wanted and (era == TODAY or exists(_forms(opcode)[number], era)):
             variants = _forms(opcode)[number].variants
-            return source.choice([v for v in variants if "policy" not in str(v)])
+            return source.choice([v for v in variants if "policy" not in str(v) and (era == TODAY or v.plain)])
 
 
 @cache

@@ -20,15 +20,15 @@ class Meeting(Single):
     def barriers(self) -> Lines:
         a, number = self.register(32), self.source.randrange(16)
         p, q = self.register(1), self.register(1)
+        new = [f"barrier.cta.sync.aligned {number};", f"barrier.red.popc.u32 {a}, {number}, %nw, {q};"]
         return [
             self.source.choice(
                 [
                     f"bar.sync {number};",
-                    f"barrier.cta.sync.aligned {number};",
                     f"mov.u32 %at, {number}; bar.sync %at, %nw;",
                     f"bar.red.popc.u32 {a}, {number}, {q};",
                     f"bar.red.{self.source.choice(['and', 'or'])}.pred {p}, {number}, !{q};",
-                    f"barrier.red.popc.u32 {a}, {number}, %nw, {q};",
+                    *(new if self.plan.is_of_today else []),
                 ]
             )
         ]
@@ -48,6 +48,16 @@ class Meeting(Single):
             *self.plain(), f"bar.arrive {number}, %nw;", f"bra {join};", f"{wait}:", f"bar.sync {number}, %nw;",
             f"{join}:", "bar.sync 0;", f"{over}:",
         ]  # fmt: skip
+
+    @statement(3, lambda w: w.together)
+    def a_barrier_of_some_warps(self) -> Lines:
+        """The first warp alone, or the second if it is there, come to a barrier that counts so many threads."""
+        over, number, a = self.label(), self.source.randrange(1, 16), self.register(32)
+        way = self.source.choice(
+            [f"bar.sync {number}, 32;", f"bar.red.popc.u32 {a}, {number}, 32, {self.register(1)};"]
+        )
+        test = self.source.choice(["setp.lt.u32 %qb, %own, 32;", "setp.ge.u32 %qb, %own, 32;"])
+        return [f"{test} @!%qb bra {over};", *self.plain(), way, *self.plain(), f"{over}:"]
 
     @statement(2, lambda w: w.together)
     def a_barrier_in_a_branch_of_all(self) -> Lines:
@@ -87,11 +97,11 @@ class Meeting(Single):
             ]
         )
 
-    @statement(5, lambda w: w.together)
+    @statement(5, lambda w: w.together and w.plan.is_of_today)
     def warp_together(self) -> Lines:
         return [self.of_warp(self.source.choice(["-1", "0xffffffff"]))]
 
-    @statement(3)
+    @statement(3, lambda w: w.plan.is_of_today)
     def warp_in_groups(self) -> Lines:
         """Threads that part into two groups, each of which names itself."""
         test, masks = self.source.choice(list(GROUPS.items()))
@@ -102,6 +112,35 @@ class Meeting(Single):
         return [
             f"{test} setp.eq.u32 %qb, %at, 0; @%qb bra {other};", first, f"bra {join};", f"{other}:", second, f"{join}:",
         ]  # fmt: skip
+
+    @statement(6, lambda w: not w.plan.is_of_today)
+    def warp_without_a_mask(self) -> Lines:
+        """Whoever comes together, also where threads have parted."""
+        a, d, p, q = self.register(32), self.register(32), self.register(1), self.register(1)
+        ways = [
+            f"vote.{self.source.choice(['all', 'any', 'uni'])}.pred {p}, {self.source.choice(['', '!'])}{q};",
+            f"vote.ballot.b32 {d}, {q};",
+        ]
+        if self.plan.era[1] >= 30:
+            ways += [
+                f"shfl.{mode}.b32 {d}|{p}, {a}, {self.source.choice(['1', '3', self.register(32)])}, 31;"
+                for mode in ("up", "bfly", "idx")
+            ]
+        return [self.guard(0.2) + self.source.choice(ways)]
+
+    @statement(6, lambda w: w.plan.era[0] < (2, 2))
+    def banks_of_constants(self) -> Lines:
+        """By a name, and by a number."""
+        d, bank = self.register(32), self.source.choice([0, 1, 2, 10])
+        name = {0: "constants", 1: "one", 2: "two", 10: "ten"}[bank]
+        return [
+            self.source.choice(
+                [
+                    f"ld.const[{bank}].u32 {d}, [{name}+{4 * self.source.randrange(16)}];",
+                    f"{self.small('%at', 16)} {{ .reg .u64 %a; mov.u64 %a, {name}; mad.wide.u32 %a, %at, 4, %a; ld.const[{bank}].u32 {d}, [%a]; }}",
+                ]
+            )
+        ]
 
     # clusters ----------------------------------------------------------------------------------------------------------
 

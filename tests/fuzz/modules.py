@@ -7,23 +7,23 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from letters import TODAY, Era
 from outside import FORMATS, Outside, Shape
 from writing import CELLS, KINDS, OF_ENTRY, OF_FUNCTION, Function, Lines, frame
 
 #: bytes of a thread's row of registers
 ROW = 80
-HEAD = ".version 9.0\n.target sm_90\n.address_size 64"
+EARLY: tuple[Era, ...] = (((2, 1), 20), ((4, 0), 35))
 #: places in the variable `seen`: the kinds of statements, then the ways in which functions and entries end
 ENDS = ("ret", "nothing", "label", "guarded ret", "guarded exit", "barrier", "exit", "call")
 PLACES = [*KINDS, *(f"function ends with {e}" for e in ENDS), *(f"entry ends with {e}" for e in ENDS)]
-
-Alphabet = dict[str, Any]
 
 #: the module's variables, by the names that text has to contain for them to be there
 VARIABLES = {
     "cells_of_all": f".global .align 16 .b64 cells_of_all[{CELLS}];",
     "common_of_all": ".global .align 16 .b32 common_of_all[16] = {1, 2, 3};",
     "constants": ".const .align 16 .b32 constants[16] = {5, 0x80000000, -1, 0x7fffffff, 9, 0, 0x3f800000, 0x7fc00000};",
+    **{name: f".extern .const[{bank}] .b32 {name}[];" for bank, name in ((1, "one"), (2, "two"), (10, "ten"))},
     "cells": f".shared .align 16 .b64 cells[{CELLS}];",
     "common": ".shared .align 16 .b32 common[8];",
     "flag": ".shared .b32 flag;",
@@ -34,7 +34,7 @@ VARIABLES = {
     "__assertfail": ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 g, .param .b64 s);",
     "endless": ".func endless() { call endless; ret; }",
     **{
-        f"format{i}": f".global .align 1 .b8 format{i}[{len(eval(repr(f))) + 8}] = {{{', '.join(str(b) for b in f.encode().decode('unicode_escape').encode() + bytes(1))}}};"
+        f"format{i}": f".global .align 1 .b8 format{i}[{len(f) + 1}] = {{{', '.join(map(str, f.encode() + bytes(1)))}}};"
         for i, (f, _) in enumerate(FORMATS)
     },
 }
@@ -43,20 +43,26 @@ VARIABLES = {
 class Plan:
     """What a module has, decided before it is written."""
 
-    def __init__(self, source: random.Random):
-        def chance(p: float) -> bool:
-            return source.random() < p
+    def __init__(self, source: random.Random, wants: Sequence[str]):
+        def chance(p: float, *kinds: str) -> bool:
+            return source.random() < p or bool(set(kinds) & set(wants))
 
-        self.source = source
-        self.abi = chance(0.85)
+        self.source, self.wants = source, wants
+        self.era = source.choice(EARLY) if chance(0.08, "banks_of_constants", "warp_without_a_mask") else TODAY
+        if "banks_of_constants" in wants:
+            self.era = EARLY[0]
+        self.is_of_today = new = self.era == TODAY
+        self.abi = chance(0.85, "indirect_call", "recursion", "printing", "memory_from_the_heap") or not new
         """whether functions call one another by the convention that several results do without"""
-        has_functions = chance(0.6)
-        self.stack, self.clusters, self.dynamic = chance(0.2), chance(0.2), chance(0.25)
-        self.impatient = chance(0.2)
-        self.prints, self.allocates = chance(0.15) and self.abi, chance(0.15) and self.abi
-        images = chance(0.2)
+        has_functions = chance(0.6, "call", "indirect_call", "recursion", "a_call_that_does_not_return")
+        self.stack = chance(0.2, "memory_on_the_stack") and new
+        self.clusters = chance(0.2, "cluster") and new
+        self.dynamic, self.impatient = chance(0.25, "dynamic_shared"), chance(0.2, "waiting_in_a_loop")
+        self.prints = chance(0.15, "printing") and self.abi and new
+        self.allocates = chance(0.15, "memory_from_the_heap") and self.abi and new
+        images = chance(0.2, "textures", "surfaces") and new
         self.textures = [_texture(source, i) for i in range(2)] if images else []
-        self.surfaces = [_surface(source)] if images and chance(0.7) else []
+        self.surfaces = [_surface(source)] if images and chance(0.7, "surfaces") else []
         self.marked: dict[str, int] = {}
         self.hazards = 0
         self.known: list[Function] = []
@@ -73,13 +79,15 @@ class Plan:
 
     def _add_functions(self) -> None:
         source = self.source
-        if source.random() < 0.3:
+        if self.is_of_today and (source.random() < 0.3 or "a_call_that_does_not_return" in self.wants):
             self.texts.append(
                 f".func the_end() .noreturn {{ {source.choice(['exit;', 'exit; ret;', '.reg .b32 a; mov.u32 a, 1; exit;'])} }}"
             )
             self.ending = "the_end"
         number = 0
-        if self.abi and source.random() < 0.5:  # some that an indirect call may reach
+        if self.abi and (
+            source.random() < 0.5 or "indirect_call" in self.wants
+        ):  # some that an indirect call may reach
             for _ in range(source.randint(2, 3)):
                 function = Function(f"f{number}", (32, 32), (32,), "param" if not self.alike else self.alike[0].style)
                 self._write(function)
@@ -98,9 +106,9 @@ class Plan:
         widths = (32, 64) if self.abi else (16, 32, 64)
         takes = tuple(source.choice(widths) for _ in range(source.randint(0, 3)))
         gives = tuple(source.choice(widths) for _ in range(source.randint(0, 1) if self.abi else source.randint(0, 2)))
-        if self.abi and source.random() < 0.3:
+        if self.abi and source.random() < (0.9 if "recursion" in self.wants else 0.3):
             return Function(name, (32, *takes), gives, style, recursive=True)
-        if self.abi and source.random() < 0.15:
+        if self.abi and self.is_of_today and source.random() < 0.15:
             self.stack = True
             return Function(name, (32,), gives, style, lists=True)
         return Function(name, takes, gives, style)
@@ -204,7 +212,11 @@ def end(writer: Outside, what: str) -> Lines:
         "label": [f"{writer.condition()} bra END;", "END:"],
         "guarded ret": [f"{writer.condition()} ret;"],
         "guarded exit": [f"{writer.condition()} exit;"],
-        "barrier": ["bar.sync 0;"] if what == "entry" else ["bar.warp.sync 1;"] if writer.chance(0.1) else [],
+        "barrier": ["bar.sync 0;"]
+        if what == "entry"
+        else ["bar.warp.sync 1;"]
+        if writer.chance(0.1) and writer.plan.is_of_today
+        else [],
         "exit": ["exit;"],
         "call": [f"call {writer.plan.ending};"],
     }[way]
@@ -217,18 +229,18 @@ def end(writer: Outside, what: str) -> Lines:
 def module(seed: int) -> tuple[Plan, str]:
     """A module and its plan. Some kinds of statements it has in any case, which differ from seed to seed."""
     source = random.Random(f"launch {seed}")
-    plan = Plan(source)
+    plan = Plan(source, wanted(seed))
     writer = Outside(source, plan, OF_ENTRY, True)
     body: Lines = []
     for name in wanted(seed):
         if KINDS[name].weight and KINDS[name].allowed(writer):
             body += writer.one(name)
-    target = source.randint(4, 25)
+    target = source.randint(8, 50)
     while len(body) < target:
         body += writer.any()
-        if source.random() < 0.04:
+        if source.random() < 0.08:
             body += writer.hazard()
-    if source.random() < 0.6:
+    if source.random() < 0.7:
         body += writer.hazard()
     if source.random() < 0.2:
         body += ["@%p0 bra FINISH;", *writer.block(2)]
@@ -272,7 +284,13 @@ def assembled(plan: Plan, body: Lines, last: Lines) -> str:
     variables += [declaration for name, declaration in VARIABLES.items() if name in words or (name == "dynamic" and "%ds" in words)
                   or any(name in _named(w) for w in words)]  # fmt: skip
     variables += [f".global .{shape.opaque} {shape.name};" for shape in (*plan.textures, *plan.surfaces)]
-    return "\n".join([HEAD, *variables, text])
+    version, target = plan.era
+    head = [
+        f".version {version[0]}.{version[1]}",
+        f".target sm_{target}",
+        *([".address_size 64"] if version >= (2, 3) else []),
+    ]
+    return "\n".join([*head, *variables, text])
 
 
 def _named(word: str) -> tuple[str, ...]:

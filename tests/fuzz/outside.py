@@ -9,7 +9,7 @@ from writing import Lines, statement
 
 #: formats, what each takes, and which of the arguments are 8 bytes
 FORMATS = (
-    ("%d %x\\n", "44"),
+    ("%d %x\n", "44"),
     ("%c|%u|", "44"),
     ("%5.2f|%s", "88"),
     ("%lld %p ", "88"),
@@ -138,12 +138,14 @@ class Outside(Meeting):
         ]
 
     def wrong(self) -> Lines:
+        if not self.plan.is_of_today:
+            return [f"ld.local.b32 {self.register(32)}, [%la+{self.source.choice([2, 32, 1 << 20])}];"]
         kinds = [self.wrong_access, self.wrong_access, self.wrong_access, self.wrong_meeting, self.wrong_way]
         return self.source.choice(kinds)()
 
     def wrong_access(self) -> Lines:
         d, w = self.register(32), self.register(64)
-        offset = self.source.choice([32, -4, 1, 2, 0x100000, 1 << 30, 12])
+        offset = self.source.choice([32, -4, 1, 2, 0x100000, 1 << 30, 12, 28, 60, 64, 1020, 1024])
         base, space = self.source.choice(
             [
                 ("%la", ".local"),
@@ -156,7 +158,17 @@ class Outside(Meeting):
             ]
         )
         big = self.source.choice(
-            ["-1", "0x7fffffffffffffff", "0xfffffffffffffffc", "0x1000000", "0x3fffffc", "0x10000000"]
+            [
+                "-1",
+                "0x7fffffffffffffff",
+                "0xfffffffffffffffc",
+                "0x1000000",
+                "0x3fffffc",
+                "0x10000000",
+                "-8",
+                "0x8000000000000000",
+                "0xffffffff00000000",
+            ]
         )
         ways = [
             [f"ld{space}.b32 {d}, [{base}+{offset}];"],
@@ -165,6 +177,7 @@ class Outside(Meeting):
             else [f"ld{space}.b64 {w}, [{base}+{offset}];"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; ld.b32 {d}, [%bad]; }}"],
             [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; st.global.b16 [%bad], {self.register(16)}; }}"],
+            [f"{{ .reg .b64 %bad; mov.b64 %bad, {big}; ld{space or '.shared'}.b32 {d}, [%bad]; }}"],
             [f"ld.b32 {d}, [{w}];"],
             [f"st.b32 [%kg], {d};"],
             [f"{{ .reg .b64 %bad; cvta.to.global.u64 %bad, {w}; atom.global.add.u32 {d}, [%bad], 1; }}"],
@@ -175,12 +188,7 @@ class Outside(Meeting):
                 [f"st{space}.v4.b32 [{base}+{offset}], {{{d}, {d}, 1, 2}};"],
             ]
         if self.is_entry:
-            ways += [
-                [f"st.global.b32 [%rd_in], {d};"],
-                [f"ld.param.b32 {d}, [block+{self.source.choice([64, 2, 1000])}];"]
-                if False
-                else [f"red.global.add.u32 [%rd_in+4], {d};"],
-            ]
+            ways += [[f"st.global.b32 [%rd_in], {d};"], [f"red.global.add.u32 [%rd_in+4], {d};"]]
         return self.source.choice(ways)
 
     def wrong_meeting(self) -> Lines:

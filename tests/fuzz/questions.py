@@ -63,6 +63,25 @@ TEMPLATES = [
     ("r", "subc.cc.u32 {0}, {1}, {2};", "rn"), ("r", "addc.cc.s32 {0}, {1}, {2};", "rr"),
 ]  # fmt: skip
 
+#: what may come last, and of these what has open results
+LAST = [t for t in TEMPLATES if t[0] == "r"]
+_OPEN = (
+    "div.",
+    "rem.",
+    "bfe.",
+    "bfi.",
+    "add.f32",
+    "sub.f32",
+    "neg.f32",
+    "abs.f32",
+    "min.f32",
+    "max.f32",
+    "mul.f32",
+    "cvt.rni",
+    "cvt.f32",
+)
+OPEN = [t for t in LAST if t[1].startswith(_OPEN)]
+
 #: instructions whose two operands may be exchanged, and stay the same (of integers and truth values: a NaN tells the order)
 COMMUTES = ("add.u32", "add.cc.u32", "addc.u32", "addc.cc.s32", "and.b32", "or.b32", "xor.b32", "max.u32", "min.s32", "add.u64",
             "add.u16", "mul.lo.u16", "and.pred", "xor.pred", "setp.eq.s32")  # fmt: skip
@@ -85,6 +104,12 @@ OTHER_WORDS = {
     "neg.f32": ("neg.f32 {t}, {1}; mov.f32 {0}, {t};",),
     "setp.lt.f32": ("setp.gt.f32 {0}, {2}, {1};",),
     "cvt.u32.u64": ("mov.b64 {{{0}, {t}}}, {1};",),
+    "cvt.u8.u32": ("and.b32 {0}, {1}, 0xff;", "cvt.u8.u32 {t}, {1}; cvt.u32.u8 {0}, {t};", "cvt.s8.s32 {0}, {1};"),
+    "cvt.sat.s8.s32": (
+        "max.s32 {t}, {1}, -128; min.s32 {0}, {t}, 127;",
+        "max.s32 {t}, {1}, -128; min.s32 {t}, {t}, 127; cvt.s8.s32 {0}, {t};",
+    ),
+    "bfe.u32": ("mov.b32 {t}, {2}; bfe.u32 {0}, {1}, {t}, {3};",),
     "add.u64": ("sub.u64 {t}l, 0, {2}; sub.u64 {0}, {1}, {t}l;",),
 }
 
@@ -129,7 +154,8 @@ def fragment(source: random.Random, length: int) -> list[Said]:
     lines: list[Said] = []
     for number in range(length):
         last = length - number <= len(wanted)
-        writes, text, kinds = source.choice([t for t in TEMPLATES if t[0] == "r"] if last else TEMPLATES)
+        choices = TEMPLATES if not last else LAST if source.random() < 0.6 else OPEN
+        writes, text, kinds = source.choice(choices)
         operands = [one(source, pools, kind) for kind in kinds]
         name = wanted[length - number - 1] if last else f"t{number}{writes}"
         guard = source.choice(["@p ", "@!p "]) if source.random() < 0.15 else ""
@@ -176,7 +202,7 @@ def in_other_words(source: random.Random, lines: list[Said]) -> str:
 def mutated(source: random.Random, lines: list[Said]) -> list[Said]:
     """The fragment with one thing changed: an operand, the name of an instruction, or its guard."""
     changed = list(lines)
-    number = source.randrange(len(lines))
+    number = len(lines) - 1 if source.random() < 0.5 else source.randrange(len(lines))
     line = lines[number]
     what = source.choice(["operand", "operand", "mnemonic", "guard", "swap"])
     if what == "operand" and len(line.operands) > 1:
@@ -189,7 +215,8 @@ def mutated(source: random.Random, lines: list[Said]) -> list[Said]:
         changed[number] = line._replace(operands=(*line.operands[:k], new, *line.operands[k + 1 :]))
     elif what == "mnemonic":
         old = source.choice([(".u32", ".s32"), (".s32", ".u32"), ("add", "sub"), ("and", "or"), ("shl", "shr"), ("min", "max"),
-                             ("lt", "le"), ("div", "rem"), (".u16", ".s16"), ("neg", "abs"), ("addc", "add"), (".cc", "")])  # fmt: skip
+                             ("lt", "le"), ("div", "rem"), (".u16", ".s16"), ("neg", "abs"), ("addc", "add"), (".cc", ""),
+                             ("cvt.u8", "cvt.u16"), ("cvt.sat.s8.s32", "cvt.u8.u32"), ("cvt.u8.u32", "mov.u32")])  # fmt: skip
         changed[number] = line._replace(mnemonic=line.mnemonic.replace(*old, 1))
     elif what == "guard":
         changed[number] = line._replace(guard="" if line.guard else "@p ")

@@ -19,7 +19,7 @@ class Single(Base):
     """What a thread does by itself."""
 
     def plain(self) -> Lines:
-        form = letters.choose(self.source, "plain")
+        form = letters.choose(self.source, "plain", self.plan.era)
         return [self.guard(0.2) + programs.instruction(self.source, form, self.pool)]
 
     @statement(30)
@@ -31,7 +31,7 @@ class Single(Base):
         """Sums or differences of several words. None but the first sets the condition code for certain."""
         kind = self.source.choice(["carries", "borrows"])
         parts = ["start", *["middle"] * self.source.randint(0, 2), "end"]
-        forms = [letters.choose(self.source, f"{part} of {kind}") for part in parts]
+        forms = [letters.choose(self.source, f"{part} of {kind}", self.plan.era) for part in parts]
         written = [programs.instruction(self.source, form, self.pool) for form in forms]
         return [written[0], *[self.guard(0.15) + line for line in written[1:]]]
 
@@ -69,7 +69,7 @@ class Single(Base):
             f"xor.b32 {d}, %w.{at}, %w.r; }}",
         ]
 
-    @statement(2)
+    @statement(2, lambda w: w.plan.is_of_today)
     def wide_values(self) -> Lines:
         a, b = self.several(64, 2)
         return [
@@ -81,8 +81,9 @@ class Single(Base):
 
     @statement(3)
     def special_registers(self) -> Lines:
-        width = self.source.choice([32, 32, 32, 64])
-        return [f"{self.guard(0.1)}mov.b{width} {self.register(width)}, {self.source.choice(SPECIAL[width])};"]
+        width = self.source.choice([32, 32, 32, 64]) if self.plan.is_of_today else 32
+        names = SPECIAL[width] if self.plan.is_of_today else SPECIAL[32][:12]
+        return [f"{self.guard(0.1)}mov.b{width} {self.register(width)}, {self.source.choice(names)};"]
 
     # memory ------------------------------------------------------------------------------------------------------------
 
@@ -95,13 +96,8 @@ class Single(Base):
         size = width // 8 * count
         places = [("%la", ".local", 32), ("%lg", "", 32)]
         if size <= 8:
-            places += [
-                ("%cg", ".global", 8),
-                ("%cg", "", 8),
-                ("%cs", ".shared", 8),
-                ("%cgs", "", 8),
-                ("%cs", ".shared::cta", 8),
-            ]
+            places += [("%cg", ".global", 8), ("%cg", "", 8), ("%cs", ".shared", 8), ("%cgs", "", 8)]
+            places += [("%cs", ".shared::cta", 8)] if self.plan.is_of_today else []
         base, space, room = self.source.choice(places)
         lines, offset = [], self.source.randrange(0, room, size)
         at = f"[{base}+{offset}]"
@@ -134,14 +130,16 @@ class Single(Base):
 
     @statement(3)
     def constants(self) -> Lines:
-        base, space = self.source.choice([("%ka", ".const"), ("%kg", "")])
+        base, space = self.source.choice(
+            [("%ka", ".const"), ("%kg", "")] if self.plan.is_of_today else [("%ka", ".const")]
+        )
         index = f"{{ .reg .b64 %a; {self.small('%at', 8)} mad.wide.u32 %a, %at, 8, {base};"
         return [index, f"{self.guard(0.3)}ld{space}.b64 {self.register(64)}, [%a]; }}"]
 
     @statement(6)
     def atomics(self) -> Lines:
         """An update of the thread's own cell, or of one that all threads update."""
-        form = letters.choose(self.source, "memory")
+        form = letters.choose(self.source, "memory", self.plan.era)
         space = str(form.modifiers.get("ss")).split("::")[0]
         cell = self.source.choice(
             {"shared": ["%cs", "%ss"], "global": ["%cg", "%gs"]}.get(space, ["%cg", "%cgs", "%gs"])
@@ -165,8 +163,10 @@ class Single(Base):
 
     @statement(2)
     def asks_for_the_space(self) -> Lines:
-        space = self.source.choice(["global", "local", "shared", "const", "param", "shared::cluster"])
-        base = self.source.choice(["%lg", "%cg", "%cgs", "%kg"])
+        space = self.source.choice(
+            ["global", "local", "shared", *(["const", "param", "shared::cluster"] if self.plan.is_of_today else [])]
+        )
+        base = self.source.choice(["%lg", "%cg", "%cgs"])
         return [f"isspacep.{space} {self.register(1)}, {base};"]
 
     # control -----------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ class Single(Base):
     def leaving_a_loop(self) -> Lines:
         return [f"{self.condition()} bra {self.source.choice(self.out)};"]
 
-    @statement(3, lambda w: w.depth < 3)
+    @statement(3, lambda w: w.depth < 3 and w.plan.is_of_today)
     def branch_by_number(self) -> Lines:
         n, ways, join = self.number(), self.source.choice((2, 4)), self.label()
         targets = [self.label() for _ in range(self.source.randint(1, ways))]

@@ -125,13 +125,15 @@ def check_of(seed: int, question: Pair) -> Check:
     asked = prove._ask(question.left, question.right, question.assume, "portable")
     types = asked.inputs.types
     wrong = []
+    left, right = asked.sides
     for salt in SALTS:
         choose, memo = machine(salt), {}
         differs: Any = constant(False)
-        for name, type in asked.compared.items():
-            x, y = (resolve(final[name], choose, memo) for final in asked.finals)
-            both = truth(x) != truth(y) if type.kind == "pred" else low_bits(x, type.width) != low_bits(y, type.width)
-            differs = differs | both
+        for name in set(left.outputs) & set(right.outputs):
+            x, y = (resolve(side.outputs[name], choose, memo) for side in asked.sides)
+            width = max(left.left[name].width, right.left[name].width)
+            is_truth = left.left[name].kind == "pred"
+            differs = differs | (truth(x) != truth(y) if is_truth else low_bits(x, width) != low_bits(y, width))
         wrong.append(Result(TYPES["pred"], (differs & asked.given,)))
     inputs = tuple(Input(n, t, (asked.inputs.terms[n],)) for n, t in types.items())
     values = rows(types, seed)
@@ -197,6 +199,8 @@ def ask(seeds: range) -> Counter[str]:
         except (ptxspec.PtxError, ValueError) as wrong:
             counts[type(wrong).__name__] += 1
             continue
+        except Exception as failure:
+            raise AssertionError(f"seed {seed}: {question} ends in {type(failure).__name__}") from failure
         counts[verdict.status] += 1
         counts[f"{question.how} {verdict.status}"] += 1
         if verdict.status == "refuted":

@@ -14,7 +14,12 @@ OF_ENTRY = {
     64: [f"%rd{i}" for i in range(4)],
     1: [f"%p{i}" for i in range(4)],
 }
-OF_FUNCTION = {16: ["%h0", "%h1"], 32: ["%r0", "%r1", "%r2", "%r3"], 64: ["%rd0", "%rd1"], 1: ["%p0", "%p1"]}
+OF_FUNCTION = {
+    16: ["%h0", "%h1", "%h2", "%h3"],
+    32: ["%r0", "%r1", "%r2", "%r3"],
+    64: ["%rd0", "%rd1"],
+    1: ["%p0", "%p1"],
+}
 CELLS = 128
 """own cells of threads in shared memory, and in a variable in global memory"""
 
@@ -142,7 +147,7 @@ class Base:
     def mark(self, what: str) -> Lines:
         """A line that notes that the program has come here."""
         self.plan.marked.setdefault(what, 0)
-        if self.plan.marked[what] >= 2:
+        if self.plan.marked[what] >= 3:
             return []
         self.plan.marked[what] += 1
         return [f"st.global.u8 [seen+{self.plan.place_of(what)}], 1;"]

@@ -154,13 +154,17 @@ def compare(text: str) -> Counter[str]:
     """Hold every variable of a module against the cubin; what was there to compare."""
     cubin, module = assembled(text, "-c"), ptxspec.load(text)
     seen: Counter[str] = Counter()
-    for name, place in module.checked.places.items():
+    places = module.checked.places
+    for (prefix, ending), found in places.ranges.items():  # those of name<N> are there once they are asked for
+        for i in range(found.count):
+            places.get(f"{prefix}{i}{ending}")
+    for name, place in places.items():
         symbol = name if "@" not in name else f"$__{name.split('@')[0]}__4"
         symbol = next((s for s in cubin.symbols if s == name or s.startswith(f"$__{name.split('@')[0]}__")), symbol)
         found = cubin.symbols[symbol]
         assert found.size == place.size and found.at % place.align == 0, name
         theirs = cubin.image(symbol)
-        ours = place.initial or bytes(place.size)
+        ours = (place.initial or b"").ljust(place.size, b"\0")
         assert theirs == ours, (name, text)
         pointers = [expected(place, p, module.checked) for p in place.pointers]
         relocations = [

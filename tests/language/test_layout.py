@@ -189,7 +189,8 @@ def test_ranges_beside_names() -> None:
 
 def test_ranges_of_variables() -> None:
     module = ptxspec.load(HEADER + ".global .u32 v<3>; .global .u8 w;")
-    assert [(p.name, p.offset) for p in module.checked.places.values()] == [("v0", 0), ("v1", 4), ("v2", 8), ("w", 12)]
+    places = [module.checked.places[name] for name in ("v0", "v1", "v2", "w")]
+    assert [(p.name, p.offset) for p in places] == [("v0", 0), ("v1", 4), ("v2", 8), ("w", 12)]
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,13 @@ def test_long_lists_are_broken() -> None:
 def test_trees_made_by_programs() -> None:
     assert operand(Number(255)) == "255" and operand(Real(0x3F800000, 32)) == "0f3F800000"
     assert operand(Address(Name("%rd1"), -8)) == "[%rd1+-8]"
+
+
+@pytest.mark.parametrize("modifiers", [".x", ".uni.x", ".uni .uni", ".const[1]"])
+def test_a_call_has_no_modifier_but_one(modifiers: str) -> None:
+    """With another one, what is printed would be read as an instruction whose parentheses are expressions."""
+    text = f"{HEADER}.func f(.reg .b32 x);\n.entry k() {{ .reg .b32 a; call {modifiers} f, (a); }}"
+    for read in (formatted, ptxspec.load):
+        with pytest.raises(ptxspec.PtxError):
+            read(text)
+    assert "call.uni f, (a);" in survives(text.replace(modifiers, ".uni"))

@@ -207,7 +207,7 @@ def test_what_is_no_array_gets_a_hint(value: Any, message: str) -> None:
 )
 def test_arguments_are_in_order(args: Any) -> None:
     """An array alone would be taken for its elements, as addresses."""
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="args is a list or a tuple"):
         ptxspec.load(INCREMENT).launch("k", args=args, engine="exact")
 
 

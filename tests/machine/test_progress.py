@@ -90,7 +90,7 @@ STRAIGHT = kernel("st.global.u32 [%rd1], 5;")
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_steps_are_counted(engine: str) -> None:
-    """One for each instruction of each thread, whether its guard holds or not."""
+    """One for each instruction of each thread, whether its guard holds or not, the return at the end of the body among them."""
     module = ptxspec.load(
         text("""
         mov.u32 %r1, %tid.x;
@@ -100,7 +100,7 @@ def test_steps_are_counted(engine: str) -> None:
         bar.sync 0;
     """)
     )
-    assert module.launch("k", 3, 10, [np.zeros(1)], engine=engine).steps == 3 * (10 * 4 + 9)
+    assert module.launch("k", 3, 10, [np.zeros(1)], engine=engine).steps == 3 * (10 * 4 + 9 * 2)
 
 
 @pytest.mark.parametrize("grid", [1, 5, 700])

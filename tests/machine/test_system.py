@@ -83,13 +83,13 @@ PRECISION = st.sampled_from(["", ".", ".0", ".1", ".3", ".10", ".13", ".20"])
     FLAGS,
     WIDTH,
     PRECISION,
-    st.sampled_from(["", "h", "hh", "l", "ll"]),
+    st.sampled_from(["", "h", "hh", "l", "ll", "j", "z", "t"]),
     st.sampled_from("diuoxX"),
     st.integers(0, 2**64 - 1) | st.integers(-9, 9),
 )
 def test_integers(flags: str, width: str, precision: str, size: str, letter: str, value: int) -> None:
     format = f"<%{flags}{width}{precision}{size}{letter}>".encode()
-    bits = 64 if "l" in size else 32
+    bits = 32 if size in ("", "h", "hh") else 64
     value %= 1 << bits
     assert by_page(format, value.to_bytes(8, "little")) == by_c(format, ctypes.c_uint64(value))
 
@@ -99,11 +99,12 @@ def test_integers(flags: str, width: str, precision: str, size: str, letter: str
     FLAGS,
     WIDTH,
     PRECISION,
+    st.sampled_from(["", "l"]),
     st.sampled_from("eEfFgGaA"),
     st.floats() | st.sampled_from([0.0, -0.0, 1.0, 0.5, 1e23, 5e-324, 2.5, 1e300]) | st.floats(-100, 100),
 )
-def test_floating_point(flags: str, width: str, precision: str, letter: str, value: float) -> None:
-    format = f"<%{flags}{width}{precision}{letter}>".encode()
+def test_floating_point(flags: str, width: str, precision: str, size: str, letter: str, value: float) -> None:
+    format = f"<%{flags}{width}{precision}{size}{letter}>".encode()
     assert by_page(format, struct.pack("<d", value)) == by_c(format, ctypes.c_double(value))
 
 
@@ -147,7 +148,46 @@ def test_several_arguments(parts: list[str], number: int, real: float) -> None:
     assert thread.shown == by_c(format, *values)
 
 
-@pytest.mark.parametrize("format", [b"%", b"%k", b"%5", b"%n", b"%lf", b"%hs", b"%Lf", b"%d" * 33])
+@pytest.mark.parametrize("length", ["4095", "*", ".4095", ".*"])
+@pytest.mark.parametrize("letter", "dxfegasc")
+def test_the_longest_conversions(length: str, letter: str) -> None:
+    real = letter in "fega"
+    format = f"<%{length}{letter}>".encode()
+    given = [4095] * ("*" in length)
+    data = b"".join(n.to_bytes(8 if letter in "sfega" else 4, "little") for n in given)
+    value = struct.pack("<d", 1.5) if real else (Thread.TEXT if letter == "s" else 77).to_bytes(8, "little")
+    of_c: Any = ctypes.c_double(1.5) if real else ctypes.c_char_p(b"text") if letter == "s" else ctypes.c_uint64(77)
+    out = ctypes.create_string_buffer(8192)
+    C.snprintf(out, len(out), format, *given, of_c)
+    assert by_page(format, data + value, b"text") == out.value
+
+
+@pytest.mark.parametrize(
+    ("format", "arguments"),
+    [
+        (b"%4096d", b""),
+        (b"%.4096f", b""),
+        (b"%2147483647d", b""),
+        (b"%99999999999999999999999999d", b""),
+        (b"%*d", (4096).to_bytes(4, "little")),
+        (b"%*d", (-(2**31)).to_bytes(4, "little", signed=True)),
+        (b"%.*e", (2**31 - 1).to_bytes(4, "little")),
+        (b"%" + b"0" * 100_000, b""),
+        (b"%" + b"9" * 100_000 + b"d", b""),
+    ],
+)
+def test_conversions_that_are_too_long(format: bytes, arguments: bytes) -> None:
+    with pytest.raises(Violation) as caught:
+        thread = Thread(b"", arguments.ljust(32, b"\0"), b"")
+        thread.text = lambda *_: format  # type: ignore[method-assign]
+        PAGE.vprintf(thread, thread.FORMAT, thread.ARGUMENTS)
+    assert caught.value.rule == "format"
+    assert format[:8].decode() in caught.value.note and len(caught.value.note) < 200
+
+
+@pytest.mark.parametrize(
+    "format", [b"%", b"%k", b"%5", b"%n", b"%ls", b"%lc", b"%hf", b"%llf", b"%zf", b"%hs", b"%Lf", b"%d" * 33]
+)
 def test_formats_that_are_refused(format: bytes) -> None:
     with pytest.raises(Violation) as caught:
         by_page(format, bytes(400))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -47,3 +48,11 @@ def test_commands_that_prove_nothing_load_no_solver(words: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, input=TEXT)
     assert run.returncode == 0, run.stderr
     assert run.stderr.splitlines()[-1] == "loaded:"
+
+
+def test_the_package_is_the_command() -> None:
+    words = [sys.executable, "-m", "ptxspec", "eval", "add.u32 d, a, b;", "a=1", "b=2", "--json"]
+    run = subprocess.run(words, capture_output=True, text=True)
+    assert run.returncode == 0 and json.loads(run.stdout), run.stderr
+    run = subprocess.run([sys.executable, "-m", "ptxspec", "nothing"], capture_output=True, text=True)
+    assert run.returncode == 2 and run.stderr.startswith("Usage: ")

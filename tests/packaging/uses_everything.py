@@ -65,6 +65,8 @@ def images(module: ptxspec.Module) -> tuple[int, ...]:
 def questions() -> ptxspec.Status:
     results: ptxspec.Results = ptxspec.evaluate("div.u32 d, a, %r1;", {"%r1": np.uint32(0)}, a=1)
     chosen: ptxspec.Chosen = results.chosen[0]
+    executed: ptxspec.Executed = results.steps[0]
+    assert executed.executed and executed.guard is None
     kind: ptxspec.Freedom = chosen.kind
     type: ptxspec.Type = results.types["d"]
     assert kind == "unspecified" and chosen.bits == results["d"] and type.width == 32
@@ -73,6 +75,8 @@ def questions() -> ptxspec.Status:
     verdict: ptxspec.Verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5", timeout=60.0)
     found: ptxspec.Counterexample | None = verdict.counterexample
     assert found is not None
+    choices: tuple[ptxspec.OpenChoice, ...] = found.choices
+    assert not choices
     step: ptxspec.TraceStep = found.left[0]
     assert step.instruction and step.writes
     return verdict.status

@@ -12,7 +12,7 @@ import pytest
 
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.identities import Identity, load_all
-from ptxspec.terms.core import truth_variable, variable
+from ptxspec.query.inputs import inputs_of
 
 # the package's attribute of this name is the function
 prove = importlib.import_module("ptxspec.query.prove")
@@ -48,13 +48,10 @@ def test_verdict_is_as_stated(claim: Identity) -> None:
 def test_condition_can_be_met_and_not_met(claim: Identity) -> None:
     """A condition that no input meets would make the claim true; one that all meet should not be there."""
     sides, types, _ = prove.question(claim.left, claim.right)
-    inputs = {
-        n: truth_variable(n) if types[n].kind == "pred" else variable(n, types[n].width)
-        for n in dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
-    }
-    given = assumption(claim.assume, inputs, types)
+    inputs = inputs_of((*sides[0].inputs, *sides[1].inputs), types)
+    given = assumption(claim.assume, inputs.terms, inputs.types)
     for condition in (given, ~given):
-        assert prove.solve(condition, inputs, types, TIMEOUT)[0] == "sat", claim.page
+        assert prove.solve(condition & inputs.guaranteed, inputs.types, TIMEOUT).status == "sat", claim.page
 
 
 @each([claim for claim in CLAIMS if claim.expected == "proved" and claim.assume])
@@ -82,7 +79,7 @@ def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
 
 def test_few_claims_are_trivial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both sides are the very same term, the solver was not needed."""
-    monkeypatch.setattr(prove, "solve", lambda *_: ("not asked", {}, {}))
+    monkeypatch.setattr(prove, "solve", lambda *_: prove.Answer("not asked", {}, {}))
     assert sum(ask(claim).status == "proved" for claim in CLAIMS) <= 6
 
 

@@ -12,6 +12,7 @@ import pytest
 import ptxspec
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.batch import Extents, Threads, special_values
+from ptxspec.query import solving
 from ptxspec.query.assumptions import AssumptionError
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragment
 from ptxspec.terms.core import integer
@@ -255,6 +256,20 @@ def test_a_refutation_shows_the_choices_it_rests_on() -> None:
     assert plain is not None and plain.choices == ()
 
 
+@pytest.mark.parametrize(
+    "shift",
+    ["shl.b32 d, t, 0x80000000;", "shl.b32 d, t, 32;", "and.b32 d, t, 0;", "cvt.u64.u32 u, t; shl.b64 d, u, 64;"],
+)
+@pytest.mark.parametrize(
+    "open_result",
+    ["div.u32 t, c, c;", "rem.s32 t, a, 0;", "add.f32 t, a, b;", "min.f32 t, a, b;", "rcp.approx.f32 t, c;"],
+)
+def test_a_choice_that_does_not_matter_is_made_all_the_same(open_result: str, shift: str) -> None:
+    wide = "64" if "64" in shift else "32"
+    verdict = ptxspec.prove(f"{open_result} {shift}", f"mov.b{wide} d, e;")
+    assert verdict.status == "refuted", verdict.reason
+
+
 def test_many_choices_are_tied_as_they_come_apart() -> None:
     """More pairs of one freedom than are tied at once."""
     count = 24
@@ -412,6 +427,26 @@ def test_no_instruction_is_too_deep(first: str, again: str) -> None:
     mine = "not.pred p, p;" if name == "p" else f"not.b{types['d'].width} d, d;"
     assert ptxspec.prove(text, text + mine, timeout=2.0).status in ("refuted", "exhausted", "unknown")
     assert ptxspec.prove(text, text + mine + mine, timeout=2.0).status in ("proved", "exhausted", "unknown")
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), "out of memory"])
+def test_a_solver_that_fails_answers_nothing(failure: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    z3 = pytest.importorskip("z3")
+
+    def fail(*_: object) -> None:
+        raise failure if isinstance(failure, Exception) else z3.Z3Exception(failure)
+
+    monkeypatch.setattr(solving, "ask", fail)
+    verdict = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, b;")
+    assert (verdict.status, verdict.exit_status) == ("unknown", 2)
+
+
+def test_names_that_python_has_not() -> None:
+    text = "addc.u32 d, %r1, 0;"
+    assert ptxspec.prove(text, "mov.u32 d, %r1;", assume="not CC.CF").status == "proved"
+    found = ptxspec.prove(text, "mov.u32 d, %r1;", assume="CC.CF and %r1 > 7").counterexample
+    assert found is not None and found.inputs["%r1"] == 8
+    assert ptxspec.prove("mov.u32 d, %tid.x;", "mov.u32 d, 3;", assume="%tid.r == 3").status == "proved"
 
 
 def test_a_fragment_has_so_many_instructions() -> None:

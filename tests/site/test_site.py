@@ -15,6 +15,7 @@ pytest.importorskip("myst_parser")
 from building import build
 from pygments.token import Error
 
+import ptxspec
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
 from ptxspec.literate.finder import DOCUMENTS
@@ -303,3 +304,13 @@ def test_a_list_of_forms_is_complete_and_short(module: str) -> None:
     text = re.sub(r"<[^>]*>", " ", html)
     assert {f.mnemonic for f in pages.forms(name)} <= set(re.split(r"[\s,;]+", text))
     assert len(html) < 250_000
+
+
+def test_a_refutation_says_what_machine_it_is_about() -> None:
+    found = ptxspec.prove("div.u32 d, a, 0;", "rem.u32 d, a, 0;").as_dict()
+    shown = identities.verdict_text(found, "refuted")
+    assert (
+        shown.startswith("refuted, as stated") and "if `division-by-zero(" in shown and "`remainder-by-zero(" in shown
+    )
+    predicate = ptxspec.prove("mov.pred p, q;", "not.pred p, q;").as_dict()
+    assert "`q` = `false`" in identities.verdict_text(predicate, "refuted")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from ptxspec.cli import check, eval, format, forms, ledger, prove, run, vectors
-from ptxspec.cli.failures import DONE, FAILED, NOBODY_READS, known, unexpected
+from ptxspec.cli.failures import DONE, FAILED, NOBODY_READS, Failed, known, unexpected
 from ptxspec.cli.shared import put_json, say
 
 NAME = "ptxspec"
@@ -55,8 +56,10 @@ def status_of(call: Callable[[], Any], words: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return NOBODY_READS
-    except OSError as error:
-        say(f"cannot write the output: {error.strerror or error}", err=True)
+    except (Failed, OSError) as error:  # the failure could not be told either
+        said = error.message if isinstance(error, Failed) else f"cannot write the output: {error.strerror or error}"
+        with suppress(Failed, OSError):
+            say(said, err=True)
         _drop_output()
         return FAILED
 

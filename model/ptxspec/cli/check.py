@@ -32,7 +32,7 @@ def _report(file: str) -> dict[str, Any]:
     report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0}
     try:
         for name, kernel in check(read_text(file), file).kernels.items():
-            facts = {"instructions": len(kernel.code), "parameters": [p.name for p in kernel.parameters]}
+            facts = {"instructions": kernel.written, "parameters": [p.name for p in kernel.parameters]}
             report["kernels"][name] = facts
     except PtxError as error:
         report |= error.as_dict()

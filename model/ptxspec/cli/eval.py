@@ -85,7 +85,7 @@ def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
     """An output's readings, with the type as which it was written."""
     from ptxspec.query.evaluate import readings
 
-    return {"type": read.results[name].name, **readings(bits, read.results[name])}
+    return {"type": str(read.left[name]), **readings(bits, read.left[name])}
 
 
 def _as_dict(read: Any, results: Any) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _show(read: Any, results: Any, profile: str) -> None:
 
     rows, lines = [], []
     for name, bits in results.items():
-        type = read.results[name]
+        type = read.left[name]
         lines.append(line_of(name, bits, type, type.width))
         (first, own), *others = labelled(bits, type, type.width)
         rows.append([name, str(type), f"{own} ({first})", *(f"{value} ({label})" for label, value in others)])
@@ -127,7 +127,8 @@ def _show(read: Any, results: Any, profile: str) -> None:
     if not results:
         say("no register is written")
     for step in results.steps:
-        say(f"  {step.text}  — {step.page}{_kept_out(step)}", err=True)
+        guard = "" if step.guard is None else f"@{step.guard} "
+        say(f"  {guard}{step.text}  — {step.page}{_kept_out(step)}", err=True)
 
 
 def _kept_out(step: Any) -> str:

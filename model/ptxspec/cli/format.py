@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ptxspec.cli.failures import Failed
-from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, say
+from ptxspec.cli.shared import FILES, JSON_OPTION, once, put, put_json, read_text, say
+from ptxspec.escaping import printable
 
 
 @click.command("format")
@@ -38,7 +40,7 @@ def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: b
             report["text"] = new
     elif not only_check:
         for _, _, new in texts:
-            click.echo(_bytes(new), nl=False)
+            put(printable(new) if sys.stdout.isatty() else _bytes(new), nl=False)
     if as_json:
         put_json(reports[0] if len(reports) == 1 else {"files": reports})
     return int(only_check and any(report["changes"] for report in reports))

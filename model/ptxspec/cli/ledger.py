@@ -27,7 +27,7 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
         put_json({"summary": book.summary(found), "not_computed": absent, "rows": found})
         return
     if absent:
-        click.secho(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
+        say(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
         say(f"{name:<42} {count:>6}")
     for row in found:

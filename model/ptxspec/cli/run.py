@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ptxspec.cli.failures import Failed, asked_rightly
-from ptxspec.cli.shared import FILE, JSON_OPTION, put_json, read_text, say
+from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 from ptxspec.escaping import printable
 
 
@@ -111,7 +111,7 @@ def _entry(kernels: list[str], asked: str | None) -> str:
 
 def _print(text: str) -> None:
     """What a thread prints. Control characters are escaped; --json gives the text itself."""
-    click.echo(printable(text), nl=False)
+    put(printable(text), nl=False)
 
 
 def _show(facts: dict[str, Any], changed: dict[int, Any]) -> None:

@@ -50,7 +50,17 @@ def once(files: Sequence[str]) -> Sequence[str]:
 def say(text: str, err: bool = False, fg: str | None = None) -> None:
     """Print a text, in a colour if it goes to a terminal, with what a terminal must not get escaped."""
     shown = printable(text)
-    click.echo(shown if fg is None or "NO_COLOR" in os.environ else click.style(shown, fg=fg), err=err)
+    put(shown if fg is None or "NO_COLOR" in os.environ else click.style(shown, fg=fg), err=err)
+
+
+def put(text: str | bytes, err: bool = False, nl: bool = True) -> None:
+    """Write a text as it is. Fails if the output cannot be written, but for a pipe that nobody reads any more."""
+    try:
+        click.echo(text, nl=nl, err=err)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Failed(f"cannot write the output: {error.strerror or error}", "file") from None
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], plain: Sequence[str]) -> None:
@@ -60,10 +70,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], plain: Sequence
             say(line)
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    made = Table(*columns, box=None, header_style="dim", pad_edge=False)
+    made = Table(*(Column(c, overflow="fold") for c in columns), box=None, header_style="dim", pad_edge=False)
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     Console(file=sys.stdout, soft_wrap=False).print(made)
@@ -71,7 +81,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], plain: Sequence
 
 def put_json(value: Any) -> None:
     """Print a value as one line of JSON as RFC 8259 has it."""
-    click.echo(dumped(value))
+    put(dumped(value))
 
 
 def dumped(value: Any) -> str:

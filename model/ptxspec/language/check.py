@@ -12,6 +12,7 @@ from ptxspec.language.abi import Abi
 from ptxspec.language.checked import Checked, Kernel, Op, Place, spaces, unbanked
 from ptxspec.language.declarations import MOST_ALIGNED
 from ptxspec.language.errors import Source
+from ptxspec.language.named import Places, Range
 from ptxspec.language.parser import read
 from ptxspec.language.scopes import Names, labels_of_scopes
 from ptxspec.terms.types import TYPES
@@ -24,10 +25,13 @@ class Checker(Abi):
         self.preamble()
         outer, sizes = self.outer, self.sizes
         for variable in self.variables_declared():
-            for place in self.declare(variable, outer, sizes):
-                symbol = place.name if variable.linkage is not None else place.name + self.own
-                outer.places[place.name] = place._replace(name=symbol)
-                self.positions.setdefault(place.name, variable.position)
+            made = self.declare(variable, outer, sizes)
+            ending = "" if variable.linkage is not None else self.own
+            if isinstance(made, Range):
+                outer.places.add(made.like(made.first, ending))
+            elif made is not None:
+                outer.add_place(made.name, made._replace(name=made.name + ending))
+                self.positions.setdefault(made.name, variable.position)
         self.names_agree()
         kernels: dict[str, Kernel] = {}
         functions: dict[str, Kernel] = {}
@@ -54,7 +58,12 @@ class Checker(Abi):
             self.keep_to_the_abi()
         if self.complaints:
             raise self.complaints.error()
-        places = {place.name: place for place in (*outer.places.values(), *self.statics.values())}
+        places = Places()
+        for some in (outer.places, self.statics):
+            places.update((place.name, place) for place in some.values())
+            for found in some.ranges.values():
+                places.add(found, found.ending)
+                places.update((place.name, place) for place in found.made.values())
         second = {name: self.function_symbol(name) for name in self.aliases}
         return Checked(self.source, self.module, kernels, places, sizes, functions, self.signatures, self.used, second)
 
@@ -86,11 +95,11 @@ class Checker(Abi):
                 if parameter.space == "param":
                     self.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
                 if formal.place is not None:
-                    names.places[parameter.name] = formal.place
+                    names.add_place(parameter.name, formal.place)
                 elif formal.vector > 1:
-                    names.vectors[parameter.name] = (formal.vector, formal.type)
+                    names.add_vector(parameter.name, formal.vector, formal.type)
                 else:
-                    names.registers[parameter.name] = formal.type
+                    names.add_register(parameter.name, formal.type)
             kernel.registers.update({f.register: f.type for f in formals if f.register is not None})
         if function.is_entry and function.parameters:
             self.since("a list of an entry's parameters", function.position)
@@ -154,27 +163,31 @@ class Checker(Abi):
                         item.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", pages.FUNCTIONS
                     )
                 sizes = {"param": kernel.sizes["local"]}
-                for place in self.declare(item, names, sizes):  # type: ignore[arg-type]
-                    names.places[place.name] = place._replace(framed=True)
-                    if place.type is None and not place.dimensions:
-                        self.complain(item.position, "a variable in .param is no vector", pages.FUNCTIONS)
+                place = _known(names, self.declare(item, names, sizes), True)  # type: ignore[arg-type]
+                if place is not None and place.type is None and not place.dimensions:
+                    self.complain(item.position, "a variable in .param is no vector", pages.FUNCTIONS)
                 kernel.sizes["local"] = sizes["param"]
             else:
                 if "[" in item.space:  # type: ignore[union-attr]
                     item = item._replace(space=self.bank(item.space, item.position))  # type: ignore[union-attr,call-arg]
                 if spaces().SPACES[unbanked(item.space)].initialized:  # type: ignore[union-attr]
-                    for place in self.declare(item, names, self.sizes):  # type: ignore[arg-type]
-                        unique = f"{place.name}@{symbol}@{len(self.statics)}"
-                        self.statics[unique] = names.places[place.name] = place._replace(name=unique)
+                    made = self.declare(item, names, self.sizes)  # type: ignore[arg-type]
+                    ending = f"@{symbol}@{len(self.statics) + len(self.statics.ranges)}"
+                    if isinstance(made, Range):
+                        made = made.like(made.first, ending)
+                        names.places.add(made)
+                        self.statics.add(made, ending)
+                    elif made is not None:
+                        named = self.statics[made.name + ending] = made._replace(name=made.name + ending)
+                        names.add_place(made.name, named)
                     continue
                 sizes = dict(kernel.sizes)
-                for place in self.declare(item, names, sizes):  # type: ignore[arg-type]
-                    names.places[place.name] = place._replace(framed=place.space == "local")
+                _known(names, self.declare(item, names, sizes), item.space == "local")  # type: ignore[arg-type,union-attr]
                 kernel.sizes = {k: sizes[k] for k in kernel.sizes}
         self._place_open(kernel)
         self.count_handles(function.position, kernel.places)
-        if not function.is_entry:
-            kernel.code.append(Op(self.plan("ret", ()), (), None, function.position))  # the end of a function returns
+        at_the_end = importlib.import_module("ptxspec.spec.functions.index").AT_THE_END
+        kernel.code.append(Op(self.plan(at_the_end, ()), (), None, function.position))
         return kernel
 
     def name_of_inlined(self, location: tree.Location) -> None:
@@ -200,7 +213,7 @@ class Checker(Abi):
             if handle is not None:
                 kernel.parameters.append(handle)
                 kernel.parameter_types.append((TYPES["b64"], False))
-                names.places[parameter.name] = handle
+                names.add_place(parameter.name, handle)
             return True
         type = self.type(parameter.type, parameter.position)
         if type.kind == "pred":
@@ -224,7 +237,7 @@ class Checker(Abi):
             return False
         kernel.parameters.append(place)
         kernel.parameter_types.append((type, parameter.size is not None))
-        names.places[parameter.name] = place
+        names.add_place(parameter.name, place)
         return True
 
     def parameter_in_body(self, variable: tree.Variable, kernel: Kernel, names: Names) -> None:
@@ -240,6 +253,17 @@ class Checker(Abi):
             size = sizes[0] if sizes else None
             found = tree.Parameter(variable.type, variable.name, variable.align, size, variable.position)
             self.parameter(found, kernel, names)
+
+
+def _known(names: Names, made: Place | Range | None, framed: bool) -> Place | None:
+    """Let what a declaration makes be known in a scope. Returns it, or the first of several."""
+    if isinstance(made, Range):
+        made = made.like(made.first._replace(framed=framed))
+        names.places.add(made)
+        return made.first
+    if made is not None:
+        names.add_place(made.name, made._replace(framed=framed))
+    return made
 
 
 def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:

@@ -44,7 +44,7 @@ class Pointer(NamedTuple):
 
 class Place(NamedTuple):
     """A variable in memory: its state space, its offset there (from the start of what this module or function has in that
-    space), its size in bytes, and the bytes it begins with (None: not initialized)."""
+    space), its size in bytes, and the bytes it begins with, which zeros follow to its end (None: not initialized)."""
 
     name: str
     space: str
@@ -173,7 +173,8 @@ class Op(NamedTuple):
 
 
 class Kernel:
-    """A checked entry or function. `code` holds the instructions; `labels` maps a name to an index into it."""
+    """A checked entry or function. `code` holds the instructions, and last what the end of the body stands for; `labels` maps a
+    name to an index into it."""
 
     def __init__(self, name: str, signature: Signature | None = None):
         self.name = name
@@ -188,6 +189,11 @@ class Kernel:
         self.labels: dict[str, int] = {}
         self.sizes = {"shared": 0, "local": 0, "param": 0}
         self.performance: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def written(self) -> int:
+        """How many instructions are written in the body."""
+        return len(self.code) - 1
 
     @property
     def frame_size(self) -> int:

@@ -10,9 +10,11 @@ from ptxspec.language import pages, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
 from ptxspec.language.errors import Complaints, Later, Source
 from ptxspec.language.forms import registry
+from ptxspec.language.named import Places
 from ptxspec.language.numbers import integer_of
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import TYPES, Type
 
 _RULES = "ptxspec.spec.operands.type_checking"
@@ -59,7 +61,7 @@ class Checking:
         self._at = 0
         self._special = False
         #: variables in .global and .const that functions declare, by names that nothing else has
-        self.statics: dict[str, Place] = {}
+        self.statics = Places()
         #: bytes of the module's variables in each state space
         self.sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
         self._handles = 0
@@ -75,6 +77,15 @@ class Checking:
 
     def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
         self.complaints.add(position, message, page)
+
+    def position_of(self, name: str) -> int:
+        """Where a variable, a function or an entry of the module is declared for the first time."""
+        found = self.positions.get(name)
+        if found is None:
+            one = self.outer.places.in_a_range(name)
+            assert one is not None
+            found = one[0].position
+        return found
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version."""
@@ -115,7 +126,10 @@ class Checking:
     def type(self, name: str, position: int) -> Type:
         found = TYPES.get(name)
         if found is None or not found.is_fundamental:
-            self.complain(position, f".{name} is no type that a variable can have", "spec/operands/type-checking.md")
+            known = [t.name for t in TYPES.values() if t.is_fundamental]
+            what = f".{name} is no type that a variable can have"
+            page = "spec/operands/type-checking.md"
+            self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
         since, needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, ((1, 0), 0))
         if self.version < since:

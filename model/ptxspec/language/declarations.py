@@ -11,16 +11,16 @@ from ptxspec.language import pages, tree
 from ptxspec.language.building.declarations import OPEN
 from ptxspec.language.checked import Formal, Place, Pointer, Signature, spaces, unbanked
 from ptxspec.language.constants import constant_bits
+from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import Type
 
 _LINKING = "spec/functions/linking.md"
 #: so many names of a circle are told
 _MOST_NAMED = 8
 _INITIALIZERS = "ptxspec.spec.variables.initializers"
-#: variables in memory that `name<N>` may declare
-MOST_REPEATED = 65_536
 #: the greatest alignment of what is passed to a function
 MOST_ALIGNED = 128
 
@@ -192,14 +192,16 @@ class Declarations(OpaqueVariables):
         target, *options = module.target
         since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
         if since is None:
-            self.complain(module.target_position, f"{target} is no target that is known", pages.DIRECTIVES)
+            hint = did_you_mean(target, page.TARGETS)
+            self.complain(module.target_position, f"{target} is no target that is known{hint}", pages.DIRECTIVES)
         elif module.version < since:
             needs = f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
             self.complain(module.target_position, needs, pages.DIRECTIVES)
         for option, position in zip(options, module.option_positions, strict=True):
             found = page.OPTIONS.get(option)
             if found is None:
-                self.complain(position, f"{option} is no option of .target", pages.DIRECTIVES)
+                said = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
+                self.complain(position, said, pages.DIRECTIVES)
                 continue
             first, before = found
             if module.version < first:
@@ -217,8 +219,8 @@ class Declarations(OpaqueVariables):
         for what, position in module.uses:
             self.since(what, position)
 
-    def declare(self, variable: tree.Variable, names: Names, sizes: dict[str, int]) -> list[Place]:
-        """Lay out the variables of one declaration in their state space."""
+    def declare(self, variable: tree.Variable, names: Names, sizes: dict[str, int]) -> Place | Range | None:
+        """Lay out the variables of one declaration in their state space; None after a complaint."""
         if variable.linkage is not None:
             self.since(f".{variable.linkage}", variable.position)
         if self.is_opaque(variable.type, variable.space):
@@ -226,20 +228,20 @@ class Declarations(OpaqueVariables):
         type = self.type(variable.type, variable.position)
         if type.kind == "pred":
             self.complain(variable.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
-            return []
+            return None
         if names.taken(variable.name, variable.repeat):
             self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
-            return []
+            return None
         if "[" in variable.space:
             return self.beginning_of_bank(variable, type)
         if variable.repeat is not None:
             names.prefixes.add(variable.name)
         if not self.fits_vector(type, variable.vector, variable.position):
-            return []
+            return None
         if variable.space == "param" and variable.vector > 1 and not variable.dimensions:
             what = "a variable in .param is a value or an array, not a vector"
             self.complain(variable.position, what, pages.STATE_SPACES)
-            return []
+            return None
         dimensions = list(variable.dimensions)
         values = variable.values
         if dimensions and dimensions[0] is None:
@@ -249,32 +251,28 @@ class Declarations(OpaqueVariables):
                     dimensions[0] = page.first_dimension(values)
                 except page.Refused as refused:
                     self.complain(variable.position, str(refused), pages.INITIALIZERS)
-                    return []
+                    return None
             elif variable.linkage == "extern" and (variable.space == "shared" or self.part is not None):
                 dimensions[0] = 0  # as large as the launch says, or another module
             elif variable.linkage == "extern":
                 self.complain(
                     variable.position, f"nothing defines {variable.name}, and its size is not known", _LINKING
                 )
-                return []
+                return None
             else:
                 self.complain(variable.position, "an array without a size needs an initializer", pages.VARIABLES)
-                return []
-        count = 1
-        for d in dimensions:
-            count *= d or 0
-        size = type.bytes * variable.vector * count
+                return None
+        most = self.limits[variable.space]
+        size = _bytes(type.bytes * variable.vector, dimensions, most)
         align = variable.align or type.bytes * variable.vector
-        if max(align, size * (variable.repeat or 1)) > self.limits[variable.space]:
-            most = self.limits[variable.space]
-            self.complain(
-                variable.position, f"{size} bytes in .{variable.space}, which holds at most {most}", pages.MEMORY
-            )
-            return []
+        if size is None or max(align, size * (variable.repeat or 1)) > most:
+            given = "more bytes" if size is None else f"{size} bytes"
+            self.complain(variable.position, f"{given} in .{variable.space}, which holds at most {most}", pages.MEMORY)
+            return None
         initial = None
         pointers: tuple[Pointer, ...] = ()
         if spaces().SPACES[variable.space].initialized:
-            initial = bytes(size)
+            initial = b""
             if values is not None:
                 sizes_known = [int(d or 0) for d in dimensions]
                 if names is self.outer:  # it may name variables that come after a first declaration of this one
@@ -285,53 +283,44 @@ class Declarations(OpaqueVariables):
             self.complain(
                 variable.position, f"a variable in .{variable.space} cannot be initialized", pages.STATE_SPACES
             )
-        found = []
-        repeat = 1 if variable.repeat is None else variable.repeat
-        if repeat > MOST_REPEATED:
-            self.complain(variable.position, f"one declaration makes at most {MOST_REPEATED} variables")
-            return []
-        for i in range(repeat):
-            offset = -(-sizes[variable.space] // align) * align
-            name = variable.name
-            if variable.repeat is not None:  # no name reaches a variable whose prefix ends in a digit
-                name = f"{name}<{i}>" if name[-1].isdecimal() else f"{name}{i}"
-            dynamic = variable.linkage == "extern" and variable.space == "shared" and size == 0
-            at = -1 if dynamic else offset
-            element = type.bytes if dimensions else 0
-            found.append(
-                Place(
-                    name,
-                    variable.space,
-                    at,
-                    size,
-                    align,
-                    initial,
-                    variable.linkage,
-                    pointers=pointers,
-                    element=element,
-                    type=type if variable.vector == 1 and type.lanes == 1 else None,
-                    dimensions=len(dimensions),
-                )
-            )
-            if not dynamic:
-                sizes[variable.space] = offset + size
-        if sizes[variable.space] > self.limits[variable.space]:
-            most = self.limits[variable.space]
+        offset = -(-sizes[variable.space] // align) * align
+        dynamic = variable.linkage == "extern" and variable.space == "shared" and size == 0
+        place = Place(
+            variable.name,
+            variable.space,
+            -1 if dynamic else offset,
+            size,
+            align,
+            initial,
+            variable.linkage,
+            pointers=pointers,
+            element=type.bytes if dimensions else 0,
+            type=type if variable.vector == 1 and type.lanes == 1 else None,
+            dimensions=len(dimensions),
+        )
+        made: Place | Range = place
+        end = offset + size
+        if variable.repeat is not None:
+            made = Range(variable.repeat, place, -(-size // align) * align, variable.position)
+            end = offset + made.size if variable.repeat else sizes[variable.space]
+        if not dynamic:
+            sizes[variable.space] = end
+        if sizes[variable.space] > most:
             self.complain(
                 variable.position,
                 f"these are too many variables: .{variable.space} holds at most {most} bytes",
                 pages.MEMORY,
             )
-        return found
+        return made
 
-    def beginning_of_bank(self, variable: tree.Variable, type: Type) -> list[Place]:
+    def beginning_of_bank(self, variable: tree.Variable, type: Type) -> Place | None:
         """A variable in a bank of constants other than the first."""
         if variable.linkage != "extern" or not variable.dimensions or variable.dimensions[0]:
             what = f"a variable in .{variable.space} is .extern, and an array whose first size is left empty"
             self.complain(variable.position, what, pages.BANKS)
-            return []
+            return None
         align = variable.align or type.bytes * variable.vector
-        return [Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)]
+        return Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)
 
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
         if variable.dimensions:
@@ -346,14 +335,14 @@ class Declarations(OpaqueVariables):
             self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
         if variable.vector != 1:
             if variable.repeat is None:
-                names.vectors[variable.name] = (variable.vector, type)
+                names.add_vector(variable.name, variable.vector, type)
                 return
             names.prefixes.add(variable.name)
             if not variable.name[-1].isdecimal():
                 names.vector_ranges[variable.name] = (variable.repeat, variable.vector, type)
             return
         if variable.repeat is None:
-            names.registers[variable.name] = type
+            names.add_register(variable.name, type)
         else:
             names.prefixes.add(variable.name)
             if not variable.name[-1].isdecimal():  # else no name reaches them
@@ -362,11 +351,9 @@ class Declarations(OpaqueVariables):
     def image(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
     ) -> tuple[bytes, tuple[Pointer, ...]]:
-        """The bytes of an initializer, and where addresses belong into them: spec/variables/initializers.md."""
+        """The bytes of an initializer, which zeros follow, and where addresses belong into them:
+        spec/variables/initializers.md."""
         page = importlib.import_module(_INITIALIZERS)
-        size = type.bytes * variable.vector
-        for d in dimensions:
-            size *= d
         data = bytearray()
         pointers: list[Pointer] = []
         try:
@@ -380,8 +367,8 @@ class Declarations(OpaqueVariables):
                 data.extend(number.to_bytes(type.bytes, "little"))
         except page.Refused as refused:
             self.complain(variable.position, str(refused), pages.INITIALIZERS)
-            return bytes(size), ()
-        return bytes(data.ljust(size, b"\0")), tuple(pointers)
+            return b"", ()
+        return bytes(data), tuple(pointers)
 
     def images(self) -> None:
         """The bytes of the module's variables, once all of them are declared."""
@@ -433,13 +420,23 @@ class Declarations(OpaqueVariables):
                 "an entry as an initial value" if function.is_entry else "an address as an initial value", position
             )
             return Pointer(offset, type.bytes if mask is None else 1, self.function_symbol(name), mask=mask)
-        if found is None or (self.outer.places.get(name) is found[1] and self.positions[name] >= position):
+        if found is None or (self.outer.places.get(name) is found[1] and self.position_of(name) >= position):
             raise page.Refused(f"{name}, whose address is wanted here, is not declared before")
         place = found[1]
         if unbanked(place.space) not in page.ADDRESS_SPACES:
             raise page.Refused(f"{name} lies in .{place.space}, where no initializer points")
         self.since("an address as an initial value", position)
         return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)
+
+
+def _bytes(element: int, dimensions: list[int | None], most: int) -> int | None:
+    """The size of an array, None for one that is far beyond what there may be."""
+    size = element
+    for d in dimensions:
+        size *= d or 0
+        if size > most << 64:
+            return None
+    return size
 
 
 def _written(variable: tree.Variable) -> str:

@@ -59,7 +59,8 @@ class Diagnostic(NamedTuple):
 
 class PtxError(Exception):
     """PTX text that cannot be accepted. `diagnostics` are the first complaints in the order of the text, at least one and at
-    most 100 of a module; `more` is how many others there are.
+    most 100 of a module; `more` is how many others there are, and `whole` whether the text was read to its end: after 20,000
+    errors of syntax it is not.
 
     >>> try:
     ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }", "k.ptx")
@@ -69,20 +70,27 @@ class PtxError(Exception):
     k.ptx:1:41: bfe.u32 takes 4 operands, not 0 (spec/instructions/integer/bfe.md)
     """
 
-    def __init__(self, diagnostics: list[Diagnostic], more: int = 0):
-        super().__init__(diagnostics, more)
-        self.diagnostics, self.more = diagnostics, more
+    def __init__(self, diagnostics: list[Diagnostic], more: int = 0, whole: bool = True):
+        super().__init__(diagnostics, more, whole)
+        self.diagnostics, self.more, self.whole = diagnostics, more, whole
 
     def __str__(self) -> str:
-        rest = [f"and {self.more:,} more"] if self.more else []
+        rest = [f"and {self.more:,} more" + ("" if self.whole else "; the rest is not read")] if self.more else []
         return "\n\n".join([*map(str, self.diagnostics), *rest])
 
     def as_dict(self) -> dict[str, Any]:
-        """`{"diagnostics": […], "more": n}`, for JSON."""
-        return {"diagnostics": [d.as_dict() for d in self.diagnostics], "more": self.more}
+        """`{"diagnostics": […], "more": n, "whole": true}`, for JSON.
+
+        >>> try:
+        ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }")
+        ... except ptxspec.PtxError as error:
+        ...     len(error.as_dict()["diagnostics"]), error.as_dict()["more"]
+        (1, 0)
+        """
+        return {"diagnostics": [d.as_dict() for d in self.diagnostics], "more": self.more, "whole": self.whole}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.diagnostics, self.more)
+        return self.__class__, (self.diagnostics, self.more, self.whole)
 
 
 class Later(NamedTuple):
@@ -150,7 +158,7 @@ class Source:
         """(the text's name, a line of it)"""
         return self.path, self.line(offset)
 
-    def error(self, offset: int, message: str, page: str | None = None) -> PtxError:
+    def error(self, offset: int, message: str | Later, page: str | None = None) -> PtxError:
         return PtxError([self.diagnostic(offset, message, page)])
 
 
@@ -183,7 +191,7 @@ class Complaints:
     def __init__(self, source: Source):
         self.source = source
         self.kept: list[_Complaint] = []
-        self.count = 0
+        self.count, self.whole = 0, True
         self._known: set[int] = set()
 
     def add(self, offset: int, message: str | Later, page: str | None = None) -> None:
@@ -207,6 +215,7 @@ class Complaints:
         for one in others.kept:
             self.add(one.offset, one.message, one.page)
         self.count += others.count - len(others.kept)
+        self.whole &= others.whole
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -219,10 +228,12 @@ class Complaints:
     def error(self) -> PtxError:
         """All of it as one error."""
         found = self.diagnostics()
-        return PtxError(found, self.count - len(found))
+        return PtxError(found, self.count - len(found), self.whole)
 
 
 def together(errors: Iterable[PtxError]) -> PtxError:
     """What is wrong with several texts as one error."""
     errors = list(errors)
-    return PtxError([d for e in errors for d in e.diagnostics], sum(e.more for e in errors))
+    return PtxError(
+        [d for e in errors for d in e.diagnostics], sum(e.more for e in errors), all(e.whole for e in errors)
+    )

@@ -11,6 +11,7 @@ from typing import Any
 from ptxspec.language import tree
 from ptxspec.language.checked import Plan, spaces
 from ptxspec.language.constants import constant_fits
+from ptxspec.language.errors import Later
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.literate.notation import Operand
 from ptxspec.terms.definitions import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type
@@ -24,8 +25,7 @@ def select_form(
     form must exist for; None: it may be of any."""
     forms = opcode.find(mnemonic)
     if not forms:
-        near = opcode.nearest(mnemonic)
-        return None, f"there is no {mnemonic}; the nearest forms are {', '.join(near)}", opcode.page_of_most(near)
+        return None, Later(lambda: opcode.absent(mnemonic)), None
     fitting, reasons = [], []
     for form in forms:
         plan = fit(form, shape, rules)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ptxspec.language.errors import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
@@ -20,6 +21,10 @@ from ptxspec.terms.types import TYPES, Type
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected
 SPREAD = 12
+#: more modifiers than any instruction has, however often some are repeated
+MOST_MODIFIERS = 64
+#: so much of a mnemonic is compared with others
+_LONGEST = 100
 
 
 class Form(NamedTuple):
@@ -173,7 +178,10 @@ class Opcode:
     def find(self, mnemonic: str) -> list[Form]:
         """The forms a mnemonic may be; several where the operands decide."""
         if mnemonic not in self._found:
-            self._found[mnemonic] = self._in_order(mnemonic) or self._in_another_order(mnemonic)
+            found = self._in_order(mnemonic) or self._in_another_order(mnemonic)
+            if not found:
+                return found  # there is no end of mnemonics that an opcode does not have
+            self._found[mnemonic] = found
         return self._found[mnemonic]
 
     def _in_order(self, mnemonic: str) -> list[Form]:
@@ -189,10 +197,16 @@ class Opcode:
     def _in_another_order(self, mnemonic: str) -> list[Form]:
         """The forms with the mnemonic's modifiers in another order. A word that is a hint in one line may be none in another."""
         modifiers = mnemonic.split(".")[1:]
-        candidates = [m for m in modifiers if m in self._hints]
-        for count in range(len(candidates) + 1):
+        if len(modifiers) > MOST_MODIFIERS:
+            return []
+        candidates = [m for m in dict.fromkeys(modifiers) if m in self._hints]
+        most = max((len(line.hints) for line, _ in self.lines), default=0)
+        for count in range(min(len(candidates), most) + 1):
             for hints in itertools.combinations(candidates, count):
-                others = ".".join((self.name, *(m for m in modifiers if m not in hints)))
+                rest = list(modifiers)
+                for hint in hints:
+                    rest.remove(hint)
+                others = ".".join((self.name, *rest))
                 spelled = self._orders.get(self._unordered(others))
                 forms = self._in_order(".".join((spelled, *hints))) if spelled is not None else []
                 if forms:
@@ -253,10 +267,37 @@ class Opcode:
         """Mnemonics the opcode has that are most like one it has not; those that no module loses, if there are any."""
         known = {form.mnemonic for form in self.forms if form.removal is None}
         known = known or {form.mnemonic for form in self.forms}
-        wanted = set(mnemonic.split("."))
+        meant = self.misspelled(mnemonic)
+        words = [meant.get(word, [word])[0] for word in mnemonic.split(".")[: MOST_MODIFIERS + 1]]
+        wanted, written = set(words), ".".join(words)[:_LONGEST]
         ranked = sorted(known, key=lambda m: (len(wanted ^ set(m.split("."))), len(m), m))
-        close = difflib.get_close_matches(mnemonic, ranked[:200], count, 0.3)
+        close = difflib.get_close_matches(written, ranked[:200], count, 0.3)
         return list(dict.fromkeys([*ranked[:2], *close]))[:count]
+
+    def misspelled(self, mnemonic: str) -> dict[str, list[str]]:
+        """For modifiers that no opcode has, those of this one that they are like."""
+        from ptxspec.language.suggestions import near
+
+        known = registry().words
+        strange = (w for w in mnemonic.split(".")[1 : MOST_MODIFIERS + 1] if w not in known and w not in TYPES)
+        found = {word: near(word, self._words) for word in itertools.islice(dict.fromkeys(strange), 4)}
+        return {word: some for word, some in found.items() if some}
+
+    def absent(self, mnemonic: str) -> tuple[str, str]:
+        """What to say of a mnemonic that the opcode does not have, and the page."""
+        instead = self.nearest(mnemonic)
+        meant = [f"did you mean .{' or .'.join(some)} for .{w}? " for w, some in self.misspelled(mnemonic).items()]
+        said = f"there is no {mnemonic}; {''.join(meant)}the nearest forms are {', '.join(instead)}"
+        return said, self.page_of_most(instead)
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """All modifiers of its forms."""
+        return sorted(self.words)
+
+    @property
+    def words(self) -> set[str]:
+        return {option for line, _ in self.lines for slot in line.slots for option in slot.options}
 
     def page(self, mnemonic: str) -> str:
         """The page of a mnemonic that the opcode has."""
@@ -318,6 +359,11 @@ class Registry:
             if fence.line > start:
                 raise DocumentError(path, fence.line, "a syntax fence without semantics: no definition follows it")
 
+    @cached_property
+    def words(self) -> set[str]:
+        """The modifiers of all opcodes."""
+        return set().union(*(opcode.words for opcode in self.opcodes.values()))
+
     def forms(self) -> Iterator[Form]:
         for name in sorted(self.opcodes):
             yield from self.opcodes[name].forms
@@ -363,6 +409,18 @@ def registry() -> Registry:
     if _registry is None:
         _registry = Registry()
     return _registry
+
+
+def unknown_opcode(mnemonic: str) -> Later:
+    """What to say of an instruction whose opcode no page defines."""
+    name = mnemonic.split(".")[0]
+
+    def find() -> tuple[str, None]:
+        from ptxspec.language.suggestions import did_you_mean
+
+        return f"{name} is no instruction that the pages define{did_you_mean(name, registry().opcodes)}", None
+
+    return Later(find)
 
 
 def forms(opcode: str | None = None) -> list[Form]:

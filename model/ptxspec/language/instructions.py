@@ -23,7 +23,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.constants import constant_bits, constant_fits
 from ptxspec.language.fitting import select_form
-from ptxspec.language.forms import page_name
+from ptxspec.language.forms import page_name, unknown_opcode
 from ptxspec.language.operands import Operands, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms.definitions import CONDITION_CODE, Immediate, Special, operand_type
@@ -40,8 +40,10 @@ class Instructions(Operands):
         if item.guard is not None:
             found = names.register(item.guard[0])
             if found is None or found[1].kind != "pred":
-                what = "is not declared" if found is None else f"is of type {found[1]}, not a predicate"
-                self.complain(item.position, f"the guard {item.guard[0]} {what}")
+                if found is None:
+                    self.complain(item.position, self.undeclared(item.guard[0], names, "the guard "))
+                else:
+                    self.complain(item.position, f"the guard {item.guard[0]} is of type {found[1]}, not a predicate")
                 return None
             kernel.registers[found[0]] = found[1]
             guard = (found[0], item.guard[1])
@@ -54,7 +56,7 @@ class Instructions(Operands):
             try:
                 resolved, kind = self.resolve(operand, names, kernel)
             except Unresolved as unresolved:
-                self.complain(self.operand_position(item, i), str(unresolved))
+                self.complain(self.operand_position(item, i), unresolved.said)
                 return None
             operands.append(resolved)
             shape.append(kind)
@@ -370,8 +372,7 @@ class Instructions(Operands):
         """The plan for an instruction of this shape, or (operand's index, complaint, page)."""
         opcode = self.table.get(mnemonic.split(".")[0])
         if opcode is None:
-            name = mnemonic.split(".")[0]
-            return None, f"{name} is no instruction that the pages define", None
+            return None, unknown_opcode(mnemonic), None
         return select_form(opcode, mnemonic, shape, self.rules, (self.version, self.target))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,9 +11,12 @@ from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
 from ptxspec.language.errors import Complaints, PtxError, Sources, together
+from ptxspec.language.named import Places
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _PAGE = "spec/functions/linking.md"
+#: variables that a module may declare as name<N> for others to see
+MOST_SEEN = 1 << 18
 
 
 class _Declared(NamedTuple):
@@ -49,11 +53,31 @@ class _Linker:
     def __init__(self, parts: list[Checked]):
         self.parts = parts
         self.complaints = [Complaints(part.source) for part in parts]
+        for number in range(len(parts)):
+            self._spread(number)
+
+    def _spread(self, number: int) -> None:
+        """Let the variables of each `name<N>` that other modules see stand alone."""
+        places = self.parts[number].places
+        assert isinstance(places, Places)
+        seen = [r for r in places.ranges.values() if r.first.linkage is not None]
+        count = 0
+        for found in seen:
+            count += found.count
+            if count > MOST_SEEN:
+                what = f"more than {MOST_SEEN} variables that other modules see are declared by name<N>"
+                self.complain(number, found.position, what)
+                return
+            for i in range(found.count):
+                places.get(f"{found.first.name}{i}")
+        for found in seen:
+            del places.ranges[found.first.name, found.ending]
 
     def complain(self, part: int, position: int, message: str) -> None:
         self.complaints[part].add(position, message, _PAGE)
 
     def linked(self) -> Checked:
+        self.stop()
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
         self.banks_agree(chosen)
         self.stop()
@@ -199,9 +223,7 @@ class _Linker:
 
     # where variables lie -----------------------------------------------------------------------------------------------
 
-    def laid_out(
-        self, chosen: dict[str, _Declared]
-    ) -> tuple[dict[str, Place], dict[tuple[int, str], Place], dict[str, int]]:
+    def laid_out(self, chosen: dict[str, _Declared]) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
         limits = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
         sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
@@ -210,9 +232,18 @@ class _Linker:
         for part in self.parts:
             for name, place in part.places.items():
                 aligned[name] = max(aligned.get(name, 1), place.align)
+        ranges = [self._ranges_laid_out(part, sizes) for part in self.parts]
+        for space in limits.keys() & sizes.keys():
+            if sizes[space] > limits[space]:
+                most = f".{space} holds at most {limits[space]} bytes"
+                self.complain(0, 0, f"the modules have too many variables together: {most}")
+                return Places(), {}, sizes
         for number, part in enumerate(self.parts):
             for name, place in part.places.items():
                 if name in chosen and chosen[name].part != number:
+                    continue
+                if name in ranges[number]:
+                    placed[name] = ranges[number][name]
                     continue
                 if place.opaque or _sized_later(place):  # the handles of modules differ already
                     placed.setdefault(name, place)
@@ -224,7 +255,7 @@ class _Linker:
                     position = next((v.position for v in part.tree.variables if v.name == name.split("#")[0]), 0)
                     most = f".{place.space} holds at most {limits[place.space]} bytes"
                     self.complain(number, position, f"the modules have too many variables together: {most}")
-                    return {}, {}, sizes
+                    return Places(), {}, sizes
         short = _short_names([*placed])
         for name, one in chosen.items():  # an initializer may name a function by its second name
             if name in self.parts[one.part].second_names:
@@ -237,7 +268,32 @@ class _Linker:
             for name, place in placed.items()
         }
         moved = {(number, name): final[name] for number, part in enumerate(self.parts) for name in part.places}
-        return {place.name: place for place in final.values()}, moved, sizes
+        places = Places()
+        places.update((place.name, place) for place in final.values())
+        self._ranges_by_name(ranges, places)
+        return places, moved, sizes
+
+    def _ranges_laid_out(self, part: Checked, sizes: dict[str, int]) -> Places:
+        """The variables of each `name<N>` of a module, one after the other where they lie among all modules' variables."""
+        found = Places()
+        assert isinstance(part.places, Places)
+        for one in part.places.ranges.values():
+            first = one.first
+            if not first.opaque:
+                at = -(-sizes[first.space] // first.align) * first.align
+                first = first._replace(offset=at)
+                sizes[first.space] = at + one.size
+            found.add(one.like(first, one.ending), one.ending)
+        return found
+
+    def _ranges_by_name(self, ranges: list[Places], places: Places) -> None:
+        """Let the host find the variables of each `name<N>` by their short names, if those are one module's alone."""
+        counts = Counter(key[0] for found in ranges for key in found.ranges if "@" not in key[1])
+        for found in ranges:
+            for (prefix, ending), one in found.ranges.items():
+                short = "" if counts[prefix] == 1 else ending.partition("@")[0]
+                if "@" not in ending:
+                    places.add(one.like(one.first, short), short)
 
     def share(
         self,

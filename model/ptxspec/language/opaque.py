@@ -12,6 +12,7 @@ from typing import Any
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Place
 from ptxspec.language.checking import Checking
+from ptxspec.language.named import Range
 from ptxspec.language.scopes import Names
 from ptxspec.terms.definitions import HANDLES
 from ptxspec.terms.types import Type
@@ -37,8 +38,8 @@ class OpaqueVariables(Checking):
         """What tells variables of one type from those of another where an instruction needs one."""
         return "texref without sampler" if type == "texref" and self.independent else type
 
-    def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> list[Place]:
-        """The handles that one declaration makes."""
+    def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> Place | Range | None:
+        """The handles that one declaration makes; None after a complaint."""
         page: Any = importlib.import_module(_CODE)
         wrong = None
         type = variable.type
@@ -67,12 +68,18 @@ class OpaqueVariables(Checking):
             wrong = self._fields_problem(type, variable.values, page)
         if wrong is not None:
             self.complain(variable.position, wrong, _PAGE)
-            return []
-        if variable.repeat is not None:
-            names.prefixes.add(variable.name)
+            return None
         count = 1 if variable.repeat is None else variable.repeat
-        written = [variable.name if variable.repeat is None else f"{variable.name}{i}" for i in range(count)]
-        return [self._handle(name, type, page.MODULE_HANDLES) for name in written]
+        if self._handles + count >= page.IN_A_MODULE:
+            what = f"a module has at most {page.IN_A_MODULE - 1} textures, samplers and surfaces"
+            self.complain(variable.position, what, _PAGE)
+            return None
+        place = self._handle(variable.name, type, page.MODULE_HANDLES)
+        if variable.repeat is None:
+            return place
+        names.prefixes.add(variable.name)
+        self._handles += count - 1
+        return Range(count, place, page.APART, variable.position)
 
     def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
         page: Any = importlib.import_module(_CODE)

@@ -7,15 +7,21 @@ from typing import Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, spaces, unbanked
+from ptxspec.language.errors import Later
 from ptxspec.language.parser import operand_offset
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
+from ptxspec.language.suggestions import undeclared
 from ptxspec.language.symbols import Symbols
 from ptxspec.terms.types import Type
 
 
 class Unresolved(Exception):
     """An operand that stands for nothing: a complaint."""
+
+    def __init__(self, said: str | Later):
+        super().__init__(said)
+        self.said = said
 
 
 class Operands(Symbols):
@@ -105,7 +111,7 @@ class Operands(Symbols):
         if variable is not None:
             unique, place = variable
             self._special = True
-            if self.outer.places.get(text) is place and self.positions[text] > self._at:
+            if self.outer.places.get(text) is place and self.position_of(text) > self._at:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
             kind = ("opaque", place.opaque) if place.opaque else ("place", unbanked(place.space))
@@ -118,8 +124,19 @@ class Operands(Symbols):
         if text in self.functions:
             return self.resolve_function(operand, kernel)
         if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.specials}:
-            raise Unresolved(f"{text} is a special register's name, without or with a wrong component")
-        raise Unresolved(f"{text} is not declared")
+            spelled = [s for s in self.specials if s.split(".")[0] == text.split(".")[0]]
+            what = "is a special register's name, without or with a wrong component"
+            raise Unresolved(f"{text} {what}; there is {', '.join(spelled)}")
+        raise Unresolved(self.undeclared(text, names))
+
+    def undeclared(self, name: str, names: Names, what: str = "") -> Later:
+        """What to say of a name that nothing declares."""
+
+        def find() -> tuple[str, None]:
+            others = (*self.specials, *self.functions)
+            return f"{what}{name} is not declared{undeclared(name, names, others)}", None
+
+        return Later(find)
 
     def declared_later(self, register: str) -> bool:
         """Whether a register of the module is declared after the instruction that is looked at."""
@@ -149,7 +166,7 @@ class Operands(Symbols):
             return tree.Sum(base, operand.offset * place.element), of
         register = names.register(operand.register.text)
         if register is None:
-            raise Unresolved(f"{operand.register.text} is not declared")
+            raise Unresolved(self.undeclared(operand.register.text, names))
         if register[1].is_float or register[1].kind == "pred":
             raise Unresolved(f"an index is an integer, and {operand.register.text} is of type {register[1]}")
         kernel.registers[register[0]] = register[1]

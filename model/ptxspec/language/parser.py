@@ -10,12 +10,15 @@ from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.language.assembling import Failed
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.errors import Source
+from ptxspec.language.errors import Later, Source
 from ptxspec.language.shown import shortened
+from ptxspec.language.suggestions import did_you_mean
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import Module, Statement, type_of
 from ptxspec.language.words import END, UNKNOWN, Split
 
+#: after so many errors a text is not read on
+MOST_TOLD_OF = 20_000
 _FORMAT = "spec/syntax/source-format.md"
 #: the class of what begins and does not end
 ENDLESS = "endless"
@@ -40,7 +43,7 @@ class Reading:
         split = self.syntax.lexicon.split(source.text)
         self.split: Split = split
         self.build = Modules(source, split, self.syntax.lexicon)
-        self.whole = True
+        self.whole, self.stopped = True, False
         self._markers()
 
     def _markers(self) -> None:
@@ -68,6 +71,8 @@ class Reading:
 
     def note(self, failed: Failed) -> None:
         """A complaint about where a rule did not go on."""
+        if self.stopped:
+            return
         at, split = failed.at, self.split
         page = failed.page or self._page(failed.rule)
         word = split.words[at]
@@ -82,7 +87,16 @@ class Reading:
         else:
             shown = "the end of the text" if split.classes[at] == END else repr(word)
             message = f"expected {failed.expected}, not {shown}"
+            if split.classes[at] == "directive":
+                said = message
+                self.build.complain(at, Later(lambda: (said + self._meant(word), page)))
+                return
         self.build.complain(at, message, page)
+
+    def _meant(self, word: str) -> str:
+        """Which directives a word may have been meant to be."""
+        known = self.syntax.literals
+        return "" if word in known else did_you_mean(word, known)
 
     def _page(self, rule: str) -> str | None:
         from ptxspec.language.forms import page_name
@@ -95,6 +109,9 @@ class Reading:
         the repetition of which the rule is a part: at the word i."""
         words, classes = self.split.words, self.split.classes
         outer = rule == "member"
+        if self.build.complaints.count >= MOST_TOLD_OF:
+            self.stopped, self.whole, self.build.complaints.whole = True, False, False
+            return -1 - (len(words) - 3)
         if not outer and failed.at == first and words[first] in self._outer_only():
             return -1 - first  # a brace is missing before it
         self.note(failed)
@@ -149,7 +166,7 @@ class Reading:
         try:
             module = rules["module"]()
             at = self.reached()
-            if self.split.classes[at] != END:
+            if self.split.classes[at] != END and not self.stopped:
                 raise AssertionError(f"{self.split.words[at]!r} was not read")
         except Failed as failed:
             self.note(failed)
@@ -194,7 +211,7 @@ def parse_fragment(source: Source) -> list[Statement]:
     reading = Reading(source)
     split, rules = reading.split, reading.rules()
     found: list[Statement] = []
-    while split.classes[reading.reached()] != END:
+    while split.classes[reading.reached()] != END and not reading.stopped:
         first = reading.reached()
         try:
             statement = rules["statement"]()

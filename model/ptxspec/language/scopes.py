@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Place, Signature, Table
+from ptxspec.language.named import Places, numbered
 from ptxspec.terms.types import Type
 
 #: which element of a vector a selector names
@@ -21,12 +22,14 @@ class Names:
         self.module: Names = self if outer is None else outer.module
         #: what ends a register's unique name: @ alone is the module's, whose variables end in nothing
         self.ending = MODULE if outer is None else suffix
+        #: for what names begin with, the least number that follows it in one of them
+        self.least: dict[str, int] = {}
         self.registers: dict[str, Type] = {}
         self.ranges: dict[str, tuple[int, Type]] = {}
         #: vectors of registers by name, and such ranges of them: how many elements
         self.vectors: dict[str, tuple[int, Type]] = {}
         self.vector_ranges: dict[str, tuple[int, int, Type]] = {}
-        self.places: dict[str, Place] = {}
+        self.places = Places()
         #: the names before <…>, of registers and of variables
         self.prefixes: set[str] = set()
         #: all labels, and those that have been passed
@@ -54,25 +57,22 @@ class Names:
                 return None
             return vector[0][place], vector[1]
         if found is None and self.ranges:
-            prefix = name.rstrip("0123456789")
+            prefix, number = numbered(name)
             entry = self.ranges.get(prefix)
-            digits = name[len(prefix) :]
-            number = digits.lstrip("0") or "0"
-            if entry is None or not digits or len(number) > 12 or int(number) >= entry[0]:
+            if entry is None or number is None or number >= entry[0]:
                 return None
-            name, found = prefix + number, entry[1]
+            name, found = f"{prefix}{number}", entry[1]
         return None if found is None else (name + self.ending, found)
 
     def own_vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
         """(the unique names of a vector's elements, their type), of this scope alone."""
         found = self.vectors.get(name)
         if found is None and self.vector_ranges:
-            prefix = name.rstrip("0123456789")
+            prefix, number = numbered(name)
             entry = self.vector_ranges.get(prefix)
-            number = name[len(prefix) :].lstrip("0") or "0"
-            if entry is None or len(prefix) == len(name) or len(number) > 12 or int(number) >= entry[0]:
+            if entry is None or number is None or number >= entry[0]:
                 return None
-            name, found = prefix + number, entry[1:]
+            name, found = f"{prefix}{number}", entry[1:]
         return None if found is None else (tuple(n + self.ending for n in element_names(name, found[0])), found[1])
 
     def vector(self, name: str) -> tuple[tuple[str, ...], Type] | None:
@@ -132,13 +132,26 @@ class Names:
             if name in self.places or name in self.passed or name in self.tables:
                 return True
             return self.own_register(name) is not None or self.own_vector(name) is not None
-        if name in self.prefixes:
-            return True
-        known = self.registers.keys() | self.places.keys() | self.vectors.keys()
-        if count <= len(known):
-            return any(f"{name}{i}" in known for i in range(count))
-        numbers = (k[len(name) :] for k in known if k.startswith(name))
-        return any(n.isdecimal() and (n[0] != "0" or n == "0") and len(n) < 12 and int(n) < count for n in numbers)
+        return name in self.prefixes or self.least.get(name, count) < count
+
+    def add_register(self, name: str, type: Type) -> None:
+        self._note(name)
+        self.registers[name] = type
+
+    def add_vector(self, name: str, length: int, type: Type) -> None:
+        self._note(name)
+        self.vectors[name] = (length, type)
+
+    def add_place(self, name: str, place: Place) -> None:
+        self._note(name)
+        self.places[name] = place
+
+    def _note(self, name: str) -> None:
+        """Let the name be one that none of a `prefix<N>` which is declared later can have. A number with zeros before it is
+        none of those that such a declaration gives."""
+        prefix, number = numbered(name)
+        if number is not None and len(prefix) + len(str(number)) == len(name):
+            self.least[prefix] = min(number, self.least.get(prefix, number))
 
 
 def element_names(name: str, count: int) -> list[str]:

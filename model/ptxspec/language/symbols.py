@@ -55,8 +55,8 @@ class Symbols(Declarations):
     def names_agree(self) -> None:
         """Complain of names that are both a variable's and a function's, or a function's and an entry's."""
         for name, function in self.functions.items():
-            if name in self.positions:
-                later = max(function.position, self.positions[name])
+            if name in self.positions or name in self.outer.places:
+                later = max(function.position, self.position_of(name))
                 self.complain(later, f"{name} is the name of a variable and of a function", _LINKING)
             self.positions[name] = min(function.position, self.positions.get(name, function.position))
         special = {name.partition(".")[0] for name in self.specials}

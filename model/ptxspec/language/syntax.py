@@ -26,6 +26,8 @@ class Syntax(NamedTuple):
     lexicon: Lexicon
     parser: Assembled
     begins: dict[str, tuple[frozenset[str], frozenset[str]]]
+    literals: tuple[str, ...]
+    """the directives that the rules name"""
 
 
 @cache
@@ -45,7 +47,21 @@ def syntax() -> Syntax:
     assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
     first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in RECOVERED}
-    return Syntax(lexicon, parser, first)  # type: ignore[arg-type]
+    named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
+    return Syntax(lexicon, parser, first, tuple(sorted(named)))  # type: ignore[arg-type]
+
+
+def _named(node: grammar.Node) -> set[str]:
+    """The words that a rule has as they stand."""
+    if isinstance(node, grammar.Literal):
+        return {node.text}
+    if isinstance(node, grammar.Reference):
+        return set()
+    if isinstance(node, grammar.Choice):
+        return set().union(*map(_named, node.alternatives))
+    if isinstance(node, grammar.Sequence):
+        return set().union(*map(_named, node.items))
+    return _named(node.item)
 
 
 def _in_order(words: list[grammar.Words]) -> list[grammar.Words]:

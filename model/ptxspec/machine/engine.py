@@ -17,7 +17,8 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
 from ptxspec.machine.folding import Folder
 from ptxspec.machine.link import linked, stack_moves
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.memory import Memory, check_alignment
+from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles, is_kind
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
@@ -94,6 +95,8 @@ class Program(NamedTuple):
     clustered: bool
     """whether it runs in clusters of more than one CTA"""
     roles: Roles
+    overruns: dict[int, str] = {}
+    """the accesses that leave the variable which their address is formed from, and what is said of each"""
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -117,15 +120,9 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> P
     static = kernel.sizes["shared"]
     dynamic = [p for p in kernel.places.values() if p.offset < 0]
     align = max([p.align for p in dynamic], default=1)
-    return Program(
-        kernel,
-        Flow(kernel),
-        profile,
-        {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align},
-        function_addresses(checked),
-        clustered,
-        Roles(kernel),
-    )
+    bases = {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
+    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
+    return ready._replace(overruns=Overruns(kernel, ready.flow, ready.address_of, checked.places).found)
 
 
 class Engine(Protocol):
@@ -244,6 +241,14 @@ def stopped(op: Op) -> Violation:
     effect = op.plan.meaning.effect
     assert effect is not None and effect.kind == "stop"
     return Violation(effect.fields["rule"], "the thread executed this instruction")
+
+
+def check_variable(program: Program, index: int, address: int, size: int) -> None:
+    """Raise Violation if an access leaves the variable that its address is formed from."""
+    said = program.overruns.get(index)
+    if said is not None:
+        check_alignment(address, size)
+        raise Violation("out of bounds", said)
 
 
 def describe(op: Op, text: str) -> str:

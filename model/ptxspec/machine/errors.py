@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ptxspec.language.errors import MOST_SAID
 from ptxspec.language.forms import page_name
+from ptxspec.language.shown import shortened, shown
 from ptxspec.terms.machine import RULES
 
 
@@ -58,10 +60,11 @@ class LaunchError(Exception):
         stated = RULES.get(rule)
         if stated is not None:
             page = f"{page_name(stated.path)}:{stated.line}"
-        lines = [f"{rule}: {note}"]
+        lines = [f"{shown(rule)}: {shown(note, chr(10))}"]
         if where is not None:
             lines.append(f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}")
-            lines.append(f"  at {where.path}:{where.line}: {where.instruction}")
+            instruction = shown(shortened(where.instruction, MOST_SAID))
+            lines.append(f"  at {shown(where.path)}:{where.line}: {instruction}")
         if address is not None:
             lines.append(f"  address {address:#x}")
         if stated is not None:
@@ -73,6 +76,14 @@ class LaunchError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.__class__, (self.rule, self.note, self.where, self.address, self.page)
+
+
+class EngineFault(Exception):
+    """The native engine found that its own data are wrong, and stopped: a mistake of ptxspec's, not of the program's, and worth
+    a report. The caller's arrays are as they were before the launch."""
+
+    def __init__(self, note: str):
+        super().__init__(f"internal error of the native engine: {note}")
 
 
 def _shown(coordinates: tuple[int, int, int]) -> str:

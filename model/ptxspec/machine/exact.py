@@ -22,6 +22,7 @@ from ptxspec.machine.engine import (
     call_target,
     check_end,
     check_room,
+    check_variable,
     constant_of,
     in_frame,
     in_part,
@@ -435,6 +436,7 @@ class ExactRun:
     def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool) -> Any:
         fields = op.plan.meaning.effect.fields
         (self.address,) = self.values("address", (fields["address"],), env, lane)
+        check_variable(self.program, self.index, self.address, size)
         slot = lane // self.batch.extents.threads
         space = op.space or fields["space"]
         return self.memory.access(space, self.address, size, write, slot, lane)

@@ -48,9 +48,10 @@ class Flow:
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
         landings: list[Block] = []
+        bodies = {*kernel.starts.values(), len(code)}
         for i, start in enumerate(bounds):
             end = bounds[i + 1] if i + 1 < len(bounds) else len(code)
-            follows = i + 1 if i + 1 < len(bounds) else None
+            follows = None if end in bodies else i + 1  # from the end of one function no way leads into the next
             last = code[end - 1]
             taken = next_one = follows
             effect = ending(last)
@@ -143,7 +144,7 @@ class Flow:
         after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after]
         return own + sorted(
-            live - set(_returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
+            live - set(returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
         )
 
     @cached_property
@@ -175,7 +176,7 @@ class Flow:
                 read |= registers_read(op, self.kernel)
                 written |= set(registers_written(op))
                 if op.call is not None:
-                    written |= set(_returned_into(op))
+                    written |= set(returned_into(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
             if last is not None and ending(last) == "return" and self.kernel.functions:
                 read |= self.left_behind(block.end - 1)
@@ -217,7 +218,7 @@ def successors(block: Block) -> list[int]:
     return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
 
 
-def _returned_into(op: Op) -> list[str]:
+def returned_into(op: Op) -> list[str]:
     """The registers that get a call's results, and `.reg` variables in which the function left them."""
     assert op.call is not None
     return [r.text for r in op.call.results if isinstance(r, tree.Name)]

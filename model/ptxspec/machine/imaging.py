@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.language.checked import Op
+from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import Sampler, Storage, Surface, Texture
@@ -175,11 +176,11 @@ class Unit:
     def _run_native(
         self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
-        own = (*key, held.is_written)
+        own = (*key, held.is_written, hosts.is_checked())
         run = _compiled.get(own)
         if run is None:
             _forget(_compiled)
-            run = _compiled[own] = _Compiled(access, self.profile, held.is_written)
+            run = _compiled[own] = _Compiled(access, self.profile, held.is_written, own[-1])
         first = int(lanes[0])
         if int(lanes[-1]) - first == len(lanes) - 1:  # lanes are in order: these lie side by side
             code = run(held, len(lanes), asked[:, first:], answers[:, first:])
@@ -216,21 +217,24 @@ def handle_kind(op: Op) -> str:
     return op.plan.form.definition.sources[wanted].annotation.name
 
 
-_ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 2)
+_ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
 
 
 class _Compiled:
     """The loop over threads in machine code."""
 
-    def __init__(self, access: Access, profile: Profile, checks: bool):
+    def __init__(self, access: Access, profile: Profile, checks: bool, checked: bool):
         lines: list[str] = []
-        needs: set[str] = set()
+        needs: set[str] = set(hosts.NEEDS)
         emitter = Emitter(lines, needs, profile.term)
+
+        def at(what: str, base: str, index: str, unit: int, size: int) -> str:
+            return emitter.emit(hosts.pointer(checked, what, base, index, unit, size, f"{base}_bytes"))
+
         env: dict[str, str] = {}
         for i, (name, width) in enumerate(access.operands):
-            at = emitter.binary("add", emitter.binary("mul", "%columns", str(HANDLES + i), 64), "%k", 64)
-            cell = emitter.emit(f"getelementptr i64, ptr %asked, i64 {at}")
-            word = emitter.emit(f"load i64, ptr {cell}")
+            place = emitter.binary("add", emitter.binary("mul", "%columns", str(HANDLES + i), 64), "%k", 64)
+            word = emitter.emit(f"load i64, ptr {at('what an image is asked', '%asked', place, 8, 8)}")
             env[name] = word if width == 64 else emitter.truncate(word, 64, width)
         lowering = Lowering(emitter, env)
         labels = 0
@@ -246,39 +250,42 @@ class _Compiled:
         for number, fault in enumerate(access.faults):
             refuse(lowering.truth(fault.when), number)
         for i, (offset, bits) in enumerate(access.reads):
-            at = lowering.low(offset, 64)
+            place = lowering.low(offset, 64)
             if checks and not access.writes:
-                mark = emitter.emit(f"getelementptr i8, ptr %written, i64 {at}")
+                mark = at("what is written of an image", "%written", place, 1, bits // 8)
                 lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")
                 refuse(emitter.compare("ne", f"%mark{i}", "0", bits), len(access.faults))
-            pointer = emitter.emit(f"getelementptr i8, ptr %data, i64 {at}")
+            pointer = at("an image", "%data", place, 1, bits // 8)
             whole = "0"  # of words of 64 bits: a wider load would keep LLVM from using whole vectors
             for j in range(0, bits, 64):
-                part, size = emitter.emit(f"getelementptr i8, ptr {pointer}, i64 {j // 8}"), min(bits, 64)
+                part, size = emitter.emit(hosts.within(pointer, bits // 8, j // 8, 1)), min(bits, 64)
                 lines.append(f"  %texel{i}_{j} = load i{size}, ptr {part}, align 1")
                 word = f"%texel{i}_{j}" if bits == size else emitter.extend(f"%texel{i}_{j}", size, bits, False)
                 whole = word if j == 0 else emitter.binary("or", whole, emitter.binary("shl", word, str(j), bits), bits)
             env[f"%read{i}"] = whole
         for i, write in enumerate(access.writes):
-            when, at = lowering.truth(write.when), lowering.low(write.offset, 64)
+            when, place = lowering.truth(write.when), lowering.low(write.offset, 64)
             value = lowering.low(write.value, write.bits)
-            pointer = emitter.emit(f"getelementptr i8, ptr %data, i64 {at}")
-            mark = emitter.emit(f"getelementptr i8, ptr %written, i64 {at}")
+            known = dict(emitter._seen)
+            lines.append(f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:")
+            pointer = at("an image", "%data", place, 1, write.bits // 8)
+            mark = at("what is written of an image", "%written", place, 1, write.bits // 8)
+            emitter._seen.clear()
+            emitter._seen.update(known)
             ones = int.from_bytes(bytes([1] * (write.bits // 8)), "little")
             lines.append(
-                f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:\n"
                 f"  store i{write.bits} {value}, ptr {pointer}, align 1\n"
                 f"  store i{write.bits} {ones}, ptr {mark}, align 1\n  br label %done{i}\ndone{i}:"
             )
         for i, answer in enumerate(access.answers):
             word = lowering.low(answer, 64)
-            at = emitter.binary("add", emitter.binary("mul", "%answer_columns", str(i), 64), "%k", 64)
-            cell = emitter.emit(f"getelementptr i64, ptr %answers, i64 {at}")
-            lines.append(f"  store i64 {word}, ptr {cell}")
+            place = emitter.binary("add", emitter.binary("mul", "%answer_columns", str(i), 64), "%k", 64)
+            lines.append(f"  store i64 {word}, ptr {at('its answers', '%answers', place, 8, 8)}")
         text = "\n".join(
             [
                 "define i64 @serve(ptr %data, ptr %written, i64 %n, i64 %columns, i64 %answer_columns, "
-                'ptr noalias %asked, ptr noalias %answers) "prefer-vector-width"="512" {',
+                "ptr noalias %asked, ptr noalias %answers, ptr noalias %record, i64 %data_bytes, i64 %written_bytes, "
+                'i64 %asked_bytes, i64 %answers_bytes) "prefer-vector-width"="512" {',
                 "entry:",
                 "  br label %each",
                 "each:",
@@ -301,4 +308,10 @@ class _Compiled:
     def __call__(self, held: Held, count: int, asked: np.ndarray, answers: np.ndarray) -> int:
         columns = asked.strides[0] // 8, answers.strides[0] // 8
         memory = held.data.ctypes.data, held.written.ctypes.data
-        return self.function(*memory, count, *columns, asked.ctypes.data, answers.ctypes.data)
+        arrays = (held.data, held.written, asked, answers)
+        lengths = (sum((n - 1) * step for n, step in zip(a.shape, a.strides, strict=True)) + a.itemsize for a in arrays)
+        record = hosts.new_record()
+        pointers = (asked.ctypes.data, answers.ctypes.data, record.ctypes.data)
+        code = self.function(*memory, count, *columns, *pointers, *lengths)
+        hosts.complain(record)
+        return code

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ptxspec import options
+from ptxspec.escaping import printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
 from ptxspec.machine.engine import (
     Engine,
@@ -64,6 +66,7 @@ class Outcome(NamedTuple):
 
 class Module:
     """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
+    Threads of the host may share it: its launches, and what reads and sets its variables, wait for one another.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .global .u32 launches;
@@ -76,6 +79,7 @@ class Module:
 
     def __init__(self, checked: Checked):
         self.checked = checked
+        self.turn = Turn()
         self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
         page = banks()
         empty = np.zeros(0, np.uint8)
@@ -107,23 +111,24 @@ class Module:
         own = self._data["global"]
         start = (len(own) // gap + 1) * gap
         heap = new_heap(layout.GLOBAL_BASE + start)
-        self._data["global"] = np.concatenate([own, np.zeros(start - len(own) + heap.size, np.uint8)])
+        self._data["global"] = self._image("global", start + heap.size)
         return heap
 
-    def _image(self, space: str) -> np.ndarray:
-        image = np.zeros(self.checked.sizes[space], np.uint8)
+    def _image(self, space: str, size: int | None = None) -> np.ndarray:
+        """What a state space begins as. The host gives memory only for the parts that are not zero."""
+        image = np.zeros(self.checked.sizes[space] if size is None else size, np.uint8)
+        addresses = function_addresses(self.checked)
         for place in self.checked.places.values():
-            if place.space == space and place.initial is not None:
+            if place.space == space and place.initial:
                 data = bytearray(place.initial)
                 for pointer in place.pointers:
                     at = pointer.offset
-                    data[at : at + pointer.size] = self._address(pointer).to_bytes(pointer.size, "little")
-                image[place.offset : place.offset + place.size] = np.frombuffer(data, np.uint8)
+                    data[at : at + pointer.size] = self._address(pointer, addresses).to_bytes(pointer.size, "little")
+                image[place.offset : place.offset + len(data)] = np.frombuffer(data, np.uint8)
         return image
 
-    def _address(self, pointer: Pointer) -> int:
-        """What an initializer gets that names a function or a variable."""
-        addresses = function_addresses(self.checked)
+    def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
+        """What an initializer gets that names a function, which has one of these addresses, or a variable."""
         found = addresses.get(pointer.name)
         if found is None:
             layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
@@ -136,6 +141,7 @@ class Module:
             return importlib.import_module("ptxspec.spec.variables.initializers").masked(pointer.mask, found)
         return found % (1 << 8 * pointer.size)
 
+    @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
         """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
         and TypeError for a thing of another kind. Manual: 5.3.
@@ -169,6 +175,7 @@ class Module:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
+    @alone
     def launch(
         self,
         name: str,
@@ -203,7 +210,11 @@ class Module:
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
         `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
         and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
-        `printed` is called with each text that a thread prints; without it, the texts go to the standard output.
+        `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
+        standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
+
+        A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
+        `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
         arrays are then as they were.
@@ -267,7 +278,7 @@ class Module:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = 0
             memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or sys.stdout.write, limits.check)
+        system = System(memory, extents.threads, printed or _to_standard_output, limits.check)
         steps = 0
         try:
             if ready.flow.blocks:
@@ -286,7 +297,7 @@ class Module:
         except NoChoice as open_result:
             raise self._open(open_result, None, profile) from None
         finally:
-            self._space.past.extend(a for a, _ in buffers)
+            self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
             if allocation.writable and array.size:
                 at = memory.place(allocation)
@@ -392,6 +403,7 @@ class Module:
         if dynamic_shared < 0 or total > MOST_SHARED:
             raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {MOST_SHARED}")
 
+    @alone
     def read(self, name: str) -> np.ndarray:
         """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
         bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
@@ -402,6 +414,7 @@ class Module:
         """
         return self._variable(name).copy()
 
+    @alone
     def write(self, name: str, value: Any) -> None:
         """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
         scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
@@ -443,6 +456,11 @@ class Module:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
             raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
         return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _to_standard_output(text: str) -> None:
+    """Write what a thread printed. What a terminal would act on, it sees escaped; a file or a pipe gets the text as it is."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
 
 
 def _check_kind(what: str, opaque: str, thing: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,9 @@ Arrays = list[tuple[str, np.ndarray]]
 
 def in_order(args: Sequence[Any]) -> Sequence[Any]:
     """The arguments, if they are a sequence with a value a parameter. Raises TypeError for what has another order or none."""
-    if isinstance(args, np.ndarray | str | bytes | bytearray) or hasattr(args, "keys"):
+    ordered = hasattr(args, "__len__") and hasattr(args, "__getitem__") and not hasattr(args, "keys")
+    if not ordered or isinstance(args, np.ndarray | str | bytes | bytearray | memoryview):
         raise TypeError(f"args is a list or a tuple with a value a parameter, not {_article(args)}")
-    len(args), args[:0]  # a sequence, not what could be gone through but once
     return args
 
 
@@ -39,6 +39,7 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
     buffers: Buffers = []
     arrays: Arrays = []
     given: dict[int, Allocation] = {}
+    spans: list[Span] = []
     for i, (place, (type, is_array), value) in enumerate(
         zip(kernel.parameters, kernel.parameter_types, args, strict=True)
     ):
@@ -54,7 +55,7 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
             if is_array or type.width != 64 or type.is_float:
                 raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
             if id(value) not in given:
-                given[id(value)] = _buffer(what, array, arrays, space)
+                given[id(value)] = _buffer(what, array, spans, space)
                 buffers.append((given[id(value)], np.frombuffer(array.tobytes(), np.uint8)))
                 arrays.append((what, array))
             data_bytes = given[id(value)].base.to_bytes(8, "little")
@@ -62,11 +63,28 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
     return buffers, bytes(block), arrays
 
 
-def _buffer(what: str, array: np.ndarray, others: Arrays, space: AddressSpace) -> Allocation:
+class Span(NamedTuple):
+    """The host's memory that an array spans: the first address, and the one after the last."""
+
+    first: int
+    end: int
+    name: str
+    array: np.ndarray
+
+
+def _span(name: str, array: np.ndarray) -> Span:
+    reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
+    low = array.ctypes.data + sum(r for r in reach if r < 0)
+    return Span(low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize, name, array)
+
+
+def _buffer(what: str, array: np.ndarray, others: list[Span], space: AddressSpace) -> Allocation:
     """Where an array lies in global memory. Raises TypeError or ValueError for one that cannot be written back."""
-    for name, other in others:
-        if _overlap(other, array):
-            raise ValueError(f"{what} shares memory with {name} but is another array")
+    own = _span(what, array)
+    for other in others:
+        if other.first < own.end and own.first < other.end and _overlap(other.array, array):
+            raise ValueError(f"{what} shares memory with {other.name} but is another array")
+    others.append(own)
     if array.flags.writeable and _overlaps_itself(array):
         raise ValueError(f"{what}: elements of the array share memory; pass a copy, or a read-only view")
     return space.allocate(what, array.nbytes, bool(array.flags.writeable))

@@ -5,7 +5,11 @@ Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import mmap
+from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +22,8 @@ from ptxspec.machine.heap import Heap
 READABLE, WRITABLE = 1, 2
 #: what a byte of a stack on which pieces come and go is: part of none so far, of one that is there, of one that is gone
 NEVER, ALIVE, GONE = 0, 1, 2
+#: buffers of earlier launches that are known by name
+REMEMBERED = 10_000
 #: bytes after every array, so that a check may look at a whole word beyond its end
 PADDING = 16
 
@@ -39,7 +45,8 @@ class AddressSpace:
         self.alignment = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
         self.module_base = layout.GLOBAL_BASE
         self._next = self._after(self.module_base + module_size)
-        self.past: list[Allocation] = []
+        self._first = self._next
+        self._past: deque[Allocation] = deque(maxlen=REMEMBERED)
 
     def _after(self, address: int) -> int:
         step = self.alignment
@@ -49,6 +56,19 @@ class AddressSpace:
         found = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
         return found
+
+    def forget(self, ended: Iterable[Allocation]) -> None:
+        """Note buffers whose launch has ended."""
+        self._past.extend(ended)
+
+    def was(self, address: int) -> str | None:
+        """What lived at an address before the buffers of this launch, as far as that is known."""
+        for old in self._past:
+            if old.base <= address < old.base + max(old.size, 1):
+                return f"{old.name} of an earlier launch lived there"
+        if self._past and self._first <= address < self._past[0].base and len(self._past) == REMEMBERED:
+            return "buffers of launches long ago lived there"
+        return None
 
 
 class Memory:
@@ -94,14 +114,14 @@ class Memory:
         #: what each space but .global holds; of .shared and .local one part after the other
         self.buffers_of = {name: _padded(data) for name, data in constants.items()}
         self.buffers_of["param"] = _padded(np.frombuffer(parameters, np.uint8))
-        self.shared = self.buffers_of["shared"] = np.zeros(self.strides["shared"] * slots + PADDING, np.uint8)
-        self.local = self.buffers_of["local"] = np.zeros(self.strides["local"] * lanes + PADDING, np.uint8)
+        self.shared = self.buffers_of["shared"] = untouched(self.strides["shared"] * slots + PADDING)
+        self.local = self.buffers_of["local"] = untouched(self.strides["local"] * lanes + PADDING)
         self.cluster, self.threads = cluster, lanes // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         self.heap: Heap | None = None
         self.first = alive
-        self.alive = np.zeros(0 if alive is None else len(self.local), np.uint8)
+        self.alive = untouched(0 if alive is None else len(self.local))
         self.begin()
 
     def hold(self, heap: Heap) -> None:
@@ -139,8 +159,7 @@ class Memory:
         `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
         shared_by = "cluster" if space == "generic" else space.partition("::")[2]
         space, at = self.locate(space.split("::")[0], address)
-        if address % size:
-            raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
+        check_alignment(address, size)
         if space == "global":
             index = self.offset(at)
             bits = READABLE | (WRITABLE if write else 0)
@@ -195,9 +214,9 @@ class Memory:
         gone = self.heap.was(address) if self.heap is not None else None
         if gone is not None:
             return Violation("use after end", f"the piece at {gone:#x} of the heap was given back")
-        for old in self.space.past:
-            if old.base <= address < old.base + max(old.size, 1):
-                return Violation("use after end", f"{old.name} of an earlier launch lived there")
+        earlier = self.space.was(address)
+        if earlier is not None:
+            return Violation("use after end", earlier)
         near = None
         for allocation, _ in self.buffers:
             distance = address - (allocation.base + allocation.size)
@@ -212,16 +231,16 @@ class Memory:
         return Violation("out of bounds", near or f"{size} bytes where nothing is")
 
     def clear(self) -> None:
-        """Shared and local memory as they are when CTAs begin."""
-        self.shared[:] = 0
-        self.local[:] = 0
+        """Shared and local memory as they are when CTAs begin. The arrays may be others then."""
+        self.shared = self.buffers_of["shared"] = _emptied(self.shared)
+        self.local = self.buffers_of["local"] = _emptied(self.local)
+        self.alive = _emptied(self.alive)
         self.gone[:] = 0
         self.begin()
 
     def begin(self) -> None:
-        """Let each thread's stack hold what it begins with."""
+        """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
-            self.alive[:] = NEVER
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
             rows[:, : self.first] = ALIVE
 
@@ -235,6 +254,35 @@ class Memory:
         """Let a thread's stack, which ended at `end`, end earlier."""
         start = lane * self.strides["local"]
         self.alive[start + to : start + end] = GONE
+
+
+def check_alignment(address: int, size: int) -> None:
+    """Raise Violation if an access of so many bytes is not aligned."""
+    if address % size:
+        raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
+
+
+#: an array of more bytes is replaced instead of cleared: memory that nobody touches costs nothing
+LARGE = 1 << 20
+
+
+def _emptied(array: np.ndarray) -> np.ndarray:
+    """An array of zeros, as long as the one given; it may be that one."""
+    if len(array) > LARGE:
+        return untouched(len(array))
+    array[:] = 0
+    return array
+
+
+def untouched(size: int) -> np.ndarray:
+    """So many bytes that are zero, and take no memory of the machine before they are touched. NumPy's own zeros may take two
+    megabytes at the first touch (huge pages), which is much where each thread touches a little."""
+    if size <= LARGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(size, np.uint8)
+    area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(AttributeError, OSError):
+        area.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(area, np.uint8)
 
 
 def _padded(data: np.ndarray) -> np.ndarray:

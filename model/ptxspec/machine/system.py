@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 from collections.abc import Callable
 from typing import NoReturn
@@ -12,6 +13,9 @@ from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.memory import READABLE, WRITABLE, Memory
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
+
+#: bytes of a text that are read at once, if they lie there
+PIECE = 256
 
 
 class SystemFault(Exception):
@@ -75,13 +79,28 @@ class _Thread:
         return array[at : at + size].tobytes()
 
     def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
-        found = b""
-        while most is None or len(found) < most:
-            character = self.load(address + len(found), size)
-            if not any(character):
+        longest = importlib.import_module("ptxspec.spec.functions.system").LONGEST_TEXT
+        found = bytearray()
+        while most is None or len(found) < most * size:
+            piece = self._piece(address + len(found), size)
+            zero = next((at for at in range(0, len(piece), size) if not any(piece[at : at + size])), None)
+            found += piece[:zero]
+            if len(found) > longest * size:
+                self.stop("text", f"there are more than {longest:,} characters from {address:#x} on")
+            if zero is not None:
                 break
-            found += character
-        return found
+        return bytes(found if most is None else found[: most * size])
+
+    def _piece(self, address: int, size: int) -> bytes:
+        """Some characters from an address on: as many as may be read at once, one at least."""
+        self.system.watch()
+        together = max(size, min(PIECE, address & -address))
+        while together > size:
+            try:
+                return self.load(address, together)
+            except Violation:
+                together //= 2
+        return self.load(address, size)
 
     def show(self, text: bytes) -> None:
         self.system.show_text(text.decode(errors="replace"))

@@ -54,7 +54,7 @@ def allowed(
     settled: dict[Any, int] = {}
     further: dict[str, Any] = {}
     for name, value in results.items():
-        type = fragment.results[name]
+        type = fragment.left[name]
         bits = as_bits(name, value, _kind(fragment, name), type)
         term = fragment.outputs[name]
         term = term if type.kind == "pred" else low_bits(term, type.width)
@@ -70,7 +70,7 @@ def allowed(
 
 def _kind(fragment: Fragment, name: str) -> Type:
     """The type as which a result is given: that of its form, of which a register has the bits only."""
-    type = fragment.results[name]
+    type = fragment.left[name]
     return type if name in fragment.formats or type.kind == "pred" else type.bits
 
 

@@ -45,7 +45,12 @@ class Chosen(NamedTuple):
 
 class Executed(NamedTuple):
     """An instruction of a fragment, the document line that defines it, and what it wrote. `executed` is False for one that its
-    guard kept from it; it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None."""
+    guard kept from it; it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None.
+
+    >>> first, second = ptxspec.evaluate("setp.lt.u32 p, a, b; @!p mov.u32 d, a;", a=1, b=2, d=7).steps
+    >>> first.writes, first.guard, second.executed, second.guard
+    ({'p': True}, None, False, '!p')
+    """
 
     text: str
     page: str
@@ -124,7 +129,7 @@ def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Result
         done = step.holds is None or bool(evaluate_term(step.holds, values, choose, memo))
         results.steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
-    types = {**fragment.registers, **{n: t for n, t in fragment.results.items() if n in results}}
+    types = {**fragment.registers, **{n: t for n, t in fragment.left.items() if n in results}}
     results.types, results.inputs, results.chosen = types, values, chosen
     return results
 
@@ -133,7 +138,7 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
     """The operands of a call, those given as a mapping and those given by keywords. Raises TypeError for one given both ways."""
     if inputs is None:
         return operands
-    if not isinstance(inputs, Mapping):
+    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
         raise TypeError(f'operands are given by name: {{"a": …}} or a=…, not as {inputs.__class__.__name__}')
     twice = [name for name in inputs if name in operands]
     if twice:

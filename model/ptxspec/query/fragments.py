@@ -10,7 +10,7 @@ from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constants import constant_bits
 from ptxspec.language.errors import Source
 from ptxspec.language.fitting import select_form
-from ptxspec.language.forms import Form, page_name, registry
+from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
@@ -58,7 +58,7 @@ def _refused(mnemonic: str, kind: str) -> Unsupported:
 
 
 #: instructions that a fragment may have
-MOST_INSTRUCTIONS = 100_000
+MOST_INSTRUCTIONS = 30_000
 
 
 class Step(NamedTuple):
@@ -78,7 +78,7 @@ class Step(NamedTuple):
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
-    that is written to the term of its register's final value; `results` has the type that the last instruction to write a name
+    that is written to the term of its register's final value; `left` has the type that the last instruction to write a name
     gives it, whatever the width of its register; `steps` are the instructions. `formats` has the type of each name that holds a
     format which cannot be declared, or packed values, as it is first read or last written. `taken` gives the type as which an
     instruction first takes an input (one of numbers before one of bits)."""
@@ -88,10 +88,10 @@ class Fragment(NamedTuple):
     inputs: tuple[str, ...]
     carried: frozenset[str]
     outputs: dict[str, Any]
-    results: dict[str, Type]
     steps: tuple[Step, ...]
     formats: dict[str, Type]
     taken: dict[str, Type]
+    left: dict[str, Type]
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
@@ -113,7 +113,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     inputs: dict[str, bool] = {}
     formats: dict[str, Type] = {}
     taken: dict[str, Type] = {}
-    results: dict[str, Type] = {}
+    left: dict[str, Type] = {}
     steps = []
 
     def read(name: str, type: Type, carried: bool = False) -> Any:
@@ -136,7 +136,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         for type, placeholder, operand in values_of(op):
             if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
                 formats.setdefault(operand.text, type)
-            if isinstance(operand, tree.Name) and type is not None and operand.text not in results:
+            if isinstance(operand, tree.Name) and type is not None and operand.text not in left:
                 if operand.text not in taken or (taken[operand.text].kind == "b" and type.kind != "b"):
                     taken[operand.text] = type
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
@@ -153,20 +153,18 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
                 formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
-            results[name] = type
+            left[name] = type
             if holds is not None:
                 value = select(holds, value, read(name, register, carried=True))
             written[name], written_types[name] = value, type
         values.update(written)
         definition = plan.form.definition
-        said, shown = (
-            statement(source.text, item.position),
-            None if op.guard is None else "!" * op.guard[1] + op.guard[0],
-        )
+        said = statement(source.text, item.position)
+        shown = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
         steps.append(Step(said, page_name(definition.path), definition.line, written, written_types, shown, holds))
     outputs = {name: values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, results, tuple(steps), formats, taken)
+    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats, taken, left)
 
 
 def _is_special(type: Type | None) -> bool:
@@ -193,7 +191,7 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
 def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source) -> Plan:
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
-        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+        raise source.error(item.position, unknown_opcode(item.mnemonic))
     shape = tuple(_kind(o, registers, specials) for o in item.operands)
     plan = select_form(opcode, item.mnemonic, shape, rules, None)
     if not isinstance(plan, Plan):
@@ -258,12 +256,10 @@ def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, boo
     """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow."""
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
-        raise source.error(item.position, f"{item.mnemonic.split('.')[0]} is no instruction that the pages define")
+        raise source.error(item.position, unknown_opcode(item.mnemonic))
     forms = opcode.find(item.mnemonic)
     if not forms:
-        near = opcode.nearest(item.mnemonic)
-        text = f"there is no {item.mnemonic}; the nearest forms are {', '.join(near)}"
-        raise source.error(item.position, text, opcode.page_of_most(near))
+        raise source.error(item.position, *opcode.absent(item.mnemonic))
     effects = [form.meaning(form.absences[-1]).effect for form in forms]
     if all(effects):
         raise _refused(item.mnemonic, effects[0].kind)  # type: ignore[union-attr]

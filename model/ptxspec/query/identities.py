@@ -110,14 +110,17 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
 
 
 def update(
-    store: str | Path | None = None, progress: Callable[[int, int], None] | None = None
+    store: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    chosen: Callable[[Identity], bool] = lambda claim: True,
 ) -> list[tuple[Identity, dict[str, Any]]]:
-    """The verdicts on all claims, those that are not stored reached now, on every core there is."""
+    """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is."""
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
     known = {k: v for k, v in _stored(path).items() if k in keys}
-    missing = [i for i, key in enumerate(keys) if key not in known]
+    wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
+    missing = [i for i in wanted if keys[i] not in known]
     reached: dict[int, dict[str, Any]] = {}
     for number, (i, found) in enumerate(on_all_cores(_one, missing), 1):
         reached[i] = found
@@ -126,7 +129,7 @@ def update(
         if progress is not None:
             progress(number, len(missing))
     storage.write(path, known)
-    return [(claim, reached[i] if i in reached else known[keys[i]]) for i, claim in enumerate(claims)]
+    return [(claims[i], reached[i] if i in reached else known[keys[i]]) for i in wanted]
 
 
 def _one(i: int) -> tuple[int, dict[str, Any]]:

@@ -46,12 +46,23 @@ class TraceStep(NamedTuple):
     types: dict[str, Type]
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
+        >>> verdict.counterexample.right[0].as_dict()["instruction"]
+        'not.b32 d, a;'
+        """
         return {**self._asdict(), "types": {n: str(t) for n, t in self.types.items()}}
 
 
 class OpenChoice(NamedTuple):
     """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
-    and the bits, of the type."""
+    and the bits, of the type.
+
+    >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
+    >>> choice.entry, choice.operands, choice.bits != 5
+    ('division-by-zero', (3, 0), True)
+    """
 
     entry: str
     operands: tuple[int, ...]
@@ -59,12 +70,19 @@ class OpenChoice(NamedTuple):
     type: Type
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> found = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;").counterexample
+        >>> found.choices[0].as_dict()["entry"]
+        'division-by-zero'
+        """
         return {**self._asdict(), "operands": list(self.operands), "type": str(self.type)}
 
 
 class Counterexample(NamedTuple):
     """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
-    interpretation. `types` has the types of the inputs, `compared` those in which results are compared.
+    interpretation. `types` has the types of the inputs, and of the other registers that the sides leave; `compared`
+    those in which results are compared.
 
     >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
     >>> found.inputs, found.types["a"].width, found.differing
@@ -87,7 +105,7 @@ class Counterexample(NamedTuple):
         '0x00000005'
         """
         return {
-            "inputs": {n: {"type": str(self.types[n]), **readings(v, self.types[n])} for n, v in self.inputs.items()},
+            "inputs": {n: {**readings(v, self.types[n]), "type": str(self.types[n])} for n, v in self.inputs.items()},
             "differing": list(self.differing),
             "compared": {n: str(t) for n, t in self.compared.items()},
             "choices": [c.as_dict() for c in self.choices],
@@ -113,7 +131,11 @@ class Verdict(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """The status with which the command ends."""
+        """The status with which the command ends.
+
+        >>> ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;").exit_status
+        1
+        """
         return {"proved": 0, "refuted": 1, "vacuous": 3}.get(self.status, 2)
 
     def as_dict(self) -> dict[str, Any]:
@@ -146,9 +168,9 @@ def prove(
     both write, taken together. Registers that both read before writing are shared inputs. A machine is free in what PTX leaves
     open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
 
-    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is in seconds. A result is compared
-    in the type of the form that writes it, in the wider one where the sides' differ. Raises PtxError, AssumptionError or
-    ValueError for a question that is put wrongly.
+    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is what the solver may take, in
+    seconds. A result is compared in the type of the form that writes it, in the wider one where the sides' differ. Raises
+    PtxError, AssumptionError or ValueError for a question that is put wrongly.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'
@@ -181,7 +203,10 @@ def _decided(asked: Question, differs: Bool, profile: str, timeout: float) -> Ve
         return Verdict("proved", "no input on which they differ")
     if answer.status != "sat":
         return _no_answer(answer)
-    return _replayed(asked, answer, profile)
+    try:
+        return _replayed(asked, answer, profile)
+    except NoChoice as missing:
+        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
 
 
 def _no_answer(answer: Answer) -> Verdict:
@@ -226,7 +251,7 @@ def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str
             second = read_fragment(right, "<right>", fixed)
         except PtxError:
             first = read_fragment(left, "<left>", {n: second.registers[n] for n in fixed if n in second.registers})
-    compared = {n: _wider(first.results[n], second.results[n]) for n in first.outputs if n in second.outputs}
+    compared = {n: _wider(first.left[n], second.left[n]) for n in first.outputs if n in second.outputs}
     if not compared:
         raise ValueError("no register is written by both sides, so there is nothing to compare")
     return (first, second), {**second.registers, **first.registers}, compared
@@ -274,24 +299,38 @@ def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str
     left, right = (_trace(side, answer.values, pick, profile) for side in asked.sides)
     read = (*asked.sides[0].inputs, *asked.sides[1].inputs)
     inputs = {n: answer.values[n] for n in dict.fromkeys(read)}
-    types = {n: asked.inputs.types[n] for n in inputs}
+    types = {n: t for side in asked.sides for n, t in side.left.items()}
+    types |= {n: asked.inputs.types[n] for n in inputs}
     shown = Counterexample(inputs, types, differing, left, right, tuple(met.values()), asked.compared)
     return Verdict("refuted", f"they differ in {', '.join(differing)}", shown)
 
 
 def _machine(choices: Choices, met: dict[Any, OpenChoice]) -> Callable[[Any, tuple[int, ...]], int]:
-    """The machine of a model, which notes in `met` what it was asked for."""
+    """The machine of a model, which notes in `met` what it was asked for. What the claim does not depend on, such as a number
+    that is shifted out altogether, the model need not choose: there the machine takes something that is allowed."""
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
         key = freedom.attrs, operands
         bits = choices.get(key)
+        bits = _something(freedom, operands) if bits is None else bits
         near = isinstance(freedom.attrs[4], Approximation)
-        if bits is None or not (near or is_allowed(freedom, operands, bits)):
+        if not (near or is_allowed(freedom, operands, bits)):
             raise NoChoice(freedom)
         met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3])
         return bits
 
     return pick
+
+
+def _something(freedom: Any, operands: tuple[int, ...]) -> int:
+    """Bits that the freedom allows: zero, or all ones, or else the nearest number. Raises NoChoice if these are not."""
+    allowed = freedom.attrs[4]
+    if isinstance(allowed, Approximation):
+        return allowed.nearest(*operands)
+    for bits in (0, (1 << freedom.attrs[1]) - 1):
+        if is_allowed(freedom, operands, bits):
+            return bits
+    raise NoChoice(freedom)
 
 
 def _trace(side: Fragment, values: Mapping[str, Any], pick: Any, profile: str) -> list[TraceStep]:

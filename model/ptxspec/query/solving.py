@@ -165,6 +165,8 @@ def ask(formula: list[Any], timeout: float, is_float: bool) -> tuple[Any, Any]:
         solver.set("random_seed", seed)
         solver.add(*[f.translate(context) for f in formula])
         answer = solver.check()
+        if answer == z3.unknown and "interrupted" in solver.reason_unknown():  # z3 keeps the signal to itself
+            raise KeyboardInterrupt
         if answer != z3.unknown or left <= patience:
             return answer, solver
         patience, seed = patience * 2, seed + 1
@@ -172,6 +174,15 @@ def ask(formula: list[Any], timeout: float, is_float: bool) -> tuple[Any, Any]:
 
 def solve(claim: Bool, types: dict[str, Type], timeout: float) -> Answer:
     """Inputs of these types, and a machine, for which the claim holds, with few bits in the inputs."""
+    import z3
+
+    try:
+        return _solved(claim, types, timeout)
+    except (z3.Z3Exception, MemoryError) as failure:  # no answer, and no fault of the question's
+        return Answer(f"{type(failure).__name__}: {failure}", {}, {})
+
+
+def _solved(claim: Bool, types: dict[str, Type], timeout: float) -> Answer:
     import z3
 
     deadline = time.monotonic() + timeout

@@ -19,7 +19,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from ptxspec.site import directives, lexers, nodes, transforms
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
-    app.add_config_value("ptxspec_solver_seconds", 40.0, "env", (int, float))
+    app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
     app.add_lexer("grammar", lexers.GrammarLexer)

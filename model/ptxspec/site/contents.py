@@ -45,7 +45,7 @@ ORDER = {
         "video",
         "refutations",
     ),
-    "docs": ("index", "tutorial", "how-to", "architecture", "examples"),
+    "docs": ("index", "tutorial", "how-to", "reference", "architecture", "examples"),
     "docs/how-to": ("run-a-kernel", "find-a-fault", "prove-an-identity", "check-results", "check-an-implementation"),
 }
 

@@ -84,10 +84,18 @@ def verdict_text(verdict: dict[str, Any], expected: str) -> str:
     """The verdict in words, and whether it is the one that the page expects."""
     status = verdict["status"]
     text = f"{status}, as stated" if status == expected else f"{gap(status)}; stated as {expected}"
-    example = (verdict.get("counterexample") or {}).get("inputs")
-    if example:
-        text += f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in example.items())}</small>"
+    found = verdict.get("counterexample") or {}
+    if found.get("inputs"):
+        text += f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in found['inputs'].items())}</small>"
+    if found.get("choices"):
+        text += f" <small>if {', '.join(map(_choice, found['choices']))}</small>"
     return text
+
+
+def _choice(choice: dict[str, Any]) -> str:
+    """An open result as a machine chooses it for some operands."""
+    operands = ", ".join(f"{x:#x}" for x in choice["operands"])
+    return code(f"{choice['entry']}({operands})") + " = " + code(f"{choice['bits']:#x}")
 
 
 def _shown(value: Any) -> str:

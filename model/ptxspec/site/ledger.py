@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,16 @@ NOT_COMPARED = gap("not compared")
 
 def read(path: Path) -> list[dict[str, Any]] | None:
     """The ledger's rows; None if there is no ledger, or if the documents have changed since."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@cache
+def _read(path: Path, *state: int) -> list[dict[str, Any]] | None:
+    """The same, read once a build as long as the file is as it was."""
     return book.rows(path) or None
 
 

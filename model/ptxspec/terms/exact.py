@@ -42,6 +42,8 @@ def unchosen(freedom: Any) -> Any:
     raise NoChoice(freedom)
 
 
+#: the operators' meanings, each of one argument and its attributes, or of two
+_MEANINGS: dict[str, Any] = {name: operation.meaning for name, operation in OPERATIONS.items()}
 #: how deep the evaluation of a term goes down Python's own stack: a term may be as deep as a fragment is long
 DEPTH = 100
 
@@ -84,8 +86,11 @@ def evaluate(term: Any, values: Mapping[str, Any], choose: Choice = refuse, memo
         elif op == "freedom":
             result = choose(t, tuple([value(a, left) for a in t.args]))
         else:
-            operands = [a.attrs[0] if a.op == "const" else value(a, left) for a in t.args]
-            result = OPERATIONS[op].meaning(*operands, *t.attrs)  # type: ignore[misc]
+            args = t.args
+            if len(args) == 2:
+                result = _MEANINGS[op](value(args[0], left), value(args[1], left))
+            else:
+                result = _MEANINGS[op](value(args[0], left), *t.attrs)
         memo[id(t)] = result
         return result
 
@@ -114,9 +119,9 @@ def allows(
     settled: dict[tuple[Any, tuple[int, ...]], int] | None = None,
 ) -> bool:
     """Whether `bits` may be the value of `term`. A result that is left open may be whatever its condition allows, unless
-    `choose` resolves it. `settled` collects what open results must be for that, by the freedom's attributes and the values
-    of its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result
-    is not the value itself but goes into a further computation."""
+    `choose` resolves it. `settled` collects what open results must be for that, by the freedom's attributes and the values of
+    its operands: shared between terms, it keeps one result from being two things. Raises NoChoice where an open result is not
+    the value itself but goes into a further computation."""
     memo: dict[int, Any] = {}
     whole, kept = term, None  # of the term's value only so many low bits are asked about
     while term.op in ("select", "bounded", "low"):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -197,19 +198,78 @@ def _directed_needs(name: str, width: int) -> list[str]:
     ]
 
 
+#: per architecture, text that loads the word that says how the processor rounds, and what it does with subnormal numbers and
+#: exceptions, into %name; and text that sets it. A word is that wide; the last is the one under which compiled code runs: to
+#: nearest, no flushing, no traps
+_ENVIRONMENTS = {
+    "x86_64": (
+        '  call void asm sideeffect "stmxcsr $0", "=*m,~{{memory}}"(ptr elementtype(i32) %word)\n  %{} = load i32, ptr %word',
+        "  store i32 {}, ptr %word\n"
+        '  call void asm sideeffect "ldmxcsr $0", "*m,~{{memory}}"(ptr elementtype(i32) %word)',
+        32,
+        0x1F80,
+    ),
+    "aarch64": (
+        '  %{} = call i64 asm sideeffect "mrs $0, fpcr", "=r,~{{memory}}"()',
+        '  call void asm sideeffect "msr fpcr, $0", "r,~{{memory}}"(i64 {})',
+        64,
+        0,
+    ),
+}
+_ENVIRONMENTS["arm64"] = _ENVIRONMENTS["aarch64"]
+_ENTERED = re.compile(r"^define (?!internal)(\w+) (@\w+)\((.*?)\)(.*?)\{$", re.MULTILINE | re.DOTALL)
+
+
+def _in_environment(text: str, architecture: str, entered: Collection[str] | None = None) -> str:
+    """The text with each function that is called from outside (all that are not internal, if `entered` does not name them) in the
+    environment that it is written for: the caller's is set aside, and is afterwards what it was, flags included."""
+    if architecture not in _ENVIRONMENTS:
+        raise NotImplementedError(f"compiled code cannot set the floating-point environment of {architecture}")
+    take, give, bits, own = _ENVIRONMENTS[architecture]
+    entries: list[str] = []
+
+    def inside(found: re.Match[str]) -> str:
+        result, name, parameters, rest = found.groups()
+        if entered is not None and name[1:] not in entered:
+            return found[0]
+        types = [" ".join(p.split()[:-1]).replace(" noalias", "") for p in parameters.split(",")]
+        arguments = ", ".join(f"{t} {p.split()[-1]}" for t, p in zip(types, parameters.split(","), strict=True))
+        call = f"call {result} {name}_inside({arguments})"
+        entries.append(
+            f"define {result} {name}({arguments}) {{\n  %word = alloca i{bits}\n{take.format('callers')}\n"
+            f"{give.format(own)}\n  {call if result == 'void' else f'%result = {call}'}\n{give.format('%callers')}\n"
+            f"  ret {result}{'' if result == 'void' else ' %result'}\n}}"
+        )
+        return f"define internal {result} {name}_inside({parameters}) noinline{rest}{{"
+
+    return "\n".join([_ENTERED.sub(inside, text), *entries])
+
+
 class Library:
-    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this.
+    """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this. A
+    function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
+    names those functions, where others call each other from library to library.
 
     `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but two, which make nearly
     all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
     """
 
-    def __init__(self, text: str, needs: set[str], *, vectorize: bool = True, level: int = 2, quick: bool = False):
+    def __init__(
+        self,
+        text: str,
+        needs: set[str],
+        *,
+        vectorize: bool = True,
+        level: int = 2,
+        quick: bool = False,
+        entered: Collection[str] | None = None,
+    ):
         import llvmlite.binding as llvm
 
         machine = _target_machine(level)
         declarations = sorted(n for n in needs if n.startswith("declare"))
         definitions = sorted(n for n in needs if not n.startswith("declare"))
+        text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
         module = llvm.parse_assembly(self.text)
         module.data_layout = str(machine.target_data)
@@ -274,3 +334,4 @@ def _initialize() -> None:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from ptxspec.language.errors import Complaints, Source
+from ptxspec.language.errors import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
 
 
@@ -24,7 +24,7 @@ class Base:
         #: what only some versions have, with where it stands
         self.uses: list[tuple[str, int]] = []
 
-    def complain(self, at: int, message: str, page: str | None = None) -> None:
+    def complain(self, at: int, message: str | Later, page: str | None = None) -> None:
         """A complaint about a word. What is read goes on."""
         self.said += 1
         self.complaints.add(self.starts[at], message, page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.link import stack_moves
 from ptxspec.machine.memory import ALIVE, READABLE, WRITABLE
+from ptxspec.machine.native.context import VARIABLE
 from ptxspec.machine.native.writing import Writing
 from ptxspec.terms.lowering import Lowering
 
@@ -21,12 +22,15 @@ class Accesses(Writing):
         count = len(fields["values"]) if write else fields["count"]
         size = fields["type"].bytes * count
         address = lowering.low(fields["address"], 64)
+        if index in self.program.overruns:
+            self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(fields["space"]) or fields["space"].split("::")[0]
         name = self.outlined.access(space, size, write) if self.outlined is not None else None
         if name is not None:
             # a call each time: what an access finds may have changed since
             pointer = f"%at{index}"
             self.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %lane, i64 {address})")
+            self.held[pointer] = size
             self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
             return pointer
         if space == "generic":
@@ -43,7 +47,7 @@ class Accesses(Writing):
         facts = spaces().SPACES["shared" if space == self.layout.CLUSTER else unbanked(space)]
         if write and not facts.written:
             self.check("false", shown, index)
-            return "%param"
+            return self.at("param", "0", 1, size)
         aligned = e.compare("eq", e.binary("and", address, str(size - 1), 64), "0", 64)
         if space == "global":
             in_buffers = e.binary("sub", address, "%buffer_base", 64)
@@ -53,27 +57,28 @@ class Accesses(Writing):
             offset = e.select(is_buffer, shifted, in_module, 64)
             inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
             self.check(e.logic("and", aligned, inside), shown, index)
-            shadow = e.emit(f"getelementptr i8, ptr %shadow, i64 {offset}")
+            shadow = self.at("shadow", offset, 1, size)
             ones = int.from_bytes(bytes([READABLE | (WRITABLE if write else 0)] * size), "little")
             bits = size * 8
             word = e.emit(f"load i{bits}, ptr {shadow}, align 1")
             allowed = e.compare("eq", e.binary("and", word, str(ones), bits), str(ones), bits)
             self.check(allowed, shown, index)
-            return e.emit(f"getelementptr i8, ptr %arena, i64 {offset}")
-        slot, held, holds = "%slot", f"%{space}_size", f"%{space}"
+            return self.at("arena", offset, 1, size)
+        slot, held, holds, array, length = "%slot", f"%{space}_size", f"%{space}", space, ""
         if space == self.layout.CLUSTER:
             held, holds, part = "%shared_size", "%shared", e.binary("lshr", address, str(self.layout.PART_BITS), 64)
             self.check(e.compare("ult", part, "%cluster", 64), shown, index)
             slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
             gone = f"%gone{len(self.lines)}"
-            cell = e.emit(f"getelementptr i64, ptr %gone, i64 {slot}")
+            cell = self.at("gone", slot, 8)
             self.lines.append(f"  {gone} = load i64, ptr {cell}")
             self.check(e.emit(f"icmp ne i64 {gone}, %threads"), shown, index)
-            address, space = e.binary("and", address, str(self.layout.PART - 1), 64), "shared"
+            address, space, array = e.binary("and", address, str(self.layout.PART - 1), 64), "shared", "shared"
         elif space == "shared" and self.program.clustered:
             address = e.binary("sub", address, "%part", 64)
         elif space not in ("const", "param", "shared", "local"):
             held, holds = self.bank(banks().bank_of(space))
+            array, length = "a bank of constants", held
         room = e.binary("sub", held, str(size), 64)  # a space smaller than the access holds no address
         large = e.emit(f"icmp sge i64 {room}, 0")
         within = e.emit(f"icmp ule i64 {address}, {room}")
@@ -84,16 +89,15 @@ class Accesses(Writing):
             start = e.binary("mul", which, f"%{space}_stride", 64)
             offset = e.binary("add", start, address, 64)
         if space == "local" and stack_moves(self.kernel):
-            states, name = e.emit(f"getelementptr i8, ptr %alive, i64 {offset}"), f"%states{len(self.lines)}"
+            states, name = self.at("alive", offset, 1, size), f"%states{len(self.lines)}"
             self.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
             there = int.from_bytes(bytes([ALIVE] * size), "little")
             self.check(e.compare("eq", name, str(there), size * 8), shown, index)
-        return e.emit(f"getelementptr i8, ptr {holds}, i64 {offset}")
+        return self.at(array, offset, 1, size, base=holds, length=length)
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""
-        held = self.emitter.emit(f"getelementptr i64, ptr %banks, i64 {2 * number}")
-        holds = self.emitter.emit(f"getelementptr i64, ptr %banks, i64 {2 * number + 1}")
+        held, holds = self.at("banks", str(2 * number), 8), self.at("banks", str(2 * number + 1), 8)
         return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
 
     def generic(self, address: str, size: int, write: bool, index: int) -> str:
@@ -140,4 +144,5 @@ class Accesses(Writing):
         e._seen.update(known)
         name = f"%g{len(self.lines)}"
         self.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
+        self.held[name] = size
         return name

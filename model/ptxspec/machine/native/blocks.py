@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
+from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
-from ptxspec.machine.link import BEGINS, DEPTH, ENDS, RETURNED
+from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.context import FAULT, FIELD, bits_of
 from ptxspec.machine.native.outlined import returned, word
@@ -61,8 +62,7 @@ class BlockText(Calls):
         assert op.plan.meaning.effect is not None
 
         def learned(what: str, lane: str) -> str:
-            cell = self.emitter.emit(f"getelementptr i64, ptr %learned_{what}, i64 {lane}")
-            return self.emitter.emit(f"load i64, ptr {cell}")
+            return self.emitter.emit(f"load i64, ptr {self.at(f'learned_{what}', lane, 8)}")
 
         if op.plan.meaning.effect.kind == "image":
             for i in range(ANSWER):
@@ -128,7 +128,7 @@ class BlockText(Calls):
             type = effect.fields["type"]
             for i in range(effect.fields["count"]):
                 self.lines.append(
-                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
                     f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
                 )
                 env[f"%loaded{i}"] = f"%l{index}_{i}"
@@ -142,7 +142,7 @@ class BlockText(Calls):
             for i, value in enumerate(effect.fields["values"]):
                 word = lowering.low(value, type.width)
                 self.lines.append(
-                    f"  %e{index}_{i} = getelementptr i{type.width}, ptr {pointer}, i64 {i}\n"
+                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
                     f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
                 )
         if op.guard is None:
@@ -202,8 +202,7 @@ class BlockText(Calls):
             return
         if leaves:
             self.put(RETURNED, str(self.program.functions[self.program.flow.function_of(index)]))
-            top = e.binary("sub", self.register(DEPTH), "8", 64)
-            taken = e.emit(f"load i64, ptr {self.stack_at(top)}")
+            taken = self.way_back()
         elif effect.kind in ("barrier", "gather", "image") or asks_system:
             taken = str(ended + 1)
             lowering = Lowering(e, self.environment(op))
@@ -224,8 +223,7 @@ class BlockText(Calls):
                 ("waits_at", str(self.block.end - 1)),
                 ("resume", resume),
             ):
-                cell = e.emit(f"getelementptr i64, ptr %{field}, i64 %lane")
-                self.lines.append(f"  store i64 {value}, ptr {cell}")
+                self.lines.append(f"  store i64 {value}, ptr {self.at(field, '%lane', 8)}")
         else:
             taken = str(ended if self.block.taken is None else self.block.taken)
         if op.guard is not None:
@@ -235,18 +233,22 @@ class BlockText(Calls):
         self.append(taken)
 
     def function(self) -> str:
+        lane_at = hosts.pointer(self.compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
         return "\n".join(
             [
                 f"define {self.linkage}i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
                 "entry:",
-                *self.fields({"registers", "threads"}),
+                *self.fields(
+                    {"registers", "threads", "scratch_bytes"} if self.compiled.checked else {"registers", "threads"}
+                ),
                 f"  %fault_address_at = getelementptr i64, ptr %context, i64 {FIELD['fault_address']}",
                 f"  %fault_op_at = getelementptr i64, ptr %context, i64 {FIELD['fault_op']}",
+                f"  %fault_why_at = getelementptr i64, ptr %context, i64 {FIELD['fault_why']}",
                 f"  %fault_lane_at = getelementptr i64, ptr %context, i64 {FIELD['fault_lane']}",
                 "  br label %each",
                 "each:",
                 "  %k = phi i64 [0, %entry], [%k1, %next]",
-                "  %lane_at = getelementptr i32, ptr %scratch, i64 %k",
+                f"  %lane_at = {lane_at}",
                 "  %lane32 = load i32, ptr %lane_at",
                 "  %lane = zext i32 %lane32 to i64",
                 *self.places(),

@@ -20,6 +20,7 @@ from ptxspec.machine.link import (
     stack_moves,
 )
 from ptxspec.machine.memory import GONE
+from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.stack import Stack
 from ptxspec.terms.lowering import Lowering
 
@@ -27,9 +28,23 @@ from ptxspec.terms.lowering import Lowering
 class Calls(Stack):
     """Ways from one function into another and back, and into the system."""
 
-    def stack_at(self, depth: str) -> str:
+    def stack_at(self, depth: str, size: int = 8) -> str:
         start = self.emitter.binary("mul", "%lane", str(self.compiled.stack), 64)
-        return self.emitter.emit(f"getelementptr i8, ptr %stack, i64 {self.emitter.binary('add', start, depth, 64)}")
+        return self.at("stack", self.emitter.binary("add", start, depth, 64), 1, size)
+
+    def trust_frame(self, frame: str, size: int) -> None:
+        """Check that so many bytes of a frame lie in the thread's local memory."""
+        self.trust_at_most("the frame", frame, self.kernel.sizes["local"] - size)
+
+    def way_back(self) -> str:
+        """The block that the thread returns to."""
+        depth, ended = self.register(DEPTH), len(self.program.flow.blocks)
+        top = self.emitter.binary("sub", depth, "8", 64)
+        self.trust_at_most("the depth of the stack", depth, self.compiled.stack)
+        self.trust_at_most("the depth of the stack", top, self.compiled.stack)  # no less than nothing, either
+        taken = self.emitter.emit(f"load i64, ptr {self.stack_at(top)}")
+        self.trust("the block to return to", taken, self.emitter.compare("ult", taken, str(ended), 64))
+        return taken
 
     def depart(self, op: Op, next_list: str) -> None:
         """Go on at another function, or at one of several labels; where the guard is false, at the next block."""
@@ -64,27 +79,28 @@ class Calls(Stack):
     def ended(self, block: int | None) -> int:
         return len(self.program.flow.blocks) if block is None else block
 
-    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str]:
-        """What stands beside `value` in a list; all ones if it is not there."""
+    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
+        """What stands beside `value` in a list, and whether it is there."""
         e = self.emitter
-        first = second = str((1 << 64) - 1)
+        first = second = "0"
+        found = "false"
         for number, one, two in ways:
             here = e.compare("eq", value, str(number), 64)
             first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
-        return first, second
+            found = e.logic("or", found, here)
+        return first, second, found
 
     def enter(self, op: Op, index: int, lowering: Lowering) -> str:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
         assert call is not None and op.plan.meaning.effect is not None
-        none = str((1 << 64) - 1)
         ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
         sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
         if call.function is None:
             address = lowering.low(op.plan.meaning.effect.fields["function"], 64)
             known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
-            begins, size = self.among(address, known)
-            self.check(e.emit(f"icmp ne i64 {begins}, {none}"), address, index)
+            begins, size, found = self.among(address, known)
+            self.check(found, address, index)
             formals = call.signature.parameters
         elif call.function not in ways:
             self.check("false", "0", index)
@@ -94,6 +110,8 @@ class Calls(Stack):
             formals = kernel.functions[call.function].signature.parameters  # type: ignore[union-attr]
         saved = flow.saved(index)
         own = frame_size(kernel.functions[flow.function_of(index)])
+        self.trust_frame(self.register(FRAME), own)
+        self.trust_at_most("the depth of the stack", self.register(DEPTH), self.compiled.stack)
         moves, beyond = stack_moves(kernel), passed_beyond(kernel, call)
         if moves:
             frame = Lowering(e, {"%stack_end": self.register(ENDS)}).low(self.next_frame, 64)
@@ -102,7 +120,7 @@ class Calls(Stack):
         used = e.binary("add", self.register(DEPTH), str(kept_bytes(kernel, saved)), 64)
         end = e.binary("add", e.binary("add", frame, size, 64), str(beyond), 64)
         fits = e.emit(f"icmp ule i64 {end}, %local_size")
-        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), none, index)
+        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), "0", index, ROOM)
         # of an array without a size, nothing may be passed
         values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=False)]
         self.keep(saved, used)
@@ -110,8 +128,7 @@ class Calls(Stack):
             if call.function is None and formal.place is None:
                 self.receive_among(value, address, k, list(ways))
             elif formal.is_open:  # after all else that the frame holds
-                at = self.local_at(e.binary("add", frame, size, 64))
-                self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {value}, i64 {beyond}, i1 false)")
+                self.copy(self.local_at(e.binary("add", frame, size, 64), beyond), value, beyond)
             else:
                 self.receive(value, is_pointer, formal, frame)
         if moves:
@@ -148,7 +165,7 @@ class Calls(Stack):
                 self.set(name, value)
             else:
                 offset = str(self.kernel.places[name].offset)
-                at = self.local_at(self.emitter.binary("add", self.register(FRAME), offset, 64))
+                at = self.local_at(self.emitter.binary("add", self.register(FRAME), offset, 64), formal.size)
                 self.lines.append(f"  store i{bits} {value}, ptr {at}")
 
     def keep(self, saved: list[str], used: str) -> None:
@@ -161,7 +178,7 @@ class Calls(Stack):
             room = max(64, width)
             below += room // 8
             word = value if width == room else e.extend(value, width, room, False)
-            cell = self.stack_at(e.binary("sub", used, str(below), 64))
+            cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
             self.lines.append(f"  store i{room} {word}, ptr {cell}, align 8")
         self.lines.append(f"  store i64 {self.block.taken}, ptr {self.stack_at(e.binary('sub', used, '8', 64))}")
 
@@ -169,7 +186,8 @@ class Calls(Stack):
         """(an argument's value, False), or (the pointer to the variable that holds it, True)"""
         offset = in_frame(self.program, operand)
         if offset is not None:
-            at = self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64))
+            size = self.kernel.places[operand.text].size if formal.is_open else formal.size
+            at = self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64), size)
             if formal.place is not None:
                 return at, True
             value = f"%passed{len(self.lines)}"
@@ -201,9 +219,9 @@ class Calls(Stack):
         if formal.place is None:
             self.put(formal.register, value)
             return
-        at = self.local_at(self.emitter.binary("add", frame, str(formal.place.offset), 64))
+        at = self.local_at(self.emitter.binary("add", frame, str(formal.place.offset), 64), formal.size)
         if is_pointer:
-            self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr {value}, i64 {formal.size}, i1 false)")
+            self.copy(at, value, formal.size)
         else:
             align = min(formal.type.bytes, 8)
             self.lines.append(f"  store i{formal.type.width} {value}, ptr {at}, align {align}")
@@ -214,6 +232,11 @@ class Calls(Stack):
         assert call is not None
         formals = returned(kernel, call)
         frame, used = self.register(FRAME), self.register(DEPTH)
+        saved = flow.saved(index)
+        kept = kept_bytes(kernel, saved)
+        self.trust_frame(frame, max([f.place.offset + f.size for f in formals if f.place is not None], default=0))
+        self.trust_at_most("the depth of the stack", used, self.compiled.stack)
+        self.trust_at_most("the depth of the stack", e.binary("sub", used, str(kept), 64), self.compiled.stack)
         results: list[str] = []
         for k, formal in enumerate(formals):
             if formal.place is None and call.function is None:
@@ -221,8 +244,7 @@ class Calls(Stack):
             elif formal.place is None:
                 results.append(self.register(str(formal.register)))
             else:
-                results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64)))
-        saved = flow.saved(index)
+                results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64), formal.size))
         moves = stack_moves(kernel)
         ended = self.register(ENDS) if moves else ""
         below = 8
@@ -231,17 +253,21 @@ class Calls(Stack):
             width = 1 if type.kind == "pred" else type.width
             room = max(64, width)
             below += room // 8
-            word = e.emit(f"load i{room}, ptr {self.stack_at(e.binary('sub', used, str(below), 64))}, align 8")
+            cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
+            word = e.emit(f"load i{room}, ptr {cell}, align 8")
             self.set(name, word if width == room else e.truncate(word, room, width))
         if moves:
             own = self.register(FRAME)
             self.put(BEGINS, self.register(BEGINS))
             self.put(ENDS, self.register(ENDS))
+            self.trust_at_most("the end of the stack", ended, "%local_size")
+            self.trust_at_most("the end of the stack", self.register(ENDS), ended)
             self.mark(self.register(ENDS), ended, GONE)
         else:
             own = e.binary("sub", frame, str(frame_size(kernel.functions[flow.function_of(index)])), 64)
+        self.trust_frame(own, frame_size(kernel.functions[flow.function_of(index)]))
         self.put(FRAME, own)
-        self.put(DEPTH, e.binary("sub", used, str(kept_bytes(kernel, saved)), 64))
+        self.put(DEPTH, e.binary("sub", used, str(kept), 64))
         for k, (operand, value, formal) in enumerate(zip(call.results, results, formals, strict=True)):
             name = operand.text  # type: ignore[union-attr]
             if name == "_":
@@ -253,17 +279,15 @@ class Calls(Stack):
                     value = f"%result{k}"
                 self.set(name, value)
                 continue
-            to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64))
+            to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64), formal.size)
             if formal.place is None:
                 self.lines.append(f"  store {word} {value}, ptr {to}, align {max(1, min(formal.type.bytes, 8))}")
             else:
-                self.lines.append(
-                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {value}, i64 {formal.size}, i1 false)"
-                )
+                self.copy(to, value, formal.size)
 
     def append(self, which: str) -> None:
         e = self.emitter
-        cell = e.emit(f"getelementptr i64, ptr %counts, i64 {which}")
+        cell = self.at("counts", which, 8)
         standing = f"%standing{len(self.lines)}"
         self.lines.append(
             f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
@@ -271,7 +295,7 @@ class Calls(Stack):
         )
         start = e.binary("mul", which, str(self.compiled.capacity), 64)
         place = e.binary("add", start, standing, 64)
-        slot = e.emit(f"getelementptr i32, ptr %lists, i64 {place}")
+        slot = self.at("lists", place, 4)
         self.lines.append(f"  store i32 %lane32, ptr {slot}")
         if self.program.clustered:
             self.count_ended(which)
@@ -281,9 +305,10 @@ class Calls(Stack):
         ended = str(len(self.program.flow.blocks))
         if which.isdigit() and which != ended:
             return
+        cell = self.at("gone", "%slot", 8)
         name = f"%ended{len(self.lines)}"
         self.lines.append(
-            f"  {name}at = getelementptr i64, ptr %gone, i64 %slot\n  {name} = load i64, ptr {name}at\n"
+            f"  {name} = load i64, ptr {cell}\n"
             f"  {name}is = icmp eq i64 {which}, {ended}\n  {name}one = zext i1 {name}is to i64\n"
-            f"  {name}more = add i64 {name}, {name}one\n  store i64 {name}more, ptr {name}at"
+            f"  {name}more = add i64 {name}, {name}one\n  store i64 {name}more, ptr {cell}"
         )

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ptxspec.machine import hosts
 from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import FAULT, FIELD, RAN_OUT, field_text
+from ptxspec.machine.native.context import BROKEN, FIELD, RAN_OUT, field_text
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.terms.native import Library
 
@@ -44,7 +45,8 @@ class Code:
     def _library(self, text: str, needs: set[str], *, quick: bool | None = None) -> Library:
         level = 2 if self.count < MANY_BLOCKS else 0
         quick = self.count >= SOME_BLOCKS if quick is None else quick
-        self.libraries.append(Library(f"{text}\n{_WEIGHTS}", needs, level=level, quick=quick))
+        needs = needs | hosts.NEEDS
+        self.libraries.append(Library(f"{text}\n{_WEIGHTS}", needs, level=level, quick=quick, entered=("run",)))
         return self.libraries[-1]
 
     def _whole(self, live: list[set[str]]) -> tuple[str, set[str]] | None:
@@ -104,6 +106,11 @@ class Code:
         flow, count, size = self.compiled.program.flow, self.count, self.compiled.capacity
         lengths = ", ".join(f"i64 {b.end - b.start}" for b in flow.blocks)
         earliest = ", ".join(f"i64 {first}" for first in flow.earliest)
+        checked = self.compiled.checked
+        count_at = hosts.pointer(checked, "counts", "%counts", "%b", 8, 8, "%counts_bytes")
+        list_of = hosts.pointer(checked, "lists", "%lists", "%b", size * 4, "%bytes", "%lists_bytes")
+        copied = hosts.pointer(checked, "scratch", "%scratch", "0", 1, "%bytes", "%scratch_bytes")
+        span = hosts.span("%bytes") if checked else "add i64 %bytes, 0"
         return f"""
 @lengths = private constant [{count} x i64] [{lengths}]
 @earliest = private constant [{count} x i64] [{earliest}]
@@ -114,6 +121,8 @@ entry:
 {field_text("lists")}
 {field_text("counts")}
 {field_text("scratch")}
+{field_text("record")}
+{chr(10).join(field_text(f"{name}_bytes", "i64") for name in ("lists", "counts", "scratch"))}
   %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
   %turns_at = getelementptr i64, ptr %context, i64 {FIELD["turns"]}
   %last_at = getelementptr i64, ptr %context, i64 {FIELD["last"]}
@@ -137,7 +146,7 @@ choose:
 look:
   %b = phi i64 [%first, %choose], [%following, %empty]
   %looked = phi i64 [0, %choose], [%more, %empty]
-  %count_at = getelementptr i64, ptr %counts, i64 %b
+  %count_at = {count_at}
   %n = load i64, ptr %count_at
   %none = icmp eq i64 %n, 0
   br i1 %none, label %empty, label %take
@@ -148,14 +157,21 @@ empty:
   %all = icmp uge i64 %more, {count}
   br i1 %all, label %idle, label %look
 take:
+  %too_many = icmp ugt i64 %n, {size}
+  br i1 %too_many, label %broken, label %begin
+broken:
+{hosts.note("the lanes at a block", "%n", -1)}
+  ret i64 {BROKEN}
+begin:
   store i64 0, ptr %count_at
   store i64 %b, ptr %last_at
   %turns1 = add i64 %turns, 1
   store i64 %turns1, ptr %turns_at
-  %list_offset = mul i64 %b, {size * 4}
-  %list = getelementptr i8, ptr %lists, i64 %list_offset
   %bytes = mul i64 %n, 4
-  call void @llvm.memcpy.p0.p0.i64(ptr %scratch, ptr %list, i64 %bytes, i1 false)
+  %list = {list_of}
+  %copied = {copied}
+  %span = {span}
+  call void @llvm.memcpy.p0.p0.i64(ptr %copied, ptr %list, i64 %span, i1 false)
 {dispatch}
   %bad = icmp ne i64 %r, 0
   br i1 %bad, label %fault, label %count
@@ -176,7 +192,7 @@ count:
 idle:
   ret i64 0
 fault:
-  ret i64 {FAULT}
+  ret i64 %r
 out:
   ret i64 {RAN_OUT}
 }}"""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxspec.language.checked import Op, banks
-from ptxspec.machine import folding
+from ptxspec.machine import folding, hosts
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
 from ptxspec.machine.engine import (
     ANSWER,
@@ -21,28 +21,29 @@ from ptxspec.machine.engine import (
     call_target,
     check_end,
     check_room,
+    check_variable,
     resident,
     stopped,
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import ending, names_read
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
-from ptxspec.machine.memory import Memory
+from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code
-from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, bits_of
+from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of
 
 
 class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool, bool], Compiled] = {}
 
     def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> NativeRun:
         return NativeRun(self.compiled(program, watch), program, memory, batch)
 
     def compiled(self, program: Program, watch: Callable[[], None]) -> Compiled:
-        key = (id(program.kernel), program.profile.name, program.clustered)
+        key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked())
         found = self._compiled.get(key)
         if found is None:
             found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered), watch)
@@ -53,12 +54,15 @@ class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
     def __init__(self, program: Program, capacity: int, watch: Callable[[], None]):
-        self.program, self.capacity = program, capacity
+        self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
         at = 0
+        #: for each size of a register's place, in bytes: where such registers begin, and how many there are
+        self.rows: dict[int, list[int]] = {}
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name] = at
+            self.rows.setdefault(bits_of(type) // 8, [at, 0])[1] += 1
             at += bits_of(type) // 8 * capacity
         self.register_bytes = at
         self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
@@ -69,6 +73,7 @@ class Compiled:
 
         self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
+        self.special_bytes = len(self.special_types) * 8 * capacity
         self.code = Code(self, watch)
         self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.run)
 
@@ -82,17 +87,18 @@ class NativeRun:
         capacity, count = compiled.capacity, len(program.flow.blocks)
         self.count = count
         self.registers = np.zeros(compiled.register_bytes + 8, np.uint8)
-        self.special = np.zeros(len(compiled.special_types) * 8 * capacity + 8, np.uint8)
+        self.special = np.zeros(compiled.special_bytes + 8, np.uint8)
         self.lists = np.zeros((count + 2, capacity), np.int32)
         self.counts = np.zeros(count + 2, np.int64)
         self.scratch = np.zeros(capacity, np.int32)
         self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
-        self.stack = np.zeros(capacity * compiled.stack + 8, np.uint8)
+        self.stack = untouched(batch.lanes * compiled.stack + 8)
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         self.context = np.zeros(len(CONTEXT), np.int64)
+        self.record = hosts.new_record()
         page = banks()
         #: for each bank of constants how many bytes it holds, and where they are
         self.banks = np.array(
@@ -104,13 +110,15 @@ class NativeRun:
         )
         arrays: dict[str, np.ndarray] = {
             "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
-            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow, "alive": memory.alive,
-            **{s: memory.buffers_of[s] for s in ("const", "param", "shared", "local")}, **self.waits,
+            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow,
+            **{s: memory.buffers_of[s] for s in ("const", "param")}, **self.waits,
             **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer, "banks": self.banks,
             "gone": memory.gone,
         }  # fmt: skip
         for name, array in arrays.items():
             self.context[FIELD[name]] = array.ctypes.data
+            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
+        self.context[FIELD["record"]] = self.record.ctypes.data
         numbers = {
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
@@ -127,7 +135,15 @@ class NativeRun:
         """Begin another batch of the same launch."""
         fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
         self.batch = batch
-        self.registers[:] = 0
+        for name, array in {
+            **{s: self.memory.buffers_of[s] for s in ("shared", "local")},
+            "alive": self.memory.alive,
+        }.items():
+            self.context[FIELD[name]] = array.ctypes.data  # others than those of the batch before
+            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
+        for size, (start, count) in self.compiled.rows.items():
+            row = size * self.compiled.capacity
+            self.registers[start : start + count * row].reshape(count, row)[:, : size * batch.lanes] = 0
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.compiled.offsets[name]
@@ -151,13 +167,15 @@ class NativeRun:
 
     def run(self, budget: int) -> Stopped:
         outcome = self.compiled.run(self._pointer, budget)
+        if self.record[hosts.WHICH]:
+            hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
         if outcome == FAULT:
             lane, op = int(self.context[FIELD["fault_lane"]]), int(self.context[FIELD["fault_op"]])
             at = self.program.kernel.code[op]
             if ending(at) == "stop":
                 return Stopped(Fault(lane, op, None, stopped(at)), False, nobody())
             address = int(self.context[FIELD["fault_address"]].astype(np.uint64))
-            error = self._violation(lane, op, address)
+            error = self._violation(lane, op, address, int(self.context[FIELD["fault_why"]]))
             effect = self.program.kernel.code[op].plan.meaning.effect
             is_access = effect is not None and "space" in effect.fields
             return Stopped(Fault(lane, op, address if is_access else None, error), False, nobody())
@@ -166,50 +184,43 @@ class NativeRun:
         columns = (column[lanes] for column in self.waits.values())
         return Stopped(None, outcome == RAN_OUT, Waiting(lanes, *columns))
 
-    def _violation(self, lane: int, op: int, address: int) -> Violation:
-        """What the access broke, by the rules of the memory."""
+    def _violation(self, lane: int, op: int, address: int, why: int) -> Violation:
+        """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
         assert effect is not None
-        if effect.kind in ("branch", "call"):
-            return self._departure(instruction, op, address)
-        if effect.kind == "stack":
-            return self._of_stack(lane, effect.fields["to"] is not None, address)
+        if why == ROOM or effect.kind in ("branch", "call", "stack"):
+            return self._elsewhere(instruction, op, lane, address, why)
         write = effect.kind != "load"
         count = len(effect.fields["values"]) if write else effect.fields["count"]
         size = effect.fields["type"].bytes * count
         try:
+            if why == VARIABLE:
+                check_variable(self.program, op, address, size)
             space = instruction.space or effect.fields["space"]
             self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def _of_stack(self, lane: int, cuts: bool, value: int) -> Violation:
-        """What an instruction broke that moves the end of the stack."""
-        begins, ends = (
-            int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
-        )
+    def _elsewhere(self, op: Op, index: int, lane: int, value: int, why: int) -> Violation:
+        """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
+        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
         try:
-            if cuts:
-                check_end(value, begins, ends)
-            check_room(self.program, 1 << 64, 0)
-        except Violation as violation:
-            return violation
-        raise AssertionError
-
-    def _departure(self, op: Op, index: int, value: int) -> Violation:
-        """What a branch or a call broke, by the rules of the page of functions."""
-        block = next(b for b in self.program.flow.blocks if b.finishes is None and b.end - 1 == index)
-        if op.call is None:
-            return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
-        try:
-            if value != (1 << 64) - 1:
+            if why == ROOM:
+                check_room(self.program, 1 << 64, 0)
+            elif op.call is not None:
                 call_target(self.program, op, block, op.call.function or value)
-            check_room(self.program, 1 << 64, 0)
+            elif op.targets:
+                return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
+            else:
+                begins, ends = (
+                    int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                )
+                check_end(value, begins, ends)
         except Violation as violation:
             return violation
-        raise AssertionError("the native engine refused a call that is allowed")
+        raise AssertionError("the native engine refused what the rules allow")
 
     def resume(self, threads: Waiting) -> None:
         self.learned["learned_named"][threads.lane] = threads.named

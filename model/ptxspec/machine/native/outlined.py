@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ptxspec.language.checked import Op
 from ptxspec.machine.flow import Block, destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
+from ptxspec.machine.native.context import OWN
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 
@@ -118,7 +119,7 @@ class AccessText(Accesses):
             ]
         )
 
-    def check(self, condition: str, address: str, index: int) -> None:
+    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
         good = self.label("good")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
         self.begin(good)

@@ -6,6 +6,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.link import BEGINS, ENDS
 from ptxspec.machine.memory import ALIVE, GONE, NEVER
 from ptxspec.machine.native.accesses import Accesses
+from ptxspec.machine.native.context import ROOM
 from ptxspec.terms.lowering import Lowering
 
 
@@ -16,20 +17,18 @@ class Stack(Accesses):
         """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
         e, end = self.emitter, self.register(ENDS)
         env["%stack_end"] = end
+        self.trust_at_most("the end of the stack", end, "%local_size")
         lowering = Lowering(e, env)
         assert op.plan.meaning.effect is not None
         fields = op.plan.meaning.effect.fields
         values = self.results(op, lowering)
-        none = str((1 << 64) - 1)
         if fields["begin"] is not None:
             begin, size = lowering.low(fields["begin"], 64), lowering.low(fields["size"], 64)
             below = e.emit(f"icmp ule i64 {begin}, %local_size")
             fits = e.emit(f"icmp ule i64 {size}, {e.binary('sub', '%local_size', begin, 64)}")
-            self.check(e.logic("and", below, fits), none, index)
+            self.check(e.logic("and", below, fits), "0", index, ROOM)
             self.extend(end, begin, size)
-            self.lines.append(
-                f"  call void @llvm.memset.p0.i64(ptr {self.local_at(begin)}, i8 0, i64 {size}, i1 false)"
-            )
+            self.fill(self.local_at(begin, size), 0, size)
             values.append((ENDS, e.binary("add", begin, size, 64)))
         elif fields["to"] is not None:
             to = lowering.low(fields["to"], 64)
@@ -51,6 +50,5 @@ class Stack(Accesses):
         """Note of each byte of the thread's stack between two addresses whether it is there."""
         e = self.emitter
         start = e.binary("mul", "%lane", "%local_stride", 64)
-        at = e.emit(f"getelementptr i8, ptr %alive, i64 {e.binary('add', start, begin, 64)}")
         count = e.binary("sub", end, begin, 64)
-        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {at}, i8 {state}, i64 {count}, i1 false)")
+        self.fill(self.at("alive", e.binary("add", start, begin, 64), 1, count), state, count)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
+from ptxspec.machine import hosts
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
 from ptxspec.machine.link import FRAME
-from ptxspec.machine.native.context import NUMBERS, POINTERS, bits_of, field_text
+from ptxspec.machine.native.context import BROKEN, NUMBERS, OWN, POINTERS, bits_of, field_text
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
@@ -43,10 +44,17 @@ class Writing:
         self.index = block.start
         self.labels = 0
         self.faults: list[str] = []
+        #: how many bytes each pointer was formed for whose elements are reached one by one
+        self.held: dict[str, int] = {}
         page = importlib.import_module("ptxspec.spec.functions.index")
         self.next_frame = page.next_frame(variable("%stack_end", 64))
         self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
         self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+
+    @property
+    def op(self) -> int:
+        """The index of the instruction that is being written."""
+        return self.index if self.block.finishes is None else self.block.finishes
 
     @property
     def linkage(self) -> str:
@@ -56,14 +64,18 @@ class Writing:
     def fields(self, always: set[str]) -> list[str]:
         """Lines that load from the context what the others read. What they do not read is left out here: LLVM would find that
         out, and take its time."""
-        words = self._words = always | set(_NAME.findall("\n".join([*self.lines, *self.faults])))
+        words = self._words = {"record"} | always | set(_NAME.findall("\n".join([*self.lines, *self.faults])))
+        if any(w.startswith("special_") for w in words):
+            words.add("special")
         if words & {"slot", "rank", "part"}:
             words.add("threads")
         if self.program.clustered:
             words.add("cluster")
         fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
         used = sorted(int(w[len("registers_") :]) for w in words if w.startswith("registers_"))
-        arrays = [f"  %registers_{o} = getelementptr i8, ptr %registers, i64 {o}" for o in used]
+        arrays = [f"  %registers_{o} = {hosts.within('%registers', self.compiled.register_bytes, o, 1)}" for o in used]
+        used = sorted(int(w[len("special_") :]) for w in words if w.startswith("special_") and w != "special_bytes")
+        arrays += [f"  %special_{o} = {hosts.within('%special', self.compiled.special_bytes, o, 1)}" for o in used]
         return [*fields, *arrays]
 
     def places(self) -> list[str]:
@@ -88,11 +100,45 @@ class Writing:
             self.current[name] = self.load_register(name)
         return self.current[name]
 
-    def where(self, name: str) -> str:
-        type = self.kernel.registers[name]
-        return self.emitter.emit(
-            f"getelementptr i{bits_of(type)}, ptr %registers_{self.compiled.offsets[name]}, i64 %lane"
+    def at(
+        self, array: str, index: str, unit: int, size: int | str | None = None, *, base: str = "", length: str = ""
+    ) -> str:
+        """The pointer to `size` bytes of one of the host's arrays (one unit, if that is not said), `index` units of so many bytes
+        from its beginning. `base` and `length` are those of a part of the array."""
+        wanted = unit if size is None else size
+        text = hosts.pointer(
+            self.compiled.checked, array, base or f"%{array}", index, unit, wanted, length or f"%{array}_bytes", self.op
         )
+        found = self.emitter.emit(text)
+        if isinstance(wanted, int):
+            self.held[found] = max(wanted, self.held.get(found, 0))
+        return found
+
+    def element_of(self, pointer: str, index: int, unit: int) -> str:
+        """The pointer to an element of what a pointer was formed for."""
+        return hosts.within(pointer, self.held[pointer], index, unit)
+
+    def fill(self, pointer: str, byte: int, size: str) -> None:
+        """Set so many bytes, for which the pointer was formed."""
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 {byte}, i64 {self.span(size)}, i1 false)")
+
+    def copy(self, to: str, pointer: str, size: int) -> None:
+        """Copy so many bytes, for which both pointers were formed."""
+        self.lines.append(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {pointer}, i64 {self.span(str(size))}, i1 false)"
+        )
+
+    def span(self, size: str) -> str:
+        if not self.compiled.checked:
+            return size
+        name = f"%span{len(self.lines)}"
+        self.lines.append(f"  {name} = {hosts.span(size)}")
+        return name
+
+    def where(self, name: str) -> str:
+        unit = bits_of(self.kernel.registers[name]) // 8
+        base = f"%registers_{self.compiled.offsets[name]}"
+        return self.at("registers", "%lane", unit, base=base, length=str(unit * self.compiled.capacity))
 
     def load_register(self, name: str) -> str:
         type = self.kernel.registers[name]
@@ -106,8 +152,8 @@ class Writing:
             return Lowering(self.emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
         if name not in self.special:
             type = self.compiled.special_types[name]
-            at = self.emitter.emit(f"getelementptr i8, ptr %special, i64 {self.compiled.special_offsets[name]}")
-            cell = self.emitter.emit(f"getelementptr i{bits_of(type)}, ptr {at}, i64 %lane")
+            base, unit = f"%special_{self.compiled.special_offsets[name]}", bits_of(type) // 8
+            cell = self.at("special", "%lane", unit, base=base, length=str(unit * self.compiled.capacity))
             value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}")
             self.special[name] = self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
         return self.special[name]
@@ -196,18 +242,29 @@ class Writing:
     def word_of(self, field: str, number: int) -> str:
         """Where a word lies that the thread gives or gets."""
         place = self.emitter.binary("add", "%lane", str(number * self.compiled.capacity), 64)
-        return self.emitter.emit(f"getelementptr i64, ptr %{field}, i64 {place}")
+        return self.at(field, place, 8)
 
-    def local_at(self, address: str) -> str:
+    def local_at(self, address: str, size: int | str) -> str:
         start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
-        return self.emitter.emit(f"getelementptr i8, ptr %local, i64 {self.emitter.binary('add', start, address, 64)}")
+        return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
 
-    def check(self, condition: str, address: str, index: int) -> None:
-        """Go on if the condition holds, else report the fault."""
+    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
+        """Go on if the condition holds, else report the fault: the address, or another number that it is about, and which check
+        of the instruction failed."""
         good, bad = self.label("good"), self.label("bad")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
         self.faults.append(
             f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
-            f"  store i64 {index}, ptr %fault_op_at\n  br label %fault"
+            f"  store i64 {index}, ptr %fault_op_at\n  store i64 {why}, ptr %fault_why_at\n  br label %fault"
         )
         self.begin(good)
+
+    def trust(self, what: str, value: str, condition: str) -> None:
+        """Go on if what compiled code took from its own data is as it must be, else end the launch: that is a mistake of ours."""
+        good, bad = self.label("good"), self.label("broken")
+        self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
+        self.faults.append(f"{bad}:\n{hosts.note(what, value, self.op)}\n  ret i64 {BROKEN}")
+        self.begin(good)
+
+    def trust_at_most(self, what: str, value: str, most: int | str) -> None:
+        self.trust(what, value, self.emitter.compare("ule", value, str(most), 64))

@@ -1,0 +1,82 @@
+"""What a misspelled word was meant to be: the words that the pages, the grammar or the module have and that are most like it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from ptxspec.language.named import numbered
+from ptxspec.language.scopes import Names
+
+#: how like one another two words are at least, of 1; and how much less like than the first those after it may be
+_ALIKE, _FURTHER = 0.6, 0.05
+#: longer words, and more candidates, are not looked at
+_LONGEST, _MOST_CANDIDATES = 40, 1000
+
+
+def near(word: str, candidates: Iterable[str], most: int = 3) -> list[str]:
+    """Those of the candidates that a word may have been meant to be, the most alike first; none for a long word."""
+    if not 1 < len(word) <= _LONGEST:
+        return []
+    matcher = difflib.SequenceMatcher(b=word.lower(), autojunk=False)
+    found: list[tuple[float, int, str]] = []
+    for candidate in dict.fromkeys(islice(candidates, _MOST_CANDIDATES)):
+        if candidate == word or abs(len(candidate) - len(word)) > 3:
+            continue
+        matcher.set_seq1(candidate.lower())
+        if matcher.quick_ratio() >= _ALIKE and (ratio := matcher.ratio()) >= _ALIKE:
+            found.append((-ratio, -_common(candidate, word), candidate))
+    found.sort()
+    best = [f for f in found if f[0] <= found[0][0] + _FURTHER and f[1] <= found[0][1] // 2]
+    return [candidate for _, _, candidate in best[:most]]
+
+
+def _common(a: str, b: str) -> int:
+    """How many characters two words begin with alike."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """`; did you mean a or b?`, or nothing.
+
+    >>> did_you_mean("ad", ["add", "mul", "mad"])
+    '; did you mean add?'
+    """
+    found = near(word, candidates)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def undeclared(name: str, scope: Names, others: Iterable[str]) -> str:
+    """What to add to the complaint that a name is not declared: the numbers that `name<N>` gives, or names that are like it.
+    `others` are those that no scope declares."""
+    prefix, number = numbered(name)
+    around: Names | None = scope
+    while around is not None and number is not None:
+        count = around.ranges.get(prefix, (0,))[0] or around.vector_ranges.get(prefix, (0,))[0]
+        found = around.places.ranges.get((prefix, ""))
+        count = count or (found.count if found is not None else 0)
+        if count:
+            return f"; {prefix}<{count}> ends with {prefix}{count - 1}"
+        around = around.outer
+    return did_you_mean(name, _names(scope, name, others))
+
+
+def _names(scope: Names, wanted: str, others: Iterable[str]) -> Iterator[str]:
+    """The names that may stand where one is wanted: those of ranges with its own number."""
+    number = numbered(wanted)[1]
+    around: Names | None = scope
+    while around is not None:
+        ranges = {**{k: v[0] for k, v in around.ranges.items()}, **{k: v[0] for k, v in around.vector_ranges.items()}}
+        ranges |= {k[0]: v.count for k, v in around.places.ranges.items()}
+        if number is not None:
+            yield from (f"{k}{number}" for k, count in ranges.items() if number < count)
+        elif ranges:
+            yield from (f"{k}0" for k in ranges)
+        close = [
+            n for some in (around.registers, around.places, around.vectors, around.labels, around.tables) for n in some
+        ]
+        yield from (n for n in close if abs(len(n) - len(wanted)) <= 3 and n[:1] == wanted[:1])
+        yield from (n for n in close if abs(len(n) - len(wanted)) <= 3 and n[:1] != wanted[:1])
+        around = around.outer
+    yield from others

@@ -1,0 +1,43 @@
+"""One at a time: what uses a module's state waits until nobody else does."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Turn:
+    """Held by the thread whose turn it is. Not to be taken twice: what would wait for itself gets a RuntimeError."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holder: int | None = None
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        if self._holder == me:
+            raise RuntimeError(
+                "this module's launch has not ended: what it calls can neither launch the module nor use its variables"
+            )
+        self._lock.acquire()
+        self._holder = me
+
+    def __exit__(self, *error: object) -> None:
+        self._holder = None
+        self._lock.release()
+
+
+def alone(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Let a method wait for its object's `turn`."""
+
+    @functools.wraps(method)
+    def waits(self: Any, *args: P.args, **how: P.kwargs) -> R:
+        with self.turn:
+            return method(self, *args, **how)
+
+    return waits

@@ -1,0 +1,255 @@
+"""Which accesses leave the variable that their address was formed from, as far as the text of a function decides it.
+
+Registers are followed through each function: what is known of one is a number, or a number that moves with the address of one
+variable. An instruction is evaluated, by the exact interpretation of its definition, where all that it reads is known: once with
+the variable where it is, and once with it elsewhere. A result that moves along is the variable's address plus a constant, and one
+that stays is a constant. `spec/machine/memory.md` states the rule, and how far this goes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Kernel, Op, Place, spaces
+from ptxspec.language.constants import constant_bits
+from ptxspec.language.scopes import MODULE
+from ptxspec.machine.flow import (
+    Block,
+    Flow,
+    destinations,
+    ending,
+    registers_written,
+    returned_into,
+    successors,
+    values_of,
+)
+from ptxspec.terms.exact import NoChoice, evaluate
+from ptxspec.terms.types import Type
+
+#: how far a variable is moved for the second look. That keeps it within all windows
+MOVED = 4096
+#: registers that are followed: those that can hold an address
+WIDTHS = (32, 64)
+#: a frame begins somewhere in local memory: here, for what is formed from the address of a variable in it
+NOMINAL_FRAME = 1 << 16
+
+
+class Known(NamedTuple):
+    """What a register holds, and what it would hold if the variable lay MOVED bytes further on; no variable: a constant."""
+
+    value: int
+    moved: int
+    variable: str = ""
+
+
+class Overruns:
+    """The accesses of a program that leave their variable: instruction's index -> what is said of it. `address` gives where a
+    variable lies in its state space; `places` has the definitions of the module's own."""
+
+    def __init__(self, kernel: Kernel, flow: Flow, address: Callable[[str], int], places: dict[str, Place]):
+        self.kernel, self.flow, self.address, self.places = kernel, flow, address, places
+        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.page = importlib.import_module("ptxspec.spec.machine.memory")
+        self.found: dict[int, str] = {}
+        for number, state in self._states().items():
+            self._through(flow.blocks[number], dict(state), self._note)
+
+    # registers -----------------------------------------------------------------------------------------------------------
+
+    def _states(self) -> dict[int, dict[str, Known]]:
+        """What is known of registers where each block begins: the addresses that are known on all ways to it. Constants are known
+        within a block only, so that what is kept stays small."""
+        blocks = self.flow.blocks
+        states: dict[int, dict[str, Known]] = {0: {}} if blocks else {}
+        todo = [0] if blocks else []
+        while todo:
+            number = heappop(todo)  # in the order of the blocks, so that few are looked at twice
+            block = blocks[number]
+            after = self._through(block, dict(states[number]), None)
+            after = {name: known for name, known in after.items() if known.variable}
+            entered = set() if block.finishes is not None or not self._calls(block) else {w for _, w in block.ways}
+            for way in successors(block):
+                coming = {} if way in entered else after
+                if way not in states:
+                    states[way] = coming
+                    heappush(todo, way)
+                    continue
+                both = {n: k for n, k in states[way].items() if coming.get(n) == k}
+                if len(both) != len(states[way]):
+                    states[way] = both
+                    heappush(todo, way)
+        return states
+
+    def _calls(self, block: Block) -> bool:
+        return ending(self.kernel.code[block.end - 1]) == "call"
+
+    def _through(
+        self, block: Block, state: dict[str, Known], note: Callable[[int, Op, dict[str, Known]], None] | None
+    ) -> dict[str, Known]:
+        """What is known after a block; `note` is told what is known before each access."""
+        code = self.kernel.code
+        if block.finishes is not None:
+            op = code[block.finishes]
+            changed = registers_written(op)
+            if op.call is not None:
+                changed = [*changed, *returned_into(op), *(n for n in state if n.endswith(MODULE))]
+            for name in changed:
+                state.pop(name, None)
+            return state
+        for index in range(block.start, block.end):
+            op = code[index]
+            effect = op.plan.meaning.effect
+            if note is not None and effect is not None and effect.kind in ("load", "store", "update"):
+                note(index, op, state)
+            if not op.plan.meaning.lands:
+                self._write(op, state)
+        return state
+
+    def _write(self, op: Op, state: dict[str, Known]) -> None:
+        written = list(destinations(op))
+        if not written:
+            return
+        inputs = None
+        if op.plan.meaning.effect is None and any(self._follows(name, type) for name, type, _ in written):
+            inputs = self._inputs(op, state)
+        found = [(n, self._result(t, v, n, inputs) if inputs else None) for n, t, v in written]
+        for name, known in found:
+            if known is None or (op.guard is not None and state.get(name) != known):
+                state.pop(name, None)
+            else:
+                state[name] = known
+
+    def _follows(self, name: str, type: Type) -> bool:
+        own = self.kernel.registers[name]
+        return own.width in WIDTHS and not type.is_float and type.kind != "pred"
+
+    def _result(self, type: Type, term: Any, name: str, inputs: Any) -> Known | None:
+        if not self._follows(name, type):
+            return None
+        width = self.kernel.registers[name].width
+        return self._value(term, inputs, lambda value: _widened(value, type, width))
+
+    def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int]) -> Known | None:
+        """A term's value, if it is known; and whether it moves with the variable."""
+        here, moved, variable = inputs
+        try:
+            one = shaped(evaluate(term, here))
+            other = shaped(evaluate(term, moved)) if variable else one
+        except (KeyError, NoChoice):
+            return None
+        if one == other:
+            return Known(one, one)
+        return Known(one, other, variable) if other - one == MOVED else None
+
+    # operands ------------------------------------------------------------------------------------------------------------
+
+    def _inputs(
+        self, op: Op, state: dict[str, Known], wanted: set[str] | None = None
+    ) -> tuple[dict[str, int], dict[str, int], str] | None:
+        """The values of a meaning's variables, or of those that are wanted: as they are, and with the program's variable moved,
+        which comes third. None if one is not known."""
+        here: dict[str, int] = {}
+        moved: dict[str, int] = {}
+        variable = ""
+        for type, own, operand in values_of(op):
+            name, width = (*own.attrs, 1)[:2]
+            if wanted is not None and name not in wanted:
+                continue
+            known = self._operand(type, operand, state, name in op.plan.meaning.specials)
+            if known is None or (known.variable and variable and known.variable != variable):
+                return None
+            variable = variable or known.variable
+            here[name], moved[name] = (v & (1 << width) - 1 for v in known[:2])
+        return here, moved, variable
+
+    def _operand(self, type: Type | None, operand: Any, state: dict[str, Known], implied: bool) -> Known | None:
+        if implied:  # what a definition asks of the CTA is its rank: as in the first of a cluster
+            return Known(0, 0)
+        if isinstance(operand, tree.Address):
+            base = Known(0, 0) if operand.base is None else self._operand(None, operand.base, state, False)
+            return None if base is None else _plus(base, operand.offset)
+        if isinstance(operand, tree.Number):
+            value = constant_bits(operand, type) if type is not None and not type.is_float else None
+            return None if value is None else Known(value, value)
+        if isinstance(operand, tree.Sum):
+            base = self._operand(None, operand.base, state, False)
+            return None if base is None else _plus(base, operand.offset)
+        if not isinstance(operand, tree.Name):
+            return None
+        if operand.text in self.kernel.registers:
+            return state.get(operand.text)
+        place = self.kernel.places.get(operand.text)
+        if place is None or place.opaque:
+            return None
+        start = self._start(operand.text)
+        return Known(start, start + MOVED, operand.text)
+
+    def _start(self, name: str) -> int:
+        place = self.kernel.places[name]
+        return NOMINAL_FRAME + place.offset if place.framed else self.address(name)
+
+    # accesses ------------------------------------------------------------------------------------------------------------
+
+    def _note(self, index: int, op: Op, state: dict[str, Known]) -> None:
+        """Look at an access."""
+        effect = op.plan.meaning.effect
+        assert effect is not None
+        fields = effect.fields
+        inputs = self._inputs(op, state, set(_variables(fields["address"])))
+        if inputs is None or not inputs[2]:
+            return
+        at = self._value(fields["address"], inputs, lambda value: value & (1 << 64) - 1)
+        if at is None or not at.variable:
+            return
+        name = at.variable
+        place = self.kernel.places[name]
+        own = spaces().OF_FRAMES if place.framed else place.space
+        space = (op.space or fields["space"]).partition("::")[0]
+        if space not in (own, "generic"):
+            return
+        base = self.layout.base(own) if space == "generic" else 0
+        offset = (at.value - base - self._start(name)) & (1 << 64) - 1
+        offset -= offset >> 63 << 64
+        size = fields["type"].bytes * (fields["count"] if effect.kind == "load" else len(fields["values"]))
+        held = self._size(name, place)
+        if abs(offset) < self._near(own, base) and self.page.leaves(offset, size, held):
+            holds = "" if held is None else f", which has {held} bytes"
+            self.found[index] = (
+                f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
+            )
+
+    def _near(self, own: str, base: int) -> int:
+        """How far from the variable an address is one of its space: beyond that it lies in another CTA's part, or outside of the
+        window."""
+        if own == "shared":
+            return self.layout.PART // 2
+        return self.layout.WINDOW_SIZE if base else 1 << 31
+
+    def _size(self, name: str, place: Place) -> int | None:
+        """How many bytes a variable has; None if that is said elsewhere."""
+        if place.in_a_bank:
+            return None
+        defined = self.places.get(place.name)  # by another module, perhaps, where a declaration leaves the size empty
+        return max(place.size, defined.size if defined is not None else 0) or None
+
+
+def _variables(term: Any) -> Iterator[str]:
+    todo = [term]
+    while todo:
+        t = todo.pop()
+        if t.op == "var":
+            yield t.attrs[0]
+        todo.extend(t.args)
+
+
+def _plus(base: Known, offset: int) -> Known:
+    return Known(base.value + offset, base.moved + offset, base.variable)
+
+
+def _widened(value: int, type: Type, width: int) -> int:
+    """A result as it is in a register that may be wider."""
+    return value + (1 << width) - (1 << type.width) if type.signed and value >> (type.width - 1) else value

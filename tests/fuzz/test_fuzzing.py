@@ -1,0 +1,152 @@
+"""The fuzzers of launches, texts and links: minutes here, an hour with the tests that are marked long. And the house they live in.
+
+A failure names its seed, and the line that shows it again: `python tests/fuzz/fuzzing.py FUZZER SEED`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import fuzzing
+import modules
+import pytest
+
+#: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
+SOME = {"launch": (30, 2), "text": (500, 3), "linking": (400, 3)}
+MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
+
+
+def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
+    return [
+        pytest.param(name, first + i * count, count, id=f"{name} {first + i * count}")
+        for name, (count, often) in sizes.items()
+        for i in range(often)
+    ]
+
+
+def check(name: str, first: int, count: int) -> None:
+    report = fuzzing.chunk(name, first, count)
+    print(report)
+    assert not report.failures, str(report)
+    assert report.cases == count
+    CHECKS[name](report.seen, count)
+
+
+def launches_are_mixed(seen: Counter[str], count: int) -> None:
+    """So many launches, of which some break rules and most do not; every kind of statement was executed."""
+    assert seen["launches"] == count * 10
+    faults = seen["launches"] - seen["ended"]
+    assert 0.03 < faults / seen["launches"] < 0.4
+    assert len([what for what in seen if what.startswith("rule")]) >= 4
+    missing = {f"executed: {place}" for place in modules.PLACES if place not in RARE} - seen.keys()
+    assert len(missing) <= (0 if count >= 500 else 6), missing
+
+
+#: what need not be executed in a few cases
+RARE = {"hazard"} | {f"{what} ends with {how}" for what in ("function", "entry") for how in modules.ENDS}
+
+
+def texts_are_mixed(seen: Counter[str], count: int) -> None:
+    assert seen["loaded"] > 0.03 * count and seen["refused"] > 0.4 * count and seen["readable, refused"] > 0.03 * count
+
+
+def links_are_mixed(seen: Counter[str], count: int) -> None:
+    assert seen["linked"] > 0.03 * count and seen["refused together"] > 0.03 * count
+
+
+CHECKS = {"launch": launches_are_mixed, "text": texts_are_mixed, "linking": links_are_mixed}
+
+
+@pytest.mark.parametrize(("name", "first", "count"), chunks(SOME, 0))
+def test_some(name: str, first: int, count: int) -> None:
+    check(name, first, count)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "first", "count"), chunks(MANY, 1_000_000))
+def test_many(name: str, first: int, count: int) -> None:
+    check(name, first, count)
+
+
+def test_so_many_launches() -> None:
+    count, often = MANY["launch"]
+    assert count * often * 10 >= 100_000
+
+
+# the house ----------------------------------------------------------------------------------------------------------------
+
+
+def wrong(seed: int, texts: Sequence[str]) -> Counter[str]:
+    """A judge of texts of words: some of which are wrong in several ways."""
+    (text,) = texts
+    if "begin" not in text:
+        raise fuzzing.Unfit("no beginning")
+    if "raise" in text:
+        raise fuzzing.Finding("raised", f"in {text}")
+    if "zero" in text:
+        1 / 0  # noqa: B018
+    if "signal" in text:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "memory" in text:
+        bytearray(3 << 30)
+    if "forever" in text:
+        end = time.monotonic() + 100
+        while time.monotonic() < end:
+            pass
+    return Counter({"fine": 1})
+
+
+CASES = ["begin", "begin raise", "begin zero", "begin signal", "nothing", "begin memory", "begin forever", "begin end"]
+KINDS = [None, "raised", "ZeroDivisionError", "the process ended", "unfit", "MemoryError", "the process ended", None]
+HOUSE: Any = SimpleNamespace(make=lambda seed: [CASES[seed]], judge=wrong, SECONDS=1, GIBIBYTES=2)
+
+
+def test_what_is_found() -> None:
+    """Of cases in one process, and after the end of it in another, each has its outcome."""
+    found = list(fuzzing.outcomes(HOUSE, [(seed, None) for seed in range(len(CASES))]))
+    assert [f["seed"] for f in found] == list(range(len(CASES)))
+    for outcome, kind in zip(found, KINDS, strict=True):
+        assert str(outcome.get("kind")).startswith(str(kind)), outcome
+    assert found[0]["seen"] == {"fine": 1}
+    assert "SIGSEGV" in str(found[3]["message"]) and "processor time" in str(found[6]["message"])
+
+
+@pytest.mark.parametrize(("word", "kind"), [("raise", "raised"), ("signal", "the process ended")])
+def test_cases_become_small(word: str, kind: str) -> None:
+    text = (
+        "".join(f"line {i} of\nwords\n" for i in range(20))
+        .replace("line 3 ", "begin 3 ")
+        .replace("line 15", f"{word} 15")
+    )
+    (small,) = fuzzing.reduced(HOUSE, 0, [text], kind)
+    assert small.split() == ["begin", word]
+
+
+def test_a_difference_of_the_engines_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an engine that adds one too much."""
+    import launches
+
+    exact = launches.Loaded.outcome
+
+    def outcome(self: Any, launch: Any) -> dict[str, Any]:
+        found = exact(self, launch)
+        return {**found, "steps": found.get("steps", 0) + (self.engine == "native")}
+
+    monkeypatch.setattr(launches.Loaded, "outcome", outcome)
+    with pytest.raises(fuzzing.Finding, match="launch 0"):
+        launches.judge(3, launches.make(3))
+
+
+def test_a_seed_makes_one_case() -> None:
+    for name in fuzzing.FUZZERS:
+        own = fuzzing.fuzzer(name)
+        assert [own.make(s) for s in range(5)] == [own.make(s) for s in range(5)]
+        assert len({str(own.make(s)) for s in range(5)}) == 5
+    assert "fuzzing" in sys.modules

@@ -1,0 +1,274 @@
+"""Compiled code touches the host's arrays through one seam; with PTXSPEC_CHECKED set every access is checked there.
+
+What the engine takes from its own data, such as the block that a thread returns to, is checked in any case.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from launching import HEADER, kernel
+
+import ptxspec
+from ptxspec.machine import hosts, imaging
+from ptxspec.machine.errors import EngineFault
+from ptxspec.machine.link import BEGINS, DEPTH, ENDS, FRAME
+from ptxspec.machine.native import code
+from ptxspec.machine.native import engine as native
+from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
+from ptxspec.terms.native import Library
+
+HERE = Path(__file__).parent
+#: calls with recursion and results, memory of every space, barriers, warps, a stack whose pieces come and go, printed texts
+DEEP = """
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .b8 format[4] = {104, 105, 10, 0};
+.const .u32 table[4] = {1, 2, 3, 4};
+.global .u32 total;
+.func (.param .b32 r) plain(.param .b32 n) { .reg .u32 m; ld.param.u32 m, [n]; st.param.b32 [r], m; ret; }
+.func (.reg .u32 r) deep(.param .b32 n, .reg .u64 a) {
+  .reg .u32 m, x; .reg .u64 p; .reg .pred q; .param .b32 in, out; .local .u32 own[2];
+  ld.param.u32 m, [n]; st.local.u32 [own+4], m; setp.eq.u32 q, m, 0; @q bra DONE;
+  sub.u32 x, m, 1; st.param.b32 [in], x; call (x), deep, (in, a); st.param.b32 [in], x; call (out), plain, (in); ld.param.b32 x, [out];
+  alloca.u64 p, 8; st.local.u32 [p], x; ld.local.u32 x, [p]; add.u32 m, m, x;
+DONE: ld.local.u32 x, [own+4]; bar.sync 0; add.u32 r, m, x; ret;
+}
+"""
+BODY = """
+  .shared .u32 s[64]; .local .u32 mine[4]; .param .b32 n, r, c; .param .b64 f, g;
+  mov.u64 %rd3, s; mad.wide.u32 %rd3, %r1, 4, %rd3; st.shared.u32 [%rd3], %r1; bar.sync 0; ld.shared.u32 %r5, [%rd3];
+  mov.u32 %r6, 4; st.param.b32 [n], %r6; call (%r7), deep, (n, %rd3);
+  st.local.u32 [mine+8], %r7; ld.const.u32 %r8, [table+4]; shfl.sync.idx.b32 %r9, %r8, 0, 31, 0xffffffff;
+  cvta.global.u64 %rd4, format; st.param.b64 [f], %rd4; mov.u64 %rd5, 0; st.param.b64 [g], %rd5;
+  setp.eq.u32 %p1, %r1, 0; @!%p1 bra QUIET; call (c), vprintf, (f, g); QUIET:
+  cvta.local.u64 %rd6, mine; ld.u32 %r10, [%rd6+8]; atom.global.add.u32 %r11, [total], 1;
+  add.u32 %r12, %r10, %r9; st.global.u32 [%rd1], %r12;
+"""
+SOURCE = kernel(BODY, module=DEEP)
+CLUSTERS = kernel(
+    ".shared .u32 s[4]; st.shared.u32 [s], %r1; barrier.cluster.arrive; barrier.cluster.wait; mov.u64 %rd3, s;"
+    "mapa.shared::cluster.u64 %rd4, %rd3, 1; ld.shared::cluster.u32 %r5, [%rd4]; st.global.u32 [%rd1], %r5;"
+    "barrier.cluster.arrive; barrier.cluster.wait;"
+)
+BANKS = ".version 2.1\n.target sm_20\n.extern .const[2] .b32 two[];\n" + (
+    ".entry k(.param .u64 out) { .reg .u64 o; .reg .u32 r; ld.param.u64 o, [out]; ld.const[2].u32 r, [two+4]; st.global.u32 [o], r; exit; }"
+)
+IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .reg .u64 o; .reg .u32 r; .reg .u32 x;
+  ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
+  add.u32 x, x, 16; suld.b.1d.b32.trap {{r}}, [s, {{x}}]; st.global.u32 [o], r; ret; }}"""
+
+
+def launch(source: str) -> list[int]:
+    """What one of the kernels leaves, under the native engine."""
+    module = ptxspec.load(source)
+    how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
+    more: list[Any] = []
+    if source is BANKS:
+        module.write("two", np.arange(8, dtype=np.uint32))
+        how = {}
+    if source is IMAGE:
+        more = [ptxspec.Surface(np.arange(8, dtype=np.uint32)[:, None], geometry="1d")]
+        how = {"block": 4}
+    out = np.zeros(64, np.uint32)
+    module.launch("k", args=[out, *more], printed=lambda text: None, **how)
+    return out.tolist()
+
+
+SOURCES = {"functions": SOURCE, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE}
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(hosts.VARIABLE, "1")
+
+
+@pytest.mark.parametrize("what", SOURCES)
+def test_results_are_the_same(what: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = launch(SOURCES[what])
+    monkeypatch.setenv(hosts.VARIABLE, "0")
+    assert found == launch(SOURCES[what]) and any(found)
+
+
+# the seam ------------------------------------------------------------------------------------------------------------------
+
+_SAFE = re.compile(r"(%[\w.]+) = (?:call ptr @ptxspec_host\(|getelementptr i64, ptr %context, i64 \d+$|"
+                   r"getelementptr [^,]*, ptr @(?:ptxspec_table_\w+|lengths|earliest|blocks), )")  # fmt: skip
+_INSIDE = re.compile(r"(%[\w.]+) = getelementptr \[\d+ x i8\], ptr (%[\w.]+), i64 \d+$")
+_PHI = re.compile(r"(%[\w.]+) = phi ptr (.*)")
+_TOUCHED = re.compile(r"ptr (%[\w.]+)")
+
+
+def raw(text: str) -> list[str]:
+    """The lines of functions that touch memory through a pointer that did not come from the seam."""
+    wrong = []
+    for function in re.findall(
+        r"^define (?:internal )?(?:i64|ptr) @(?:block\d+|run|serve|outlined_\d+)\(.*?^\}",
+        text,
+        re.DOTALL | re.MULTILINE,
+    ):
+        safe: set[str] = set()
+        for line in map(str.strip, function.splitlines()):
+            inside, phi = _INSIDE.match(line), _PHI.match(line)
+            if (found := _SAFE.match(line)) is not None:
+                safe.add(found[1])
+            elif inside is not None and inside[2] in safe:
+                safe.add(inside[1])
+            elif phi is not None and set(re.findall(r"\[(%[\w.]+),", phi[2])) <= safe:
+                safe.add(phi[1])
+            elif (
+                re.search(r"\b(?:load|store) |@llvm\.mem(?:cpy|set)", line) and not set(_TOUCHED.findall(line)) <= safe
+            ):
+                wrong.append(line)
+    return wrong
+
+
+@pytest.mark.parametrize("what", SOURCES)
+def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every load and store of the compiled text goes to a pointer that the seam made, or into the context."""
+    texts: list[str] = []
+
+    class Kept(Library):
+        def __init__(self, text: str, *args: Any, **how: Any):
+            texts.append(text)
+            super().__init__(text, *args, **how)
+
+    monkeypatch.setattr(code, "Library", Kept)
+    monkeypatch.setattr(imaging, "Library", Kept)
+    imaging._compiled.clear()
+    launch(SOURCES[what])
+    assert texts and [line for text in texts for line in raw(text)] == []
+    planted = re.sub(
+        r"call ptr @ptxspec_host\(ptr %record, ptr (%\w+),[^)]*\)", r"getelementptr i8, ptr \1, i64 %lane", texts[-1]
+    )
+    assert raw(planted)
+
+
+# the checks ----------------------------------------------------------------------------------------------------------------
+
+
+def tampering(monkeypatch: pytest.MonkeyPatch, change: Callable[[native.NativeRun], None], at_turn: int = 0) -> None:
+    """Let `change` happen to the engine's data before it runs, for the time that is said."""
+    plain, turns = native.NativeRun.run, [0]
+
+    def run(self: native.NativeRun, budget: int) -> Any:
+        if turns[0] == at_turn:
+            change(self)
+        turns[0] += 1
+        return plain(self, budget)
+
+    monkeypatch.setattr(native.NativeRun, "run", run)
+
+
+#: which kernel touches each array
+TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine code is told that the array has no bytes; of registers and special ones each has its own part."""
+    if name in ("registers", "special"):
+        pytest.skip("their parts have a length that is compiled in: see the test of a lane beyond them")
+    tampering(monkeypatch, lambda run: run.context.__setitem__(FIELD[f"{name}_bytes"], 0))
+    with pytest.raises(EngineFault, match=rf"index \d+ of {name}, which has 0 bytes"):
+        launch(TOUCHES[name])
+
+
+def test_every_array_of_the_context_has_a_length() -> None:
+    pointers = {name for name in CONTEXT if f"{name}_bytes" in CONTEXT}
+    assert pointers == set(ARRAYS) <= set(hosts.ARRAYS)
+
+
+@pytest.mark.parametrize("lane", [5000, 2**31 - 1, -1])
+def test_a_lane_beyond_the_registers(lane: int, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    tampering(monkeypatch, lambda run: run.lists.__setitem__((0, 3), lane))
+    with pytest.raises(EngineFault, match=r"special|registers"):
+        launch(SOURCE)
+
+
+def test_an_image_that_is_too_short(checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = imaging._Compiled.__call__
+
+    def short(self: Any, held: imaging.Held, *rest: Any) -> int:
+        return plain(self, held._replace(data=held.data[:4]), *rest)
+
+    monkeypatch.setattr(imaging._Compiled, "__call__", short)
+    with pytest.raises(EngineFault, match="of an image, which has 4 bytes"):
+        launch(IMAGE)
+
+
+def stack_words(run: native.NativeRun) -> np.ndarray:
+    return run.stack[: len(run.stack) // 8 * 8].view(np.int64)
+
+
+def register(run: native.NativeRun, name: str) -> np.ndarray:
+    at = run.compiled.offsets[name]
+    return run.registers[at : at + 8 * run.compiled.capacity].view(np.int64)
+
+
+#: what is done to the engine's data while threads wait in a function, and what is said of it
+CONTROL: dict[str, tuple[Callable[[Any], None], str]] = {
+    "blocks to return to": (lambda run: stack_words(run).fill(10**6), "the block to return to: 1000000"),
+    "blocks below zero": (lambda run: stack_words(run).fill(-3), "the block to return to: -3"),
+    "no depth": (lambda run: register(run, DEPTH).fill(0), "the depth of the stack: -8"),
+    "a great depth": (lambda run: register(run, DEPTH).fill(1 << 40), "the depth of the stack: 1099511627776"),
+    "a frame beyond": (lambda run: register(run, FRAME).fill(1 << 33), "the frame: 8589934592"),
+    "an end beyond": (lambda run: register(run, ENDS).fill(1 << 33), "the end of the stack: 8589934592"),
+    "a beginning beyond": (lambda run: register(run, BEGINS).fill(0), ""),
+    "too many lanes": (lambda run: run.counts.fill(10**9), "the lanes at a block: 1000000000"),
+}
+
+
+@pytest.mark.parametrize("mode", ["0", "1"])
+@pytest.mark.parametrize("what", CONTROL)
+def test_what_the_engine_takes_from_its_own_data(what: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With or without the checks of every access."""
+    change, message = CONTROL[what]
+    monkeypatch.setenv(hosts.VARIABLE, mode)
+    tampering(monkeypatch, change, at_turn=2)
+    if not message:
+        launch(SOURCE)
+        return
+    with pytest.raises(EngineFault, match=message):
+        launch(SOURCE)
+
+
+def test_the_arrays_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    tampering(monkeypatch, lambda run: register(run, FRAME).fill(1 << 33), at_turn=2)
+    out = np.full(64, 7, np.uint32)
+    with pytest.raises(EngineFault):
+        ptxspec.load(SOURCE).launch("k", block=33, args=[out], printed=lambda text: None)
+    assert (out == 7).all()
+
+
+# the engines' tests, with every access checked -------------------------------------------------------------------------------
+
+
+def under_checks(*files: str) -> None:
+    environment = {**os.environ, hosts.VARIABLE: "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(str(HERE / f) for f in files)]
+    done = subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_engines_with_every_access_checked() -> None:
+    under_checks(
+        "test_calls.py",
+        "test_stacks.py",
+        "test_barriers.py",
+        "test_warps.py",
+        "test_clusters.py",
+        "test_state_spaces.py",
+    )
+
+
+@pytest.mark.long
+def test_all_of_the_machine_with_every_access_checked() -> None:
+    under_checks(*sorted(p.name for p in HERE.glob("test_*.py") if p != Path(__file__)))
