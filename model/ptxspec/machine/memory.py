@@ -10,7 +10,8 @@ import importlib
 import mmap
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +19,21 @@ from ptxspec.language.checked import spaces, unbanked
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.heap import Heap
 
-#: shadow bits of a byte of global memory
-READABLE, WRITABLE = 1, 2
-#: what a byte of a stack on which pieces come and go is: part of none so far, of one that is there, of one that is gone
-NEVER, ALIVE, GONE = 0, 1, 2
 #: buffers of earlier launches that are known by name
 REMEMBERED = 10_000
 #: bytes after every array, so that a check may look at a whole word beyond its end
 PADDING = 16
+
+
+@cache
+def rules() -> Any:
+    """The page that says which accesses are allowed."""
+    return importlib.import_module("ptxspec.spec.machine.accesses")
+
+
+def _states(bytes_of: np.ndarray, index: int, size: int) -> int:
+    """The states of so many bytes, as the number that they make."""
+    return int.from_bytes(bytes_of[index : index + size].tobytes(), "little")
 
 
 class Allocation(NamedTuple):
@@ -102,11 +110,11 @@ class Memory:
         self.arena = np.zeros(self.total + PADDING, np.uint8)
         self.shadow = np.zeros(self.total + PADDING, np.uint8)
         self.arena[: self.module_size] = module_global
-        self.shadow[: self.module_size] = READABLE | WRITABLE
+        self.shadow[: self.module_size] = rules().READABLE | rules().WRITABLE
         for allocation, data in buffers:
             at = self.place(allocation)
             self.arena[at : at + allocation.size] = data
-            self.shadow[at : at + allocation.size] = READABLE | (WRITABLE if allocation.writable else 0)
+            self.shadow[at : at + allocation.size] = rules().READABLE | (rules().WRITABLE if allocation.writable else 0)
         constants = {name: data for name, data in module.items() if name != "global"}
         self.sizes = {name: len(data) for name, data in constants.items()}
         self.sizes |= {"param": len(parameters), "shared": shared_size, "local": local_size}
@@ -131,7 +139,7 @@ class Memory:
         self.shadow[start : start + heap.size] = 0
         for address, size in heap.live.items():
             at = address - self.space.module_base
-            self.shadow[at : at + size] = READABLE | WRITABLE
+            self.shadow[at : at + size] = rules().READABLE | rules().WRITABLE
 
     def offset(self, address: int) -> int | None:
         """Where a global address lies in the arena; None if it lies in neither part of it."""
@@ -150,7 +158,7 @@ class Memory:
         if space != "generic":
             return space, address
         for name, base in self.layout.WINDOWS.items():
-            if base <= address < base + self.layout.WINDOW_SIZE:
+            if self.layout.within(self.layout.CLUSTER if name == "shared" else name, address):
                 return name, address - base
         return "global", address
 
@@ -162,8 +170,7 @@ class Memory:
         check_alignment(address, size)
         if space == "global":
             index = self.offset(at)
-            bits = READABLE | (WRITABLE if write else 0)
-            if index is not None and all(byte & bits == bits for byte in self.shadow[index : index + size].tolist()):
+            if index is not None and rules().permitted(_states(self.shadow, index, size), size, write):
                 return self.arena, index
             raise self._global_violation(at, size, write)
         facts = spaces().SPACES[unbanked(space)]
@@ -171,37 +178,43 @@ class Memory:
             raise Violation("read only", f"a store to .{space}")
         if space == "shared" and self.cluster > 1:
             return self._in_cluster(at, size, slot, shared_by)
-        if at + size > self.sizes[space]:
+        if not rules().inside(at, size, self.sizes[space]):
             given = "; the host has given it none" if "[" in space and not self.sizes[space] else ""
             note = f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}{given}"
             raise Violation("out of bounds", note)
         if space in self.strides:  # a part for every CTA, or for every thread
-            start = (lane if facts.shared_by == "a thread" else slot) * self.strides[space] + at
-            state = self.alive[start : start + size].tolist() if space == "local" else []
-            if GONE in state:
-                raise Violation("use after end", f"{size} bytes at {at:#x} of .{space}, which were given back")
-            if NEVER in state:
-                raise Violation("out of bounds", f"{size} bytes at {at:#x} of .{space}, where nothing is")
+            start = rules().part(lane if facts.shared_by == "a thread" else slot, self.strides[space]) + at
+            if space == "local" and self.first is not None:
+                self._check_alive(start, at, size)
             return self.buffers_of[space], start
         return self.buffers_of[space], at
+
+    def _check_alive(self, start: int, at: int, size: int) -> None:
+        """Raise Violation unless these bytes of a thread's stack, at an address of its own, are there."""
+        page = rules()
+        if page.alive(_states(self.alive, start, size), size):
+            return
+        if page.GONE in self.alive[start : start + size]:
+            raise Violation("use after end", f"{size} bytes at {at:#x} of .local, which were given back")
+        raise Violation("out of bounds", f"{size} bytes at {at:#x} of .local, where nothing is")
 
     def _in_cluster(self, at: int, size: int, slot: int, shared_by: str) -> tuple[np.ndarray, int]:
         """The same for shared memory of a CTA in a cluster: its own, or that of any member if it is `shared_by` the cluster."""
         own = slot % self.cluster
         part, offset = divmod(at, self.layout.PART)
-        if part >= self.cluster:
+        if not rules().has_owner(part, self.cluster):
             raise Violation("out of bounds", f"{at:#x} of .shared belongs to no CTA of a cluster of {self.cluster}")
         if part != own and shared_by != "cluster":
             raise Violation(
                 "out of bounds", f"{at:#x} of .shared belongs to the CTA of rank {part}, this one has rank {own}"
             )
-        if offset + size > self.sizes["shared"]:
+        if not rules().inside(offset, size, self.sizes["shared"]):
             note = f"{size} bytes at {offset:#x} of the .shared of rank {part}, which holds {self.sizes['shared']}"
             raise Violation("out of bounds", note)
         there = slot - own + part
-        if self.gone[there] == self.threads:
+        if rules().has_ended(self.gone[there], self.threads):
             raise Violation("use after end", f"all threads of the CTA of rank {part} have ended")
-        return self.shared, there * self.strides["shared"] + offset
+        return self.shared, rules().part(there, self.strides["shared"]) + offset
 
     def _global_violation(self, address: int, size: int, write: bool) -> Violation:
         handles = importlib.import_module("ptxspec.spec.variables.opaque_types")
@@ -242,23 +255,23 @@ class Memory:
         """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
-            rows[:, : self.first] = ALIVE
+            rows[:, : self.first] = rules().ALIVE
 
     def extend(self, lane: int, end: int, begin: int, size: int) -> None:
         """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
         start = lane * self.strides["local"]
-        self.alive[start + end : start + begin] = NEVER
-        self.alive[start + begin : start + begin + size] = ALIVE
+        self.alive[start + end : start + begin] = rules().NEVER
+        self.alive[start + begin : start + begin + size] = rules().ALIVE
 
     def cut(self, lane: int, to: int, end: int) -> None:
         """Let a thread's stack, which ended at `end`, end earlier."""
         start = lane * self.strides["local"]
-        self.alive[start + to : start + end] = GONE
+        self.alive[start + to : start + end] = rules().GONE
 
 
 def check_alignment(address: int, size: int) -> None:
     """Raise Violation if an access of so many bytes is not aligned."""
-    if address % size:
+    if not rules().aligned(address, size):
         raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.memory import READABLE, WRITABLE, Memory
+from ptxspec.machine.memory import Memory, rules
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
 
 #: bytes of a text that are read at once, if they lie there
@@ -111,7 +111,7 @@ class _Thread:
         address = memory.heap.allocate(size)
         at = memory.offset(address) if address else None
         if at is not None:
-            memory.shadow[at : at + size] = READABLE | WRITABLE
+            memory.shadow[at : at + size] = rules().READABLE | rules().WRITABLE
             memory.arena[at : at + size] = 0
         return address
 

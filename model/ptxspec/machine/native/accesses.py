@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.link import stack_moves
-from ptxspec.machine.memory import ALIVE, READABLE, WRITABLE
+from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import VARIABLE
 from ptxspec.machine.native.writing import Writing
+from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.lowering import Lowering
+
+ADDRESS = variable("%address", 64)
 
 
 class Accesses(Writing):
@@ -48,7 +51,7 @@ class Accesses(Writing):
         if write and not facts.written:
             self.check("false", shown, index)
             return self.at("param", "0", 1, size)
-        aligned = e.compare("eq", e.binary("and", address, str(size - 1), 64), "0", 64)
+        aligned = self.holds(rules().aligned(ADDRESS, size), address)
         if space == "global":
             in_buffers = e.binary("sub", address, "%buffer_base", 64)
             is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
@@ -58,42 +61,47 @@ class Accesses(Writing):
             inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
             self.check(e.logic("and", aligned, inside), shown, index)
             shadow = self.at("shadow", offset, 1, size)
-            ones = int.from_bytes(bytes([READABLE | (WRITABLE if write else 0)] * size), "little")
-            bits = size * 8
-            word = e.emit(f"load i{bits}, ptr {shadow}, align 1")
-            allowed = e.compare("eq", e.binary("and", word, str(ones), bits), str(ones), bits)
-            self.check(allowed, shown, index)
+            states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
+            permitted = rules().permitted(variable("%states", size * 8), size, write)
+            self.check(Lowering(e, {"%states": states}).truth(permitted), shown, index)
             return self.at("arena", offset, 1, size)
         slot, held, holds, array, length = "%slot", f"%{space}_size", f"%{space}", space, ""
         if space == self.layout.CLUSTER:
             held, holds, part = "%shared_size", "%shared", e.binary("lshr", address, str(self.layout.PART_BITS), 64)
-            self.check(e.compare("ult", part, "%cluster", 64), shown, index)
+            owned = rules().has_owner(variable("%rank", 64), variable("%members", 64))
+            self.check(Lowering(e, {"%rank": part, "%members": "%cluster"}).truth(owned), shown, index)
             slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
             gone = f"%gone{len(self.lines)}"
             cell = self.at("gone", slot, 8)
             self.lines.append(f"  {gone} = load i64, ptr {cell}")
-            self.check(e.emit(f"icmp ne i64 {gone}, %threads"), shown, index)
+            ended = rules().has_ended(variable("%ended", 64), variable("%threads", 64))
+            self.check(Lowering(e, {"%ended": gone, "%threads": "%threads"}).truth(~ended), shown, index)
             address, space, array = e.binary("and", address, str(self.layout.PART - 1), 64), "shared", "shared"
         elif space == "shared" and self.program.clustered:
             address = e.binary("sub", address, "%part", 64)
         elif space not in ("const", "param", "shared", "local"):
             held, holds = self.bank(banks().bank_of(space))
             array, length = "a bank of constants", held
-        room = e.binary("sub", held, str(size), 64)  # a space smaller than the access holds no address
-        large = e.emit(f"icmp sge i64 {room}, 0")
-        within = e.emit(f"icmp ule i64 {address}, {room}")
-        self.check(e.logic("and", aligned, e.logic("and", large, within)), shown, index)
+        within = Lowering(e, {"%address": address, "%held": held}).truth(
+            rules().inside(ADDRESS, size, variable("%held", 64))
+        )
+        self.check(e.logic("and", aligned, within), shown, index)
         offset = address
         if facts.written:  # there is a part for every CTA, or for every thread
             which = "%lane" if facts.shared_by == "a thread" else slot
-            start = e.binary("mul", which, f"%{space}_stride", 64)
+            begin = rules().part(variable("%which", 64), variable("%apart", 64))
+            start = Lowering(e, {"%which": which, "%apart": f"%{space}_stride"}).low(begin, 64)
             offset = e.binary("add", start, address, 64)
         if space == "local" and stack_moves(self.kernel):
             states, name = self.at("alive", offset, 1, size), f"%states{len(self.lines)}"
             self.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
-            there = int.from_bytes(bytes([ALIVE] * size), "little")
-            self.check(e.compare("eq", name, str(there), size * 8), shown, index)
+            there = rules().alive(variable("%states", size * 8), size)
+            self.check(Lowering(e, {"%states": name}).truth(there), shown, index)
         return self.at(array, offset, 1, size, base=holds, length=length)
+
+    def holds(self, condition: Bool, address: str) -> str:
+        """Whether a condition on an address holds."""
+        return Lowering(self.emitter, {"%address": address}).truth(condition)
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""
@@ -106,16 +114,16 @@ class Accesses(Writing):
         join, elsewhere, near = self.label("found"), self.label("global"), self.label("near")
         ways: list[tuple[str, str]] = []
         known = dict(e._seen)
-        lowest = min(self.layout.WINDOWS.values())
-        span = max(self.layout.WINDOWS.values()) + self.layout.WINDOW_SIZE - lowest
-        among = e.compare("ult", e.binary("sub", address, str(lowest), 64), str(span), 64)
+        among = self.holds(~self.layout.within("global", ADDRESS), address)
         self.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
         before = dict(e._seen)
         self.begin(near)
         for space, base in self.layout.WINDOWS.items():
             offset = e.binary("sub", address, str(base), 64)
             hit, miss = self.label("window"), self.label("outside")
-            inside = e.compare("ult", offset, str(self.layout.WINDOW_SIZE), 64)
+            inside = self.holds(
+                self.layout.within(self.layout.CLUSTER if space == "shared" else space, ADDRESS), address
+            )
             self.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
             self.begin(hit)
             outer = dict(e._seen)

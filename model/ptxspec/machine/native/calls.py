@@ -19,7 +19,7 @@ from ptxspec.machine.link import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.memory import GONE
+from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.stack import Stack
 from ptxspec.terms.lowering import Lowering
@@ -262,7 +262,7 @@ class Calls(Stack):
             self.put(ENDS, self.register(ENDS))
             self.trust_at_most("the end of the stack", ended, "%local_size")
             self.trust_at_most("the end of the stack", self.register(ENDS), ended)
-            self.mark(self.register(ENDS), ended, GONE)
+            self.mark(self.register(ENDS), ended, rules().GONE)
         else:
             own = e.binary("sub", frame, str(frame_size(kernel.functions[flow.function_of(index)])), 64)
         self.trust_frame(own, frame_size(kernel.functions[flow.function_of(index)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec.language.checked import Op
 from ptxspec.machine.link import BEGINS, ENDS
-from ptxspec.machine.memory import ALIVE, GONE, NEVER
+from ptxspec.machine.memory import rules
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import ROOM
 from ptxspec.terms.lowering import Lowering
@@ -34,7 +34,7 @@ class Stack(Accesses):
             to = lowering.low(fields["to"], 64)
             least = e.emit(f"icmp ule i64 {self.register(BEGINS)}, {to}")
             self.check(e.logic("and", least, e.emit(f"icmp ule i64 {to}, {end}")), to, index)
-            self.mark(to, end, GONE)
+            self.mark(to, end, rules().GONE)
             values.append((ENDS, to))
         for name, value in values:
             if name == ENDS:
@@ -43,8 +43,8 @@ class Stack(Accesses):
 
     def extend(self, end: str, begin: str, size: str) -> None:
         """Let the thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
-        self.mark(end, begin, NEVER)
-        self.mark(begin, self.emitter.binary("add", begin, size, 64), ALIVE)
+        self.mark(end, begin, rules().NEVER)
+        self.mark(begin, self.emitter.binary("add", begin, size, 64), rules().ALIVE)
 
     def mark(self, begin: str, end: str, state: int) -> None:
         """Note of each byte of the thread's stack between two addresses whether it is there."""
