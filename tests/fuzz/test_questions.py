@@ -221,6 +221,7 @@ def judge(counts: Counter[str], asked: int) -> None:
     """Whether the pairs were worth asking."""
     answered = asked - counts["PtxError"] - counts["ValueError"]
     assert counts["unknown"] == counts["unsupported"] == counts["approximated"] == 0, counts
+    assert counts["same refuted"] == 0, counts  # what is said in other words is equal
     assert answered > 0.8 * asked, counts
     assert counts["proved"] > 0.25 * answered and counts["refuted"] > 0.25 * answered, counts
     assert counts["proved by the solver"] > 0.1 * answered and counts["refuted by a choice"] > 0.03 * answered, counts

@@ -449,6 +449,23 @@ def test_names_that_python_has_not() -> None:
     assert ptxspec.prove("mov.u32 d, %tid.x;", "mov.u32 d, 3;", assume="%tid.r == 3").status == "proved"
 
 
+def test_a_name_that_no_form_takes_is_refused() -> None:
+    for text in (
+        "setp.lt.u32 p|q|r, a, b;",
+        "add.u32 d|r, a, b;",
+        "shl.b32 d|r, a, b;",
+        "selp.b32 d, a, b, p|r;",
+        "testp.normal.f32 p|r, a;",
+    ):
+        with pytest.raises(ptxspec.PtxError, match="<fragment>:1:"):
+            ptxspec.evaluate(text, a=1, b=2)
+
+
+def test_strange_spellings_are_no_warnings(recwarn: pytest.WarningsRecorder) -> None:
+    assert ptxspec.prove("add.u32 d, a, b;", "add.u32 d, b, a;", assume="a == 1or b == 0x0f").status == "proved"
+    assert not recwarn.list
+
+
 def test_a_fragment_has_so_many_instructions() -> None:
     text = "add.u32 d, d, b;" * (MOST_INSTRUCTIONS + 1)
     assert ptxspec.prove(text, "mov.u32 d, 0;").status == "unsupported"

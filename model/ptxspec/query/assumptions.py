@@ -11,6 +11,7 @@ import ast
 import importlib
 import operator
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,7 +66,9 @@ def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, 
         raise AssumptionError(f"a condition of {len(text):,} characters: {MOST_CHARACTERS:,} are the most")
     spelled = _REGISTER.sub(lambda found: "".join(_LETTERS.get(c, c) for c in found[0]), text.strip())
     try:
-        tree = ast.parse(spelled, mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what looks strange to Python's compiler
+            tree = ast.parse(spelled, mode="eval")
     except SyntaxError as error:
         raise AssumptionError(f"{_shortened(text)} is no condition: {error.msg}") from None
     except (RecursionError, MemoryError):

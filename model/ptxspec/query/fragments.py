@@ -192,7 +192,11 @@ def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, sou
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
         raise source.error(item.position, unknown_opcode(item.mnemonic))
-    shape = tuple(_kind(o, registers, specials) for o in item.operands)
+    try:
+        shape = tuple(_kind(o, registers, specials) for o in item.operands)
+    except KeyError as unknown:  # a name that no form takes where it stands has no type
+        why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
+        raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
     plan = select_form(opcode, item.mnemonic, shape, rules, None)
     if not isinstance(plan, Plan):
         raise source.error(item.position, plan[1], plan[2])
