@@ -142,7 +142,8 @@ def load(text: str, path: str = "<ptx>") -> Module:
 
 def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     """Check the texts of several modules and link them to one, as spec/functions/linking.md says. `paths` are the names that
-    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere.
+    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere, TypeError for a text alone, and
+    ValueError unless there are as many paths as texts.
 
     >>> header = ".version 8.0 .target sm_80 .address_size 64 "
     >>> user = header + ".extern .global .u32 x; .visible .entry set() { st.global.u32 [x], 7; ret; }"
@@ -155,6 +156,10 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     from ptxspec.language.linking import link as linked
     from ptxspec.machine.launch import Module
 
+    if isinstance(texts, str | bytes):
+        raise TypeError("link takes a list of texts; for one module there is load")
+    if paths is not None and len(paths) != len(texts):
+        raise ValueError(f"{len(paths)} paths for {len(texts)} texts")
     return Module(linked(texts, paths))
 
 

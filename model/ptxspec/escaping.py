@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+#: characters that a text of several lines may have
+LINES = "\n\t"
 
-def printable(text: str, keep: str = "\n\t") -> str:
+
+def printable(text: str, keep: str = "") -> str:
     r"""The text with every character escaped that a terminal might act on, or that turns text around: `\x1b`, `\u202e`.
 
     Bytes that are no UTF-8, which Python reads as lone surrogates, become `\xff`. The characters of `keep` stay. What comes out
@@ -21,3 +24,11 @@ def _escaped(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters; of a longer one the middle is left out, where `…` stands."""
+    if len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"

@@ -14,7 +14,7 @@ from validated import ROOT, asked, call, strictly
 
 import ptxspec
 from ptxspec.cli import shared
-from ptxspec.escaping import printable
+from ptxspec.escaping import LINES, printable
 
 SAXPY = str(ROOT / "docs" / "examples" / "saxpy" / "saxpy.ptx")
 PTXSPEC = [sys.executable, "-m", "ptxspec.cli"]
@@ -34,7 +34,7 @@ def start(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[by
 
 
 def test_printable() -> None:
-    assert printable("a\tb\nc é 漢 ∞") == "a\tb\nc é 漢 ∞" and printable("a\nb", keep="") == "a\\x0ab"
+    assert printable("a\tb\nc é 漢 ∞", LINES) == "a\tb\nc é 漢 ∞" and printable("a\nb") == "a\\x0ab"
     assert printable(NASTY) == "\\x1b[2J\\x07\\u202e\\x9b1m\\x0d\\x00\\x7f\\x1b]0;x\\x07"
     assert printable("\udcff\ud800\U000e0001") == "\\xff\\ud800\\U000e0001"
     assert printable(printable(NASTY)) == printable(NASTY)

@@ -8,7 +8,7 @@ import pytest
 from verdicts import HEADER, body, complaints
 
 import ptxspec
-from ptxspec.language.shown import shown
+from ptxspec.escaping import printable
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_complaints_reach_no_terminal_raw(raw: str) -> None:
     for found in caught.value.diagnostics:
         assert raw in found.path and raw in found.source  # as the text has it
     text = str(caught.value)
-    assert raw not in text and shown(raw) in text and text.isprintable() is False
+    assert raw not in text and printable(raw) in text and text.isprintable() is False
     text.encode()
 
 
@@ -77,7 +77,7 @@ def test_what_threads_print(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert capsys.readouterr().out == "\x1ba\n\t\r"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     module.launch("k")
-    assert capsys.readouterr().out == "\\x1ba\n\t\\r"
+    assert capsys.readouterr().out == "\\x1ba\n\t\\x0d"
     given: list[str] = []
     module.launch("k", printed=given.append)
     assert "".join(given) == "\x1ba\n\t\r"

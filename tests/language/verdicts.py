@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.escaping import printable
 from ptxspec.language.errors import MOST_SAID, WINDOW, Diagnostic
-from ptxspec.language.shown import shown
 from ptxspec.literate.finder import DOCUMENTS
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -36,7 +36,7 @@ def complaints(text: str) -> list[Diagnostic]:
         line = lines[one.line - 1]
         assert one.source == line[one.begins - 1 : one.begins - 1 + WINDOW] and len(one.message) <= MOST_SAID
         assert one.begins == 1 or one.begins <= one.column
-        assert f"some.ptx:{one.line}:{one.column}: {shown(one.message)}" in str(caught.value)
+        assert f"some.ptx:{one.line}:{one.column}: {printable(one.message)}" in str(caught.value)
         if one.page is not None:
             assert (DOCUMENTS / one.page).is_file(), one.page
     return found

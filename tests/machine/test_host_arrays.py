@@ -203,7 +203,9 @@ def test_what_is_no_array_gets_a_hint(value: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [np.zeros(1, np.uint64), {"out": 0}, "a", b"a", {1}, (v for v in (1,)), 5, None], ids=lambda v: type(v).__name__
+    "args",
+    [np.zeros(1, np.uint64), {"out": 0}, "a", b"a", {1}, (v for v in (1,)), 5, None],
+    ids=lambda v: type(v).__name__,
 )
 def test_arguments_are_in_order(args: Any) -> None:
     """An array alone would be taken for its elements, as addresses."""

@@ -29,7 +29,7 @@ def _report(file: str) -> dict[str, Any]:
     from ptxspec.language.check import check
     from ptxspec.language.errors import PtxError
 
-    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0}
+    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0, "whole": True}
     try:
         for name, kernel in check(read_text(file), file).kernels.items():
             facts = {"instructions": kernel.written, "parameters": [p.name for p in kernel.parameters]}

@@ -11,7 +11,7 @@ import click
 
 from ptxspec.cli.failures import Failed
 from ptxspec.cli.shared import FILES, JSON_OPTION, once, put, put_json, read_text, say
-from ptxspec.escaping import printable
+from ptxspec.escaping import LINES, printable
 
 
 @click.command("format")
@@ -40,7 +40,7 @@ def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: b
             report["text"] = new
     elif not only_check:
         for _, _, new in texts:
-            put(printable(new) if sys.stdout.isatty() else _bytes(new), nl=False)
+            put(printable(new, LINES) if sys.stdout.isatty() else _bytes(new), nl=False)
     if as_json:
         put_json(reports[0] if len(reports) == 1 else {"files": reports})
     return int(only_check and any(report["changes"] for report in reports))

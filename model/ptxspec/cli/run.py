@@ -9,7 +9,7 @@ import click
 
 from ptxspec.cli.failures import Failed, asked_rightly
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
-from ptxspec.escaping import printable
+from ptxspec.escaping import LINES, printable
 
 
 @click.command("run")
@@ -111,7 +111,7 @@ def _entry(kernels: list[str], asked: str | None) -> str:
 
 def _print(text: str) -> None:
     """What a thread prints. Control characters are escaped; --json gives the text itself."""
-    put(printable(text), nl=False)
+    put(printable(text, LINES), nl=False)
 
 
 def _show(facts: dict[str, Any], changed: dict[int, Any]) -> None:

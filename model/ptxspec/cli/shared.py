@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ptxspec.cli.failures import Failed
-from ptxspec.escaping import printable
+from ptxspec.escaping import LINES, printable
 
 #: bytes that are read of a source
 LARGEST_SOURCE = 1 << 28
@@ -49,7 +49,7 @@ def once(files: Sequence[str]) -> Sequence[str]:
 
 def say(text: str, err: bool = False, fg: str | None = None) -> None:
     """Print a text, in a colour if it goes to a terminal, with what a terminal must not get escaped."""
-    shown = printable(text)
+    shown = printable(text, LINES)
     put(shown if fg is None or "NO_COLOR" in os.environ else click.style(shown, fg=fg), err=err)
 
 
@@ -75,7 +75,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], plain: Sequence
 
     made = Table(*(Column(c, overflow="fold") for c in columns), box=None, header_style="dim", pad_edge=False)
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
+        made.add_row(*(Text(printable(cell, LINES)) for cell in row))
     Console(file=sys.stdout, soft_wrap=False).print(made)
 
 

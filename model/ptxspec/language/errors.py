@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ptxspec.language.shown import shortened, shown
+from ptxspec.escaping import printable, shortened
 
 #: how many complaints about one module are kept; the others are counted
 MOST_ERRORS = 100
@@ -40,11 +40,11 @@ class Diagnostic(NamedTuple):
     begins: int = 1
 
     def __str__(self) -> str:
-        text = f"{shown(self.path)}:{self.line}:{self.column}: {shown(self.message)}"
+        text = f"{printable(self.path)}:{self.line}:{self.column}: {printable(self.message)}"
         if self.source:
             before, line = "…" if self.begins > 1 else "", self.source.removesuffix("\r")
-            head = before + shown(line[: self.column - self.begins], "\t")
-            rest = shown(line[self.column - self.begins :], "\t")
+            head = before + printable(line[: self.column - self.begins], "\t")
+            rest = printable(line[self.column - self.begins :], "\t")
             text += f"\n{head}{rest}\n" + "".join("\t" if c == "\t" else " " for c in head) + "^"
         return text + (f"\nsee {self.page}" if self.page else "")
 

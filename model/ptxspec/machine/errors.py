@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ptxspec.escaping import printable, shortened
 from ptxspec.language.errors import MOST_SAID
 from ptxspec.language.forms import page_name
-from ptxspec.language.shown import shortened, shown
 from ptxspec.terms.machine import RULES
 
 
@@ -60,11 +60,11 @@ class LaunchError(Exception):
         stated = RULES.get(rule)
         if stated is not None:
             page = f"{page_name(stated.path)}:{stated.line}"
-        lines = [f"{shown(rule)}: {shown(note, chr(10))}"]
+        lines = [f"{printable(rule)}: {printable(note, chr(10))}"]
         if where is not None:
             lines.append(f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}")
-            instruction = shown(shortened(where.instruction, MOST_SAID))
-            lines.append(f"  at {shown(where.path)}:{where.line}: {instruction}")
+            instruction = printable(shortened(where.instruction, MOST_SAID))
+            lines.append(f"  at {printable(where.path)}:{where.line}: {instruction}")
         if address is not None:
             lines.append(f"  address {address:#x}")
         if stated is not None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ptxspec import options
-from ptxspec.escaping import printable
+from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
@@ -460,7 +460,7 @@ class Module:
 
 def _to_standard_output(text: str) -> None:
     """Write what a thread printed. What a terminal would act on, it sees escaped; a file or a pipe gets the text as it is."""
-    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+    sys.stdout.write(printable(text, LINES) if sys.stdout.isatty() else text)
 
 
 def _check_kind(what: str, opaque: str, thing: Any) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ptxspec.escaping import shortened
 from ptxspec.language.assembling import Failed
 from ptxspec.language.building.base import Base, page
 from ptxspec.language.numbers import TooLarge, double_of, integer_of
-from ptxspec.language.shown import shortened
 from ptxspec.language.tree import Number, Real, Spelled
 
 EXPRESSIONS = "spec/syntax/constant-expressions.md"
