@@ -126,6 +126,7 @@ def test_no_test_demands_an_answer_of_a_new_page(planted: Path) -> None:
         assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-3000:]
 
 
+@pytest.mark.long
 def test_a_page_that_loses_an_answered_form_is_noticed(planted: Path) -> None:
     page = planted / "spec" / "instructions" / "integer" / "popc.md"
     text = page.read_text()
