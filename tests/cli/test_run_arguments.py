@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import at_most
 from validated import asked, call
 
 KERNEL = """.version 8.0 .target sm_80 .address_size 64
@@ -226,6 +226,5 @@ def test_a_file_is_saved_whole(kernel: str, tmp_path: Path) -> None:
 
 
 def test_a_refusal_takes_no_time(kernel: str) -> None:
-    began = time.process_time()
-    call("run", kernel, "-a", "f64[999999999]=random", "-a", "u32=3", status=2)
-    assert time.process_time() - began < 2
+    with at_most(8000):
+        call("run", kernel, "-a", "f64[999999999]=random", "-a", "u32=3", status=2)

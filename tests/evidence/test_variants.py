@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import agreement, vectors
+from ptxspec.evidence import agreement, answered, vectors
 from ptxspec.evidence.kernels import kernels_for
-from ptxspec.evidence.ledger import _answered
 from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
@@ -106,15 +105,14 @@ def test_rows_of_a_variant_are_its_own() -> None:
 
 
 def test_a_form_is_answered_when_all_its_variants_are() -> None:
-    class Recorded:
-        values = {"x d, a;": [1] * 512, "x d, a.b0;": [1] * 64}
-        facts = {"date": "today", "device": "one"}
+    values = {"x d, a;": np.ones(512), "x d, a.b0;": np.ones(64)}
+    recorded = vectors.Answers({"date": "today", "device": "one"}, values)
 
-    asked = list(Recorded.values)
-    assert _answered([*asked, "x d, a.b1;"], Recorded, set()) is None
-    found = _answered(asked, Recorded, {"x d, a.b0;"})
+    asked = list(recorded.values)
+    assert answered.told([*asked, "x d, a.b1;"], recorded, set()) is None
+    found = answered.told(asked, recorded, {"x d, a.b0;"})
     assert found is not None and found["vectors"] == 576 and found["agrees"] is False
-    assert (_answered(asked, Recorded, set()) or {})["agrees"] is True
+    assert (answered.told(asked, recorded, set()) or {})["agrees"] is True
 
 
 def test_a_constant_with_a_minus_sign_is_a_constant() -> None:

@@ -9,12 +9,12 @@ import random
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cubins import assembled as cubin_of
+from effort import at_most
 from verdicts import HEADER, bits_of, body, complaints, initial, refused
 
 import ptxspec
@@ -519,9 +519,8 @@ def test_offsets_and_sizes_are_integers(text: str) -> None:
      ("0?1:" * 900 + "7", 7), ("1?" * 900 + "7" + ":0" * 900, 7), ("18446744073709551615*" * 1000 + "1", 1), ("~" * 900 + "7", 7)],
 )  # fmt: skip
 def test_long_expressions(text: str, value: int) -> None:
-    began = time.process_time()
-    assert ours("u64", [text]) == [value]
-    assert time.process_time() - began < 3
+    with at_most(12_000):
+        assert ours("u64", [text]) == [value]
 
 
 @pytest.mark.parametrize("unit", ["(", "- ", "~", "!", "1?", "1?(", "(.s64)", "1+(", "((1)+", "0?1:", "1<<(", "1.0/("])
@@ -530,9 +529,8 @@ def test_long_expressions(text: str, value: int) -> None:
 )
 def test_deep_expressions(unit: str, place: str) -> None:
     """More than a thousand operators and parentheses that wait for something are refused, in no time."""
-    began = time.process_time()
-    found = complaints(place.format(HEADER, unit * 60_000 + "1"))
-    assert time.process_time() - began < 3
+    with at_most(12_000):
+        found = complaints(place.format(HEADER, unit * 60_000 + "1"))
     assert "are open" in found[0].message or "expected" in found[0].message
 
 

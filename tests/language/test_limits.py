@@ -11,6 +11,7 @@ from typing import Any
 
 import hostile
 import pytest
+from effort import check
 from verdicts import HEADER, body
 
 import ptxspec
@@ -74,7 +75,8 @@ def test_under_a_limit(name: str, loaded: dict[str, Any]) -> None:
     assert not found["outcome"].startswith("failed"), found["outcome"]
     assert (found["outcome"] == "loaded") == (name in LOADS), found["outcome"][:500]
     assert SAID.get(name, "") in found["outcome"]
-    assert len(found["outcome"]) < 400_000 and found["seconds"] < 20
+    assert len(found["outcome"]) < 400_000
+    check(found["seconds"], 80_000)
 
 
 def test_little_text_takes_little() -> None:
@@ -87,7 +89,8 @@ def test_little_text_takes_little() -> None:
         now, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         own = sum(module.checked.sizes.values())  # the images, of which the host holds what is not zero
-        assert peak < own + 20_000_000 and time.process_time() - began < 2, (name, now, peak)
+        assert peak < own + 20_000_000, (name, now, peak)
+        check(time.process_time() - began, 8000)
 
 
 def test_the_memory_that_a_variable_takes() -> None:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import effort
 import pytest
 
 import ptxspec
@@ -113,7 +114,7 @@ def check(text: str) -> str:
         verdict = "refused"
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error}\n{text}") from error
-    assert time.process_time() - began < 5, f"this takes too long:\n{text}"
+    effort.check(time.process_time() - began, 20_000)
     return verdict
 
 
@@ -169,6 +170,5 @@ def test_long_runs(unit: str) -> None:
 
 
 def test_an_open_string_of_escapes() -> None:
-    began = time.process_time()
-    check('"\\' * 8_000)
-    assert time.process_time() - began < 0.3
+    with effort.at_most(1200):
+        check('"\\' * 8_000)

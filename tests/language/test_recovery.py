@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import effort
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -152,7 +153,8 @@ def test_memory_and_time(unit: str) -> None:
         ptxspec.load(text)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 150_000_000 and time.process_time() - began < 10
+    assert peak < 150_000_000
+    effort.check(time.process_time() - began, 40_000)
     assert len(caught.value.diagnostics) <= MOST_ERRORS
 
 

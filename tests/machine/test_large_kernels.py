@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
+from effort import at_most
 from launching import both, kernel
 
 import ptxspec
@@ -36,9 +35,8 @@ def test_many_blocks(blocks: int) -> None:
 
 def test_many_blocks_are_compiled_soon() -> None:
     module = ptxspec.load(chain(MANY_BLOCKS))
-    began = time.process_time()
-    module.launch("k", args=[np.zeros(1, np.uint32)])
-    assert time.process_time() - began < MANY_BLOCKS * 0.008
+    with at_most(MANY_BLOCKS * 32):
+        module.launch("k", args=[np.zeros(1, np.uint32)])
 
 
 @pytest.mark.parametrize("engine", ["native", "exact"])

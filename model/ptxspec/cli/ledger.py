@@ -30,6 +30,8 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
         say(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
         say(f"{name:<42} {count:>6}")
+    for opcode, count in book.unanswered(found).items():
+        say(f"no GPU was asked about {opcode}: {count} form{'' if count == 1 else 's'}", fg="yellow")
     for row in found:
         if row["approximate"]:
             many = row["compared"]

@@ -56,7 +56,7 @@ def asks_images(form: Form) -> bool:
 
 
 def unasked(form: Form) -> str | None:
-    """Why no GPU can be asked for a form; None if one can."""
+    """Why no GPU can be asked for a form; None if one can, be it after somebody has written a kernel for such forms."""
     if kind(form) is not None or vectors.comparable(form) or warps.meets(form) or clusters.asks(form):
         return None
     if asks_images(form):
@@ -69,7 +69,7 @@ def unasked(form: Form) -> str | None:
     names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
     if form.definition.gives_addresses or (effect is None and names_place):
         return "it deals in addresses or other numbers that differ from machine to machine"
-    return "there is no kernel for it"
+    return None
 
 
 class Case(NamedTuple):

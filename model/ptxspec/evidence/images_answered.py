@@ -6,6 +6,9 @@ import json
 from functools import cache
 from typing import Any
 
+import numpy as np
+
+from ptxspec.evidence.image_spellings import UNREACHABLE
 from ptxspec.evidence.images import cases, mnemonic, row_count
 from ptxspec.evidence.vectors import H200
 
@@ -18,6 +21,13 @@ def _facts() -> dict[str, Any] | None:
         return json.loads((FOLDER / "answers.json").read_text())
     except OSError:
         return None
+
+
+@cache
+def _asked() -> frozenset[str]:
+    """The names of the cases that were recorded."""
+    with np.load(FOLDER / "answers.npz") as kept:
+        return frozenset(kept.files)
 
 
 @cache
@@ -40,17 +50,25 @@ def _rows(spelling: str) -> int:
     return sum(row_count(case) for case in cases() if case.name in names)
 
 
+def _was_asked(spelling: str) -> bool:
+    """Whether all cases with a spelling were recorded, and there is one."""
+    names = _by_mnemonic().get(spelling, [])
+    return bool(names) and _asked().issuperset(names)
+
+
 def answered(spelling: str) -> dict[str, Any] | None:
     """The ledger's entry for a form that was asked about, and whose answers are all given; else None."""
     facts = _facts()
-    if facts is None or spelling not in _by_mnemonic() or _differing(spelling):
+    if facts is None or not _was_asked(spelling) or _differing(spelling):
         return None
     return {"agrees": True, "vectors": _rows(spelling), "date": facts["date"], "device": facts["device"]}
 
 
 def gap(spelling: str) -> str | None:
-    """Why a form for images has no such entry."""
-    if _facts() is None or spelling not in _by_mnemonic():
-        return "none of the cases for textures and surfaces has it"
+    """Why a form for images can have no such entry; None if it has one, or if it only has to be asked about."""
+    if not set(UNREACHABLE).isdisjoint(spelling.split(".")):
+        return "no interface of CUDA makes textures with several samples"
+    if _facts() is None or not _was_asked(spelling):
+        return None
     count = _differing(spelling)
     return f"{count} of {_rows(spelling)} answers differ, which its page explains" if count else None

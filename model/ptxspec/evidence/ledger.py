@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +33,30 @@ NEEDS_CHOICE = "needs a profile's choice"
 ROWS, SYMBOLIC = 64, 4
 
 
+@cache
+def versions() -> dict[str, str | None]:
+    """Of the programs that a row's checks ask: what each calls itself, None for one that is not there."""
+    from ptxspec.evidence import assembler
+
+    found: dict[str, str | None] = {name: _installed(name) for name in ("z3-solver", "llvmlite")}
+    try:
+        found["ptxas"] = assembler.version()
+    except (OSError, subprocess.CalledProcessError):
+        found["ptxas"] = None
+    return found
+
+
+def _installed(name: str) -> str | None:
+    """The version of a package."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def digest() -> str:
-    """Of the pages, the machinery and the recorded answers: rows computed under another digest are out of date."""
-    total = hashlib.sha256()
+    """Of the pages, the machinery, the recorded answers and the programs asked: rows of another digest are out of date."""
+    total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
     model = Path(__file__).resolve().parents[1]
     places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
     places += [
@@ -71,11 +96,11 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
     from ptxspec.evidence import (
         agreement,
+        answered,
         assembler,
         clusters,
         effects,
         engines,
-        images_answered,
         multifunction,
         vectors,
         warps,
@@ -94,14 +119,16 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     wrong = {d.form: str(d) for d in agreement.compare(pure, count=ROWS, symbolic=SYMBOLIC)} if pure else {}
     compared = {str(f) for f in pure}
     acted = engines.agreeing(f for f in own if str(f) not in compared)
-    recorded = vectors.read()
-    differing = {d.form for d in vectors.compare(own, recorded)[1]} if recorded else set()
-    meeting = warps.read()
-    differing |= {d.form for d in warps.compare(own, meeting)[1]} if meeting else set()
-    acting = effects.read()
-    differing |= {d.form for d in effects.compare(own, acting)[1]} if acting else set()
-    together = clusters.read()
-    differing |= {d.form for d in clusters.compare(clusters.cases(own), together)[1]} if together else set()
+    known = answered.records()
+    differing: set[str] = set()
+    if known.vectors:
+        differing |= {d.form for d in vectors.compare(own, known.vectors)[1]}
+    if known.warps:
+        differing |= {d.form for d in warps.compare(own, known.warps)[1]}
+    if known.effects:
+        differing |= {d.form for d in effects.compare(own, known.effects)[1]}
+    if known.clusters:
+        differing |= {d.form for d in clusters.compare(clusters.cases(own), known.clusters)[1]}
     many = multifunction.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
@@ -113,11 +140,7 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "ptxas": None if refused is None else not any(str(v) in refused for v in form.variants),
             "interpretations": _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
             "identities": mentions,
-            "gpu": _answered([str(v) for v in form.variants], recorded, differing)
-            or _answered([str(form)], meeting, differing)
-            or _answered([warps.key(v, absent) for v in form.variants for absent in form.absences], acting, differing)
-            or _answered([str(form)], together, differing)
-            or (images_answered.answered(form.mnemonic) if effects.asks_images(form) else None),
+            "gpu": answered.entry(form, known, differing),
             "unasked": effects.unasked(form),
             "approximate": agreement.approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
@@ -132,19 +155,6 @@ def _agrees(form: Any, wrong: dict[str, str]) -> bool | str:
     from ptxspec.evidence.agreement import awaited
 
     return not any(str(v) in wrong for v in form.variants) and (NEEDS_CHOICE if awaited(form) else True)
-
-
-def _answered(variants: list[str], recorded: Any, differing: set[str]) -> dict[str, Any] | None:
-    """What a GPU's vectors say of a form in all its variants; None if it was not asked about one of them. `differing` holds
-    those that differ."""
-    if recorded is None or not all(v in recorded.values for v in variants):
-        return None
-    return {
-        "agrees": differing.isdisjoint(variants),
-        "vectors": sum(len(recorded.values[v]) for v in variants),
-        "date": recorded.facts["date"],
-        "device": recorded.facts["device"],
-    }
 
 
 def update(
@@ -213,6 +223,7 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
     counts["gpu no"] = sum(1 for row in found if row["gpu"] and not row["gpu"]["agrees"])
     counts["gpu not run"] = sum(1 for row in found if row["gpu"] is None)
     counts["gpu cannot be asked"] = sum(1 for row in found if row["gpu"] is None and row.get("unasked"))
+    counts["gpu gaps"] = sum(unanswered(found).values())
     approximate = [row.get("compared") for row in found if row.get("approximate")]
     counts["approximate forms"] = len(approximate)
     counts["0 of 2^32 differ"] = sum(1 for one in approximate if one and one["differing"] == 0)
@@ -221,12 +232,21 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
     return counts
 
 
+def unanswered(found: list[dict[str, Any]]) -> dict[str, int]:
+    """How many forms no GPU was asked about though one can be, of each opcode that has such gaps."""
+    from ptxspec.evidence.answered import is_gap
+
+    return dict(Counter(row["opcode"] for row in found if is_gap(row)))
+
+
 def main() -> int:
     with shown_progress() as progress:
         found = update(progress=progress)
     counts = summary(found)
     for name, count in counts.items():
         print(f"{name:<24} {count:>6}")
+    for opcode, count in unanswered(found).items():
+        print(f"no GPU was asked about {opcode}: {count} form{'' if count == 1 else 's'}")
     return int(any(row["ptxas"] is False or row["interpretations"] is False for row in found) or counts["gpu no"] > 0)
 
 

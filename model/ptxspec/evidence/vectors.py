@@ -1,15 +1,15 @@
 """Vectors: what a GPU answered for every form, and whether the definitions give the same.
 
 A folder holds `answers.npz`, in which each distinct column of results stands once, and `answers.json` with the columns of each
-form, the device, the driver, the assembler, the date, the seed and the digest of the former. The operand rows are not stored:
-`table_of` makes them again from the seed. `tests/vectors/README.md` describes the format for other implementations.
+form, the device, the driver, the assembler, the date, the seed, and digests of the former and of the list of forms. The operand
+rows are not stored: `table_of` makes them again from the seed. `tests/vectors/README.md` describes the format for others.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,10 +67,17 @@ def read(folder: Path = H200) -> Answers | None:
     data = (folder / "answers.npz").read_bytes()
     if hashlib.sha256(data).hexdigest() != facts["digest"]:
         raise ValueError(f"{folder}: the answers' digest is not the recorded one")
+    if digest_of_forms(facts["forms"]) != facts["forms digest"]:
+        raise ValueError(f"{folder}: the forms that were answered are not those that were recorded")
     with np.load(folder / "answers.npz") as stored:
         by_size = {int(name[1:]): stored[name] for name in stored.files if name != "columns"}
         columns = [by_size[size][start : start + count] for size, start, count in stored["columns"].tolist()]
     return Answers(facts, {form: np.stack([columns[i] for i in own], axis=1) for form, own in facts["forms"].items()})
+
+
+def digest_of_forms(forms: Mapping[str, Sequence[int]]) -> str:
+    """Of the forms that were answered, and of the numbers of their columns: so that none is lost unseen."""
+    return hashlib.sha256(json.dumps(forms, sort_keys=True).encode()).hexdigest()
 
 
 def write(
@@ -95,7 +102,8 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(folder / "answers.npz", columns=np.array(columns, np.uint32), **arrays)  # type: ignore[arg-type]
     digest = hashlib.sha256((folder / "answers.npz").read_bytes()).hexdigest()
-    write_facts(folder / "answers.json", {**facts, "digest": digest}, forms, differences)
+    facts = {**facts, "digest": digest, "forms digest": digest_of_forms(forms)}
+    write_facts(folder / "answers.json", facts, forms, differences)
 
 
 def write_facts(path: Path, facts: dict[str, Any], forms: dict[str, Any], differences: list[dict[str, Any]]) -> None:

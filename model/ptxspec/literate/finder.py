@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ptxspec.literate.documents import Document, Fence, blanked, parse
 
-#: raise it when the loader puts something else into a cache entry
-FORMAT = 1
+#: raise it (at most to 255) when the loader puts something else into a cache entry
+FORMAT = 2
 
 _packaged = Path(__file__).resolve().parents[1] / "documents"
 #: the folder that holds `spec/` and `proofs/`: inside the installed package, or the checkout
@@ -56,7 +56,8 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
 
     def path_stats(self, path):
         stats = dict(super().path_stats(path))
-        stats["size"] += FORMAT << 24  # an entry of another format does not match
+        # an entry of another format does not match. Python writes the time that is given here into the entry, but not the size
+        stats["mtime"] = int(stats["mtime"]) ^ FORMAT << 24
         return stats
 
     def get_source(self, fullname: str) -> str:

@@ -165,4 +165,5 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
     last = [str(total[k]) for k in ("pages", "definitions", "forms")]
     last += _verdicts(None, judge)
     last.append(gap("not run") if rows is None else gap(str(total["gaps"])) if total["gaps"] else "0")
-    return table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
+    found = table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
+    return found + ("" if rows is None else "\n" + ledger.unanswered(rows))

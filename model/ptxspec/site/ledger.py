@@ -129,6 +129,16 @@ def gaps(module: str, page: str, rows: list[dict[str, Any]]) -> int:
     return sum(any(outcome(own.get(f.mnemonic, {}).get(c)) is not True for c in CHECKS) for f in forms(module))
 
 
+def unanswered(rows: list[dict[str, Any]]) -> str:
+    """How many forms no GPU was asked about, though one can be, and of which opcodes; then those of which there is a reason."""
+    found = book.unanswered(rows)
+    reasoned = book.summary(rows)["gpu cannot be asked"]
+    which = ", ".join(f"{code(opcode)} ({count})" for opcode, count in found.items())
+    total = sum(found.values())
+    said = f"{gap(counted(total, 'form'))}: {which}." if total else "no form that one can be asked about."
+    return f"No GPU was asked about {said} {counted(reasoned, 'form')} more cannot be asked about.\n"
+
+
 # The list of forms -----------------------------------------------------------------------------------------------------
 
 

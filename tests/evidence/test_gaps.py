@@ -1,0 +1,215 @@
+"""A page can be written without a GPU: its forms are gaps, which are counted and named. What was answered stays answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import ptxspec
+from ptxspec.cli import main
+from ptxspec.evidence import answered, assembler, effects, images_answered, ledger, vectors
+from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.site import ledger as shown
+
+#: a page of an instruction that was never asked about
+PAGE = """# dp4a
+
+The sum of four products of bytes and of a 32-bit integer.
+
+## Syntax
+
+```syntax
+dp4a.atype.btype  d, a, b, c;
+.atype = { .u32, .s32 };
+.btype = { .u32, .s32 };
+```
+
+## Operands
+
+`a` and `b` hold four bytes each, with or without a sign as their types say.
+
+## Semantics
+
+```python
+from ptxspec.terms import Int, available, b32, instruction, low_bits, sign_extend
+
+
+def byte(word: Int, signed: bool, i: int) -> Int:
+    found = low_bits(word >> 8 * i, 8)
+    return sign_extend(found, 8) if signed else found
+
+
+@instruction
+def dp4a(a: b32, b: b32, c: b32, *, atype, btype) -> b32:
+    for i in range(4):
+        c = c + byte(a, atype.signed, i) * byte(b, btype.signed, i)
+    return c
+```
+
+## Availability
+
+```python
+available(dp4a, since="5.0", target="sm_61")
+```
+
+## Examples
+
+```ptx
+dp4a.u32.u32 d, 0x01010101, 0x01020304, 5;   // d = 15
+```
+
+## Evidence
+
+```{evidence}
+```
+"""
+#: the tests that ask for what each form owes
+DEMANDS = {
+    "test_vectors.py": "every_answer",
+    "test_effects.py": "asked_or_says_why",
+    "test_answers_of_warps.py": "every_answer or is_a_case",
+    "test_clusters_of_the_gpu.py": "every_answer",
+    "test_images_of_the_gpu.py": "that_were_recorded",
+    "test_compared.py": "every_comparison",
+}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout that has the page too."""
+    if not (DOCUMENTS / "pyproject.toml").is_file():
+        pytest.skip("NO CHECKOUT: that a page can be added without a GPU was NOT tested")
+    root = tmp_path_factory.mktemp("planted")
+    for folder in ("model", "spec"):
+        shutil.copytree(DOCUMENTS / folder, root / folder)
+    for name in ("proofs", "tests", "pyproject.toml"):
+        (root / name).symlink_to(DOCUMENTS / name)
+    (root / "spec" / "instructions" / "integer" / "dp4a.md").write_text(PAGE)
+    return root
+
+
+def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Python, run in a copy of the checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(root / "model"), "PYTEST_ADDOPTS": ""}
+    return subprocess.run([sys.executable, *words], cwd=root, capture_output=True, text=True, env=environment)
+
+
+def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
+    """It works at once, and the ledger says of it what can be said without a GPU."""
+    code = (
+        "import json, ptxspec; from ptxspec.evidence import answered, ledger; rows = ledger.opcode_rows('dp4a'); "
+        "value = ptxspec.evaluate('dp4a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
+        "print(json.dumps([value, [str(f) for f in answered.gaps(ptxspec.forms('dp4a'))], rows, ledger.summary(rows)]))"
+    )
+    done = python(planted, "-c", code)
+    assert done.returncode == 0, done.stderr
+    value, gaps, rows, summary = json.loads(done.stdout)
+    assert value == 1 + (-1) * 3 + (-128) * 2 + (1 << 32)
+    assert gaps == [row["form"] for row in rows] and len(rows) == summary["gpu gaps"] == 4
+    assert all((row["gpu"], row["unasked"], row["interpretations"]) == (None, None, True) for row in rows)
+    assert summary["gpu no"] == summary["gpu cannot be asked"] == 0
+
+
+@pytest.mark.long
+def test_no_test_demands_an_answer_of_a_new_page(planted: Path) -> None:
+    for name, which in DEMANDS.items():
+        done = python(planted, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/evidence/{name}", "-k", which)
+        assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.long
+def test_a_page_that_loses_an_answered_form_is_noticed(planted: Path) -> None:
+    page = planted / "spec" / "instructions" / "integer" / "popc.md"
+    text = page.read_text()
+    try:
+        page.write_text(re.sub(r"^(\.type *= *\{ *)\.b32, ", r"\1", text, flags=re.M))
+        assert page.read_text() != text
+        words = ("-q", "-p", "no:cacheprovider", "tests/evidence/test_vectors.py", "-k", "every_answer")
+        done = python(planted, "-m", "pytest", *words)
+        assert done.returncode == 1 and "popc.b32 d, a;" in done.stdout, done.stdout[-3000:]
+    finally:
+        page.write_text(text)
+
+
+def test_an_answer_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = answered.records()
+    assert known.vectors is not None
+    name = "popc.b64 d, a;"
+    less = known.vectors._replace(values={k: v for k, v in known.vectors.values.items() if k != name})
+    monkeypatch.setattr(answered, "records", lambda: known._replace(vectors=less))
+    assert [str(f) for f in answered.gaps(ptxspec.forms("popc"))] == [name]
+    rows = ledger.opcode_rows("popc")
+    assert ledger.unanswered(rows) == {"popc": 1} and ledger.summary(rows)["gpu gaps"] == 1
+    monkeypatch.setattr(ledger, "rows", lambda: rows)
+    assert "no GPU was asked about popc: 1 form" in CliRunner().invoke(main, ["ledger"]).output
+    assert "No GPU was asked about [1 form]{.gap}: `popc` (1)." in shown.unanswered(rows)
+    assert shown.unanswered(rows[:1]).startswith("No GPU was asked about no form")
+
+
+def test_an_answer_that_is_wrong_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = answered.records()
+    assert known.vectors is not None
+    name = "popc.b64 d, a;"
+    wrong = known.vectors._replace(values={**known.vectors.values, name: known.vectors.values[name] ^ 1})
+    monkeypatch.setattr(answered, "records", lambda: known._replace(vectors=wrong))
+    found = {row["form"]: row["gpu"]["agrees"] for row in ledger.opcode_rows("popc")}
+    assert [form for form, agrees in found.items() if not agrees] == [name]
+
+
+def test_a_form_for_images_that_was_not_asked_about_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = next(f for f in ptxspec.forms("sust") if images_answered.answered(f.mnemonic))
+    asked = images_answered._asked()
+    mine = set(images_answered._by_mnemonic()[form.mnemonic])
+    monkeypatch.setattr(images_answered, "_asked", lambda: asked - {min(mine)})
+    assert images_answered.answered(form.mnemonic) is None and effects.unasked(form) is None
+    reasons = {effects.unasked(f) for f in ptxspec.forms("tex") if "2dms" in f.mnemonic.split(".")}
+    assert len(reasons) == 1 and "samples" in str(reasons)
+
+
+# what the ledger's digest covers -----------------------------------------------------------------------------------------
+
+
+def failing() -> str:
+    raise FileNotFoundError("no ptxas")
+
+
+@pytest.mark.parametrize("program", ["ptxas", "z3-solver", "llvmlite", "no ptxas"])
+def test_another_version_makes_the_ledger_out_of_date(
+    program: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store = tmp_path / "ledger.json"
+    row: dict[str, Any] = {"opcode": "bfe", "ptxas": True, "interpretations": True, "gpu": None, "identities": 0}
+    before = ledger.digest()
+    ledger.storage.write(store, {"digest": before, "opcodes": {"bfe": [row]}})
+    assert ledger.rows(store) == [row]
+    installed = ledger._installed
+    if program == "ptxas":
+        monkeypatch.setattr(assembler, "version", lambda: "99.9")
+    elif program == "no ptxas":
+        monkeypatch.setattr(assembler, "version", failing)
+    else:
+        monkeypatch.setattr(ledger, "_installed", lambda name: "99.9" if name == program else installed(name))
+    ledger.versions.cache_clear()
+    try:
+        assert set(ledger.versions()) == {"ptxas", "z3-solver", "llvmlite"}
+        assert ledger.digest() != before and ledger.rows(store) == []
+    finally:
+        monkeypatch.undo()
+        ledger.versions.cache_clear()
+    assert ledger.digest() == before and ledger.rows(store) == [row]
+
+
+def test_forms_without_a_kernel_can_be_asked() -> None:
+    """Nobody has to give a reason for a form before somebody writes a kernel for it: it is a gap."""
+    assert vectors.read() is not None
+    queries = [*ptxspec.forms("txq"), *ptxspec.forms("suq")]
+    assert all(effects.unasked(f) is None for f in queries)
