@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from ptxspec.terms import TYPES, TermError, condition_code, number, select, set_condition_code, store, update
-from ptxspec.terms.definitions import CONDITION_CODE, Definition, of
-from ptxspec.terms.definitions import address as an_address
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.annotations import of
+from ptxspec.terms.definitions import Definition
+from ptxspec.terms.annotations import address as an_address
 from ptxspec.terms.exact import evaluate
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec.evidence.kernels import POLICY
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import Effect
+from ptxspec.terms.effects import Effect
 from ptxspec.terms.types import Type
 
 ROWS = 32

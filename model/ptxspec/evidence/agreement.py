@@ -18,8 +18,9 @@ import numpy as np
 from ptxspec.evidence.operands import rows
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import constant, integer
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import Immediate, Special
+from ptxspec.terms.annotations import Immediate, Special
 
 ROWS = 64
 STRIDE = 128

@@ -22,7 +22,8 @@ from ptxspec.evidence.vectors import comparable, table_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.parallel import on_all_cores
 from ptxspec.terms import exact
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.annotations import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: what stands where an operand must be a constant

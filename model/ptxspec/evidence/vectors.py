@@ -21,7 +21,8 @@ from ptxspec.evidence.operands import rows
 from ptxspec.evidence.recorded import FOLDER
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
-from ptxspec.terms.definitions import Immediate, Meaning
+from ptxspec.terms.annotations import Immediate
+from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
 
 ROWS = 512

@@ -26,7 +26,8 @@ from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import page_name, unknown_opcode
 from ptxspec.language.operands import Operands, Unresolved
 from ptxspec.language.scopes import Names
-from ptxspec.terms.definitions import CONDITION_CODE, Immediate, Special, operand_type
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.annotations import Immediate, Special, operand_type
 from ptxspec.terms.types import TYPES
 
 

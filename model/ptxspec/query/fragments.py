@@ -14,8 +14,9 @@ from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.annotations import Special, VectorOf, operand_type
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
-from ptxspec.terms.definitions import CONDITION_CODE, Special, VectorOf, operand_type
 from ptxspec.terms.machine import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute

@@ -21,8 +21,9 @@ from ptxspec.language.forms import Form
 from ptxspec.site.numerals import parsed, reading, written
 from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table
 from ptxspec.terms import exact
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
