@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from letters import TODAY, Era
 from outside import FORMATS, Outside, Shape

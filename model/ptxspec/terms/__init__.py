@@ -28,7 +28,25 @@ from ptxspec.terms.actions import (
     wait_at_barrier,
     wait_for_cluster,
 )
-from ptxspec.terms.annotations import (
+from ptxspec.terms.availability import (
+    available,
+    implied,
+    removed,
+)
+from ptxspec.terms.core import Bool, Int, TermError, integer
+from ptxspec.terms.definitions import (
+    changes_nothing,
+    gives_addresses,
+    has_elements,
+    instruction,
+    limits_constants,
+    may_discard_result,
+    reads_special_registers,
+    takes_no_constants,
+    takes_wider_registers,
+)
+from ptxspec.terms.images import Image, Sampler, read_image, refuse, write_image
+from ptxspec.terms.kinds import (
     absent,
     address,
     b8,
@@ -66,24 +84,6 @@ from ptxspec.terms.annotations import (
     variable_address,
     vector,
 )
-from ptxspec.terms.availability import (
-    available,
-    implied,
-    removed,
-)
-from ptxspec.terms.core import Bool, Int, TermError, integer
-from ptxspec.terms.definitions import (
-    changes_nothing,
-    gives_addresses,
-    has_elements,
-    instruction,
-    limits_constants,
-    may_discard_result,
-    reads_special_registers,
-    takes_no_constants,
-    takes_wider_registers,
-)
-from ptxspec.terms.images import Image, Sampler, read_image, refuse, write_image
 from ptxspec.terms.machine import SystemThread, guaranteed, rule, special_register, system_function
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.types import TYPES, Type

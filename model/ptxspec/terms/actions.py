@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ptxspec.terms.annotations import Special
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.effects import (
     Arrive,
@@ -30,6 +29,7 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
+from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
@@ -159,7 +159,10 @@ def enter(function: Special | Int) -> None:
 
 def leave(what: str) -> None:
     """End the function ("return") or the thread ("exit")."""
-    _note({"return": Return, "exit": Exit}[what]())
+    ends: dict[str, Effect] = {"return": Return(), "exit": Exit()}
+    if what not in ends:
+        raise blame(f"{what} ends neither a function nor a thread")
+    _note(ends[what])
 
 
 def stack_end() -> Int:

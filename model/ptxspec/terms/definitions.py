@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ptxspec.terms.actions import tracing
-from ptxspec.terms.annotations import HANDLES, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.availability import Implication, Removal, Rule
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.effects import Effect, lands
+from ptxspec.terms.kinds import HANDLES, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
@@ -198,7 +198,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             f"annotation says {len(annotations)}"
         )
     if definition.changes_nothing and trace.effect is not None:
-        name = type(trace.effect).__name__
+        name = trace.effect.__class__.__name__
         raise blame(f"{definition.path}:{definition.line}: {definition.name} has an effect: {name}")
     results = []
     for value, annotation in zip(values, annotations, strict=True):

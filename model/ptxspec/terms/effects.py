@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from ptxspec.terms.annotations import Special
 from ptxspec.terms.core import Int, Term
+from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import Type
 
 # Memory ----------------------------------------------------------------------------------------------------------------
