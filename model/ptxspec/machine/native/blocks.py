@@ -203,8 +203,8 @@ class BlockText(Calls):
     def finish(self, op: Op | None) -> None:
         """Store what later blocks read and append the lane to the list of the block it goes to."""
         effect = None if op is None else ending(op)
-        function = self.program.flow.function_of(self.block.end - 1)
         leaves = isinstance(effect, Return) and bool(self.kernel.functions)
+        function = self.program.flow.function_of(self.block.end - 1)
         if leaves:
             self.live_out |= self.program.flow.left_behind(self.block.end - 1)
         self.leave_registers()
