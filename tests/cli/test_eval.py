@@ -14,7 +14,7 @@ from ptxspec.cli import main
 from ptxspec.evidence.agreement import approximate
 from ptxspec.evidence.kernels import kernel
 from ptxspec.language.forms import registry
-from ptxspec.query.fragments import Unsupported, read_fragment
+from ptxspec.query.fragments import Unsupported, read_fragment, told
 
 
 def call(*words: str, status: int = 0) -> str:
@@ -38,7 +38,7 @@ def test_every_form_is_read_or_refused_with_a_way_out(opcode: str) -> None:
             fragment = read_fragment(text)
         except Unsupported as why:
             assert effect is not None or memory or place, text
-            assert "ptxspec run" in str(why) and (effect is None or f"({effect.kind})" in str(why)), text
+            assert "ptxspec run" in str(why) and (effect is None or f"({told(effect)[0]})" in str(why)), text
             continue
         except ptxspec.PtxError as error:
             assert place, (text, error)
@@ -54,8 +54,8 @@ def test_every_form_is_read_or_refused_with_a_way_out(opcode: str) -> None:
         ("st.shared.f32 [a], b;", "(store): it writes memory"),
         ("atom.global.add.u32 d, [a], b;", "(update): it reads and writes memory"),
         ("red.global.add.u32 [a], b;", "(update): it reads and writes memory"),
-        ("shfl.sync.idx.b32 d, a, b, c, m;", "(gather): it depends on the other lanes of the warp"),
-        ("vote.sync.any.pred p, q, m;", "(gather): "),
+        ("shfl.sync.idx.b32 d, a, b, c, m;", "(collective): it depends on the other lanes of the warp"),
+        ("vote.sync.any.pred p, q, m;", "(collective): "),
         ("bar.sync 0;", "(barrier): it waits for other threads"),
         ("bar.red.popc.u32 d, 0, p;", "(barrier): "),
         ("bra there;", "(branch): it goes elsewhere in a kernel"),

@@ -14,6 +14,7 @@ from ptxspec.evidence import agreement, vectors
 from ptxspec.evidence.gpu import cells
 from ptxspec.evidence.kernels import cell_types, kernel, module
 from ptxspec.language.forms import Form
+from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES
 
@@ -44,8 +45,8 @@ def test_one_form_stands_for_all_its_orderings() -> None:
 
     def key(f: Form) -> Any:
         meaning = f.meaning()
-        assert meaning.effect is not None
-        return meaning.results, meaning.effect.fields["values"], meaning.effect.fields["space"]
+        assert isinstance(meaning.effect, Update)
+        return meaning.results, meaning.effect.values, meaning.effect.space
 
     asked = [f for f in UPDATES if vectors.comparable(f)]
     assert {key(f) for f in asked} == {key(f) for f in UPDATES if not agreement.undefined(f.meaning())}

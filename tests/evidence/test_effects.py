@@ -13,6 +13,7 @@ import pytest
 import ptxspec
 from ptxspec.evidence import accesses, answered, clusters, effects, vectors, warps
 from ptxspec.language.forms import Form
+from ptxspec.terms.effects import Load, Store
 
 ANSWERS = effects.read()
 ASKED = [f for f in ptxspec.forms() if effects.kind(f) is not None]
@@ -80,12 +81,12 @@ def test_loads_and_stores_against_plain_bytes() -> None:
     assert ANSWERS is not None
     for case in effects.cases(f for f in ANSWERED if accesses.moves(f)):
         effect = case.form.meaning().effect
-        assert effect is not None
-        size, vec = effect.fields["type"].bytes, case.form.modifiers.get("vec")
+        assert isinstance(effect, Load | Store)
+        size, vec = effect.type.bytes, case.form.modifiers.get("vec")
         count = int(vec[1:]) if vec else 1
         answer = ANSWERS.values[case.name]
         for row in (0, 7, 31):
-            if effect.kind == "load":
+            if isinstance(effect, Load):
                 data = accesses.image()[16 * row : 16 * row + size * count]
                 want = [data[size * i : size * (i + 1)].ljust(8, b"\xa5") for i in range(count)]
                 assert answer[row].tobytes() == b"".join(want).ljust(32, b"\xa5"), case.name
@@ -93,7 +94,7 @@ def test_loads_and_stores_against_plain_bytes() -> None:
                 data = b"".join(case.cells[row].tobytes()[8 * i : 8 * i + size] for i in range(count))
                 got = answer[row].tobytes()
                 assert got.startswith(data), case.name
-                beside = 4 if effect.fields["space"] == "param" and len(data) < 4 else len(data)  # AMB-203
+                beside = 4 if effect.space == "param" and len(data) < 4 else len(data)  # AMB-203
                 assert set(got[beside:]) <= {0xA5}, case.name
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from ptxspec.evidence.programs import types_of
 from ptxspec.evidence.vectors import comparable
 from ptxspec.language.forms import Form, page_name, registry
-from ptxspec.terms.definitions import VectorOf
+from ptxspec.terms.kinds import VectorOf
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import freedoms_in

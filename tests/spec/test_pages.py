@@ -15,6 +15,7 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.query.evaluate import evaluate
 from ptxspec.query.fragments import read_fragment
+from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
 
@@ -60,7 +61,7 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     met = set()
     for form in ptxspec.forms():
         meaning = form.meaning()
-        stored = meaning.effect.fields.get("values", ()) if meaning.effect else ()
+        stored = terms_of(meaning.effect) if meaning.effect else ()
         reached = image_terms(form, meaning)
         for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored, *reached):
             met.add(freedom.attrs[0])

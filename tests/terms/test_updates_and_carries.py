@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from ptxspec.terms import TYPES, TermError, condition_code, number, select, set_condition_code, store, update
-from ptxspec.terms.definitions import CONDITION_CODE, Definition, of
-from ptxspec.terms.definitions import address as an_address
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.definitions import Definition
+from ptxspec.terms.effects import Update
 from ptxspec.terms.exact import evaluate
+from ptxspec.terms.kinds import address as an_address
+from ptxspec.terms.kinds import of
 
 
 def definition(body: Callable[..., Any], *, gives: bool = True) -> Definition:
@@ -32,12 +35,12 @@ def test_an_update_reads_as_its_type_says_and_keeps_the_low_bits(
     meaning = definition(lambda a, b, t: update("global", a, t, lambda x: change(x, b), how=None)).meaning(
         {"type": TYPES[type]}
     )
-    assert meaning.effect is not None and meaning.effect.kind == "update"
-    assert meaning.effect.fields["how"] == {"how": None} and meaning.effect.fields["space"] == "global"
+    assert isinstance(meaning.effect, Update)
+    assert meaning.effect.how == {"how": None} and meaning.effect.space == "global"
     values = {"%loaded0": old, "b": b, "a": 64}
     assert evaluate(meaning.results[0].values[0], values) == given
-    assert evaluate(meaning.effect.fields["values"][0], values) == new
-    assert evaluate(meaning.effect.fields["address"], values) == 64
+    assert evaluate(meaning.effect.values[0], values) == new
+    assert evaluate(meaning.effect.address, values) == 64
     assert not meaning.uses_carry and not meaning.lands
 
 

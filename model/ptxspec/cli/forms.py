@@ -64,7 +64,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _operand_types(form: Any) -> dict[str, str]:
-    from ptxspec.terms.definitions import VectorOf, operand_type
+    from ptxspec.terms.kinds import VectorOf, operand_type
 
     results = list(form.definition.results)
     found = {}

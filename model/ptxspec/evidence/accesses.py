@@ -14,8 +14,7 @@ import numpy as np
 
 from ptxspec.evidence.kernels import POLICY
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import Effect
-from ptxspec.terms.types import Type
+from ptxspec.terms.effects import Load, Store
 
 ROWS = 32
 #: bytes from one thread's row to the next; bytes a thread may reach
@@ -78,30 +77,26 @@ def _place(space: str, stores: bool) -> _Place:
 
 def moves(form: Form) -> bool:
     """Whether the form is a load or a store."""
-    effect = form.meaning().effect
-    return effect is not None and effect.kind in ("load", "store")
+    return isinstance(form.meaning().effect, Load | Store)
 
 
 def judged(form: Form) -> int:
     """The bits of the first cell of `out` in which a form's answer counts: all but those next to a store of less than four bytes
     to what a call passes, which need not be what they were (AMB-203)."""
     effect = form.meaning().effect
-    assert effect is not None
     every = (1 << 64) - 1
-    if effect.kind != "store" or effect.fields["space"] != "param":
+    if not isinstance(effect, Store) or effect.space != "param":
         return every
-    bits = effect.fields["type"].width * len(effect.fields["values"])
+    bits = 8 * effect.bytes
     return every ^ (1 << max(bits, 32)) - (1 << bits)
 
 
 def text_of(form: Form, name: str) -> str:
     """The kernel of a load or a store."""
     effect = form.meaning().effect
-    assert isinstance(effect, Effect) and effect.kind in ("load", "store")
-    stores = effect.kind == "store"
-    type: Type = effect.fields["type"]
-    count = len(effect.fields["values"]) if stores else effect.fields["count"]
-    place = _place(effect.fields["space"], stores)
+    assert isinstance(effect, Load | Store)
+    stores, type, count = isinstance(effect, Store), effect.type, effect.count
+    place = _place(effect.space, stores)
     registers = [f"%x{i}" for i in range(count)]
     vector = "{" + ", ".join(registers) + "}" if form.modifiers.get("vec") else registers[0]
     operands = {o.name: f"[{place.address}]" if o.memory else vector for o in form.syntax.operands}
@@ -115,7 +110,7 @@ def text_of(form: Form, name: str) -> str:
     else:
         around = ["ld.global.v2.b64 {%low, %high}, [%in];"] if place.fill else []
         after = [f"st.global.{word} [%out+{8 * i}], {r};" for i, r in enumerate(registers)]
-    passes = stores and effect.fields["space"] == "param"
+    passes = stores and effect.space == "param"
     lines = [
         ".reg .u64 %in, %out, %at, %near, %zero, %low, %high;",
         ".reg .u32 %t, %at32;",

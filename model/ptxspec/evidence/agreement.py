@@ -18,8 +18,10 @@ import numpy as np
 from ptxspec.evidence.operands import rows
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import constant, integer
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Update
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
@@ -51,7 +53,7 @@ class Disagreement(NamedTuple):
 
 def updates(meaning: Meaning) -> bool:
     """Whether the instruction's effect is to change one cell of memory."""
-    return meaning.effect is not None and meaning.effect.kind == "update"
+    return isinstance(meaning.effect, Update)
 
 
 def pure(form: Form) -> bool:
@@ -117,9 +119,9 @@ def approximate(form: Form) -> bool:
 def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:
     """(variable, type) of every value that goes in; what stands in memory comes after the operands, the condition code last."""
     values = [(v.attrs[0], i.type) for i in meaning.inputs for v in i.variables if i.type is not None]
-    if updates(meaning):
-        fields = meaning.effect.fields  # type: ignore[union-attr]
-        values += [(f"%loaded{i}", fields["type"]) for i in range(fields["count"])]
+    cell = meaning.effect
+    if isinstance(cell, Update):
+        values += [(f"%loaded{i}", cell.type) for i in range(cell.count)]
     else:
         values += [(name, TYPES["u32"]) for name in meaning.specials]
     return [*values, (CONDITION_CODE, TYPES["pred"])] if meaning.carry_read else values
@@ -130,12 +132,12 @@ def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     The cell of an instruction that updates one lies in global memory, if it does not say where, and special registers are zero
     to it."""
     values = [(r.type, v) for r in meaning.results for v in r.values]
-    if updates(meaning):
-        fields = meaning.effect.fields  # type: ignore[union-attr]
+    cell = meaning.effect
+    if isinstance(cell, Update):
         base = constant(importlib.import_module("ptxspec.spec.state_spaces.generic_addressing").GLOBAL_BASE)
         place = {v.attrs[0]: base for i in meaning.inputs if i.type is None for v in i.variables}
         place |= {name: constant(0) for name in meaning.specials}
-        values = [(t, substitute(v, place)) for t, v in [*values, *((fields["type"], v) for v in fields["values"])]]
+        values = [(t, substitute(v, place)) for t, v in [*values, *((cell.type, v) for v in cell.values)]]
     return [*values, (TYPES["pred"], meaning.carry)] if meaning.carry is not None else values
 
 

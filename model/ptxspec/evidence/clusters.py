@@ -25,6 +25,7 @@ from ptxspec.evidence.vectors import H200, Answers
 from ptxspec.evidence.warps import Difference
 from ptxspec.language.forms import Form, forms
 from ptxspec.machine.launch import Module
+from ptxspec.terms.effects import Access, ClusterBarrier, ClusterWait, Load, Store, Update
 
 Extents = tuple[int, int, int]
 
@@ -64,7 +65,7 @@ def asks(form: Form) -> bool:
     effect = form.meaning(form.absences[-1]).effect
     if effect is None:
         return form.syntax.opcode in _ADDRESSES and (_in_space(form) or form.modifiers["type"].width == 64)
-    return bool(effect.fields.get("cluster", False))
+    return isinstance(effect, ClusterBarrier)
 
 
 def _in_space(form: Form) -> bool:
@@ -76,14 +77,13 @@ def _reaches(form: Form) -> bool:
     generic one. Left out are values of 128 bits, vectors with an order or an update, and `.weak`, which says nothing: they have
     their answers elsewhere, in the thread's own CTA."""
     effect = form.meaning(form.absences[-1]).effect
-    if effect is None or effect.kind not in ("load", "store", "update") or form.modifiers.get("weak"):
+    if not isinstance(effect, Access) or form.modifiers.get("weak"):
         return False
-    if effect.fields["type"].width > 64 or form.syntax.opcode not in ("ld", "st", "atom", "red"):
+    if effect.type.width > 64 or form.syntax.opcode not in ("ld", "st", "atom", "red"):
         return False
-    if form.modifiers.get("vec") and (effect.kind == "update" or form.modifiers.get("order")):
+    if form.modifiers.get("vec") and (isinstance(effect, Update) or form.modifiers.get("order")):
         return False
-    space = effect.fields["space"]
-    return space == SPACE or (space == "generic" and not any(effect.fields["how"].values()))
+    return effect.space == SPACE or (effect.space == "generic" and not any(effect.how.values()))
 
 
 def cases(own: Iterable[Form]) -> list[Case]:
@@ -94,7 +94,7 @@ def cases(own: Iterable[Form]) -> list[Case]:
         if asks(form) and effect is None:
             with_offset = " with an offset" if any(o.offset for o in form.syntax.operands) else ""
             found.append(_case(form, f"{form}{with_offset}", _ADDRESSES[form.syntax.opcode](form)))
-        elif asks(form) and effect is not None and effect.kind == "barrier":
+        elif isinstance(effect, ClusterBarrier):
             found.append(_case(form, str(form), _round(form)))
         elif _reaches(form):
             found.append(_access(form))
@@ -106,13 +106,13 @@ def cases(own: Iterable[Form]) -> list[Case]:
 
 def _access(form: Form) -> Case:
     effect = form.meaning().effect
-    assert effect is not None
+    assert isinstance(effect, Access)
     name = f"{form} of another CTA"
-    same = (effect.kind, form.meaning().results, *((k, v) for k, v in effect.fields.items() if k != "how"))
-    if effect.kind == "update":
+    same = (effect, form.meaning().results)
+    if isinstance(effect, Update):
         data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
-        return Case(name, lambda own: _update(form, own), same, data)
-    lines = _load(form) if effect.kind == "load" else _store(form)
+        return Case(name, lambda own: _update(form, effect, own), same, data)
+    lines = _load(form, effect) if isinstance(effect, Load) else _store(form, effect)
     return _case(form, name, lines, (*same, form.modifiers.get("vec")))
 
 
@@ -185,29 +185,27 @@ def _written(form: Form, count: int, type: Any) -> tuple[str, list[str]]:
     return form.written(operands), [f".reg .b{type.width} %x<{count}>;", *registers]
 
 
-def _load(form: Form) -> list[str]:
-    fields = form.meaning().effect.fields  # type: ignore[union-attr]
-    type = fields["type"]
-    access, (declared, *registers) = _written(form, fields["count"], type)
+def _load(form: Form, effect: Load) -> list[str]:
+    type = effect.type
+    access, (declared, *registers) = _written(form, effect.count, type)
     kept = [f"st.global.b{type.width} [%out+{8 * i}], {r};" for i, r in enumerate(registers)]
     return [declared, *_FILLED, access, *kept]
 
 
-def _store(form: Form) -> list[str]:
-    fields = form.meaning().effect.fields  # type: ignore[union-attr]
-    type = fields["type"]
-    access, (declared, *registers) = _written(form, len(fields["values"]), type)
+def _store(form: Form, effect: Store) -> list[str]:
+    type = effect.type
+    access, (declared, *registers) = _written(form, effect.count, type)
     taken = [f"ld.global.b{type.width} {r}, [%in+{8 * i}];" for i, r in enumerate(registers)]
     blank = ["mov.b64 %low, 0xa5a5a5a5a5a5a5a5;", "st.shared.v2.b64 [%mine], {%low, %low};"]
     kept = ["ld.shared.v2.b64 {%low, %high}, [%mine];", "st.global.v2.b64 [%out], {%low, %high};"]
     return [declared, *taken, *blank, *SYNC, access, *SYNC, *kept]
 
 
-def _update(form: Form, name: str) -> str:
+def _update(form: Form, effect: Update, name: str) -> str:
     """The operands come first in a row, then what stands in the own bytes before; the result comes first, then what stands there
     after another CTA's update."""
     own = kernel(form, name)
-    type = form.meaning().effect.fields["type"]  # type: ignore[union-attr]
+    type = effect.type
     inputs, gives = own.inputs[:-1], len(own.outputs) > 1
     registers = [f"%x{i}" for i in range(len(inputs))]
     address = "[%there]" if form.modifiers.get("ss") == SPACE else "[%far]"
@@ -278,10 +276,9 @@ _ADDRESSES: dict[str, Callable[[Form], list[str]]] = {"mapa": _mapped, "getctara
 def _round(form: Form) -> list[str]:
     """A value goes round the cluster, and meets the barrier in the form asked about every time. What an arrival does not order, a
     fence does."""
-    effect = form.meaning().effect
-    assert effect is not None
+    waits = isinstance(form.meaning().effect, ClusterWait)
     own = form.written({})
-    pair = ["barrier.cluster.arrive;", own] if effect.fields["waits"] else ["fence.acq_rel.cluster;", own, SYNC[1]]
+    pair = ["barrier.cluster.arrive;", own] if waits else ["fence.acq_rel.cluster;", own, SYNC[1]]
     hands_on = [*pair, "st.shared::cluster.u32 [%there], %a;", *pair, "ld.shared.u32 %a, [%mine];"]
     early = ["setp.eq.u32 %p, %t, 0;", "@%p bra leaves;"] if not form.modifiers.get("aligned") else []
     # in the end one thread of each CTA leaves before the others meet for the last time

@@ -9,12 +9,24 @@ row of `out`.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import numpy as np
 
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import Immediate, Special
+from ptxspec.terms.effects import (
+    Branch,
+    Call,
+    ClusterBarrier,
+    Collective,
+    CtaBarrier,
+    Effect,
+    Exit,
+    IndexedBranch,
+    Jump,
+    Return,
+    Wait,
+)
+from ptxspec.terms.kinds import Immediate, Special
 
 ROWS = 64
 STRIDE = 128
@@ -37,11 +49,10 @@ def shows(form: Form) -> bool:
     effect = form.meaning(form.absences[-1]).effect
     if effect is None:
         return form.definition.changes_nothing
-    if effect.kind == "gather":  # a barrier of a warp
-        return not form.definition.results
-    return effect.kind in ("branch", "call", "return", "exit") or (
-        effect.kind == "barrier" and not form.definition.results
-    )
+    if isinstance(effect, Jump):
+        return True
+    # a barrier of a warp is a collective without a result
+    return isinstance(effect, Collective | CtaBarrier | ClusterBarrier) and not form.definition.results
 
 
 def rows(form: Form) -> np.ndarray:
@@ -64,7 +75,6 @@ def rows(form: Form) -> np.ndarray:
 def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
     """Operands that are the same in all kernels: addresses, numbers of barriers and their threads, masks, constants."""
     found = {}
-    barrier = form.meaning(absent).effect
     for place in form.syntax.operands:
         annotation = form.definition.sources[place.name].annotation if place.name in form.definition.sources else None
         if place.name in absent:
@@ -76,9 +86,17 @@ def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
             space = form.modifiers.get("ss")
             found[place.name] = "[own]" if space == "local" else "[%in]"
         elif annotation is not None and not isinstance(annotation, Special):
-            names = {"gather": "%mask", "barrier": "%number" if place.name == "a" else "%count"}
-            found[place.name] = names.get(barrier.kind, "%v") if barrier is not None else "%v"
+            found[place.name] = _register(form.meaning(absent).effect, place.name)
     return found
+
+
+def _register(effect: Effect | None, operand: str) -> str:
+    """The register for an operand that is no address and no constant."""
+    if isinstance(effect, Collective):
+        return "%mask"
+    if isinstance(effect, CtaBarrier | ClusterBarrier):
+        return "%number" if operand == "a" else "%count"
+    return "%v"
 
 
 def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
@@ -88,9 +106,9 @@ def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
     give, take = "st.shared.u32 [%mine], %v;", "ld.shared.u32 %v, [%other];"
     if effect is None:  # it is no barrier itself
         return [give, instruction, "bar.sync 0;", take]
-    if effect.kind == "gather":
+    if isinstance(effect, Collective):
         return ["xor.b32 %other, %mine, 4;", give, instruction, take]
-    if effect.fields["waits"]:
+    if isinstance(effect, Wait):
         return [give, instruction, take]
     waits = ["waits:", "bar.sync %number, %count;", take]
     return ["setp.ge.u32 %p, %t, 32;", "@%p bra waits;", give, instruction, "bra done;", *waits, "done:"]
@@ -128,15 +146,21 @@ def _leave(form: Form, absent: tuple[str, ...]) -> list[str]:
     return [f"@%p {form.written({})}", "add.u32 %v, %v, 100;"]
 
 
-_SHAPES: dict[str, Callable[[Form, tuple[str, ...]], list[str]]] = {
-    "branch": _branch, "call": _call, "return": _leave, "exit": _leave, "barrier": _exchange, "gather": _exchange,
-}  # fmt: skip
+def _shape(form: Form, absent: tuple[str, ...]) -> list[str]:
+    """The lines around the instruction, and itself."""
+    match form.meaning(absent).effect:
+        case Branch() | IndexedBranch():
+            return _branch(form, absent)
+        case Call():
+            return _call(form, absent)
+        case Return() | Exit():
+            return _leave(form, absent)
+    return _exchange(form, absent)
 
 
 def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
     """The kernel of a form."""
-    effect = form.meaning(absent).effect
-    own = _SHAPES[effect.kind](form, absent) if effect is not None else _exchange(form, absent)
+    own = _shape(form, absent)
     lines = [
         ".reg .u64 %in, %out, %at;",
         ".reg .u32 %t, %v, %w, %index, %mask, %number, %count, %mine, %other;",

@@ -23,6 +23,7 @@ from ptxspec.evidence.vectors import H200, Answers
 from ptxspec.language.forms import Form, forms
 from ptxspec.machine.launch import Module
 from ptxspec.options import Engine
+from ptxspec.terms.effects import ImageAccess, Load, Stop, Update
 
 SEED = "effects"
 ROWS = 32
@@ -51,8 +52,7 @@ def kind(form: Form) -> str | None:
 
 def asks_images(form: Form) -> bool:
     """Whether the form is for textures or surfaces, which have cases of their own."""
-    effect = form.meaning(form.absences[-1]).effect
-    return effect is not None and effect.kind == "image"
+    return isinstance(form.meaning(form.absences[-1]).effect, ImageAccess)
 
 
 def unasked(form: Form) -> str | None:
@@ -62,9 +62,9 @@ def unasked(form: Form) -> str | None:
     if asks_images(form):
         return images_answered.gap(form.mnemonic)
     effect = form.meaning(form.absences[-1]).effect
-    if effect is not None and effect.kind == "update":
+    if isinstance(effect, Update):
         return "what it leaves is undefined"
-    if effect is not None and effect.kind == "stop":
+    if isinstance(effect, Stop):
         return "it ends the launch, which leaves nothing to read"
     names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
     if form.definition.gives_addresses or (effect is None and names_place):
@@ -119,8 +119,8 @@ def _cells(form: Form, what: str) -> np.ndarray:
     if what == "control":
         return control.rows(form)
     if what == "access":
-        effect = form.meaning().effect
-        return accesses.rows_of_load() if effect is not None and effect.kind == "load" else accesses.rows_of_store()
+        loads = isinstance(form.meaning().effect, Load)
+        return accesses.rows_of_load() if loads else accesses.rows_of_store()
     return _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
 
 
@@ -155,8 +155,7 @@ def _same(case: Case) -> Any:
     meaning = case.form.meaning(case.absent)
     if case.kind == "control" or meaning.effect is None:
         return case.name
-    fields = {k: v for k, v in meaning.effect.fields.items() if k != "how"}
-    return case.kind, meaning.effect.kind, meaning.results, tuple(fields.items()), case.form.modifiers.get("vec")
+    return case.kind, meaning.effect, meaning.results, case.form.modifiers.get("vec")
 
 
 def answers_here(chosen: Sequence[Case], profile: str, engine: Engine = "exact") -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ import numpy as np
 from ptxspec.evidence import clusters, effects, images, warps
 from ptxspec.evidence.agreement import PROFILE
 from ptxspec.language.forms import Form
+from ptxspec.terms.effects import ImageAccess
 
 #: rows of a case for textures or surfaces
 ROWS = 6
@@ -73,8 +74,8 @@ _known: dict[Any, bool] = {}
 def _images(form: Form) -> bool:
     """Run once for all forms that have one rule: cache operators are no part of it."""
     meaning = form.meaning(form.absences[-1])
-    assert meaning.effect is not None
-    rule = meaning.effect.fields["rule"]
+    assert isinstance(meaning.effect, ImageAccess)
+    rule: Any = meaning.effect.rule
     same = (rule.func, tuple(rule.keywords.items()), meaning.results)
     if same not in _known:
         case = _kernels()[form.mnemonic]

@@ -22,7 +22,9 @@ from ptxspec.evidence.vectors import comparable, table_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.parallel import on_all_cores
 from ptxspec.terms import exact
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
@@ -189,7 +191,7 @@ def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]
 
 def _named(form: Form, meaning: Meaning) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """Name and type of every value that goes in and comes out."""
-    count = meaning.effect.fields["count"] if meaning.effect is not None else 0
+    count = meaning.effect.count if isinstance(meaning.effect, Update) else 0
     said = {CONDITION_CODE: "CC", "%loaded0": "old"}
     said |= {f"%loaded{i}": f"old.{i}" for i in range(count) if count > 1}
     ins = [{"name": said.get(n, n), "type": str(t).lstrip(".")} for n, t in inputs_of(meaning)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.images import Image, Sampler, access_of
 from ptxspec.terms.types import TYPES
 
@@ -18,12 +19,12 @@ _CHANNELS = (("f32", False), ("f16", False), ("u8", True), ("s8", True), ("s16",
 def image_terms(form: Form, meaning: Meaning) -> list[Any]:
     """All terms that the rule of a form gives for images of its geometry: of a few sizes, of every kind of channel."""
     effect = meaning.effect
-    if effect is None or effect.kind != "image":
+    if not isinstance(effect, ImageAccess):
         return []
     geometry = next((str(v) for v in form.modifiers.values() if str(v) in _SIZES), "2d")
     found: list[Any] = []
     for image, sampler in _images(geometry):
-        access = access_of(effect.fields["rule"], image, sampler, effect.fields["operands"])
+        access = access_of(effect.rule, image, sampler, effect.operands)
         found += [*access.answers, *(w.value for w in access.writes), *(offset for offset, _ in access.reads)]
     return found
 

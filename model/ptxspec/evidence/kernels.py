@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec.terms.definitions import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.effects import Call, Store, Update
+from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: what stands where an operand must be a constant
@@ -133,8 +134,8 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
             text = f"({text})"
         operands[place.name] = text
     meaning = form.meaning(absent)
-    if meaning.effect is not None and meaning.effect.kind == "update":
-        type, count = meaning.effect.fields["type"], meaning.effect.fields["count"]
+    if isinstance(meaning.effect, Update):
+        type, count = meaning.effect.type, meaning.effect.count
         word, old = f"b{type.width}", [source(type) for _ in range(count)]
         cell = _cell(form)
         space = "shared" if cell == "%at32" else "global"
@@ -220,7 +221,7 @@ def _function(form: Form) -> str:
 
 def _writes_param(form: Form) -> bool:
     effect = form.meaning().effect
-    return effect is not None and effect.kind == "store" and effect.fields["space"] == "param"
+    return isinstance(effect, Store) and effect.space == "param"
 
 
 def _tables(form: Form) -> list[str]:
@@ -232,8 +233,7 @@ def _tables(form: Form) -> list[str]:
         found.append("  .param .align 16 .b8 kept[64];")
     if "target_list" in names:
         prototype = f"{'(.param .b32 _) ' if gives else ''}_ {'(.param .b32 _)' if takes else '()'}"
-        effect = form.meaning().effect
-        is_call = effect is not None and effect.kind == "call"
+        is_call = isinstance(form.meaning().effect, Call)
         found.append(f"list: .callprototype {prototype};" if is_call else "list: .branchtargets target, target;")
     return found
 
@@ -274,8 +274,7 @@ def _special(type: Special, memory: bool, offset: bool, form: Form, listed: str,
         return "given" if listed == "p" else "taken"
     if _writes_param(form):
         return "[kept]"
-    effect = form.meaning(form.absences[-1]).effect
-    if effect is not None and effect.kind == "update":
+    if isinstance(form.meaning(form.absences[-1]).effect, Update):
         return f"[{_cell(form)}]"
     space = form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
     by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}

@@ -36,7 +36,7 @@ from ptxspec.evidence.vectors import comparable
 from ptxspec.language.forms import Form, forms, registry
 from ptxspec.options import Engine
 from ptxspec.parallel import on_all_cores
-from ptxspec.terms.definitions import Immediate, VectorOf, cache_policy, operand_type
+from ptxspec.terms.kinds import Immediate, VectorOf, cache_policy, operand_type
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in

@@ -21,7 +21,9 @@ from ptxspec.evidence.operands import rows
 from ptxspec.evidence.recorded import FOLDER
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
-from ptxspec.terms.definitions import Immediate, Meaning
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Access
+from ptxspec.terms.kinds import Immediate
 from ptxspec.terms.profiles import Profile
 
 ROWS = 512
@@ -36,7 +38,7 @@ def comparable(form: Form) -> bool:
     """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
     among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
     meaning = form.meaning(form.absences[-1])
-    ordered = meaning.effect is not None and any(meaning.effect.fields.get("how", {}).values())
+    ordered = isinstance(meaning.effect, Access) and any(meaning.effect.how.values())
     return pure(form) and not form.definition.gives_addresses and not ordered and not undefined(meaning)
 
 

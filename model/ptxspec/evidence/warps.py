@@ -25,6 +25,7 @@ from ptxspec.language.forms import Form, forms
 from ptxspec.machine.launch import Module
 from ptxspec.options import Engine
 from ptxspec.terms import exact
+from ptxspec.terms.effects import Collective, ImageAccess
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import freedoms_in
 
@@ -56,7 +57,7 @@ class Launch(NamedTuple):
 def meets(form: Form) -> bool:
     """Whether the form has results that depend on other threads."""
     meaning = form.meaning(form.absences[-1])
-    of_warp = meaning.effect is not None and meaning.effect.kind != "image"
+    of_warp = not isinstance(meaning.effect, ImageAccess)
     return of_warp and meaning.lands and bool(meaning.results)
 
 
@@ -74,9 +75,8 @@ def launches(form: Form, absent: tuple[str, ...] = ()) -> list[Launch]:
     """The launches of a form, reproducible from the seed."""
     source = random.Random(f"{SEED}:{form}:{absent}")
     names = operands(form, absent)
-    effect = form.meaning(absent).effect
-    assert effect is not None
-    found = _of_warps(form, names, source) if effect.kind == "gather" else _of_barriers(names, source)
+    of_warp = isinstance(form.meaning(absent).effect, Collective)
+    found = _of_warps(form, names, source) if of_warp else _of_barriers(names, source)
     return [_launch(names, rows) for rows in found]
 
 
@@ -199,7 +199,7 @@ def open_rows(form: Form, absent: tuple[str, ...]) -> np.ndarray:
     found = []
     for launch in launches(form, absent):
         is_open = np.zeros(len(launch.cells), bool)
-        if meaning.effect is not None and meaning.effect.kind == "gather" and freedoms_in(*terms):
+        if isinstance(meaning.effect, Collective) and freedoms_in(*terms):
             names = operands(form, absent)
             for i in np.flatnonzero(launch.takes_part):
                 first = i - i % LANES

@@ -14,7 +14,7 @@ from ptxspec.language.constants import constant_fits
 from ptxspec.language.errors import Later
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.literate.notation import Operand
-from ptxspec.terms.definitions import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type
+from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type
 from ptxspec.terms.types import TYPES, Type
 
 

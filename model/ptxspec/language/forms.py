@@ -16,7 +16,8 @@ from ptxspec.language.errors import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
-from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning, Special, TupleOf
+from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning
+from ptxspec.terms.kinds import Special, TupleOf
 from ptxspec.terms.types import TYPES, Type
 
 #: how many members of an operand's set of selectors are tried at least, where evidence is collected

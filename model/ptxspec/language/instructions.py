@@ -26,7 +26,9 @@ from ptxspec.language.fitting import select_form
 from ptxspec.language.forms import page_name, unknown_opcode
 from ptxspec.language.operands import Operands, Unresolved
 from ptxspec.language.scopes import Names
-from ptxspec.terms.definitions import CONDITION_CODE, Immediate, Special, operand_type
+from ptxspec.terms import effects
+from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.kinds import Immediate, Special, operand_type
 from ptxspec.terms.types import TYPES
 
 
@@ -70,7 +72,7 @@ class Instructions(Operands):
             shape = [("memory", k) if e else k for e, k in zip(elements, shape, strict=True)]
             other = self.plan(mnemonic, tuple(shape))
             effect = other.meaning.effect if isinstance(other, Plan) else None
-            if effect is not None and effect.kind in ("load", "store"):
+            if isinstance(effect, effects.Load | effects.Store):
                 plan = other
                 operands = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
         if isinstance(plan, Plan) and plan.form.definition.constant_ranges:
@@ -103,17 +105,19 @@ class Instructions(Operands):
                         self.mentions[kernel.name].append((None, item.position, self.signatures[name]))
                     self.since(f"the address of {'an' if kind == 'entry' else 'a'} {kind}", item.position)
             return op
-        if effect.kind == "image":
+        if isinstance(effect, effects.ImageAccess):
             return op if self.check_handles(item, op, kernel.registers) else None
-        if effect.kind == "call":
-            return self.call(op, item, names, kernel)
-        if effect.kind == "branch" and effect.fields["among"] is not None:
-            return self.branch_among(op, item, names, kernel)
-        if (said or self._special) and effect.fields.get("space") == banks().space_of(banks().FIRST):
+        if isinstance(effect, effects.Call):
+            return self.call(op, effect, item, names, kernel)
+        if isinstance(effect, effects.IndexedBranch):
+            return self.branch_among(op, effect, item, names, kernel)
+        if not isinstance(effect, effects.Access):
+            return op
+        if (said or self._special) and effect.space == banks().space_of(banks().FIRST):
             base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
             place = kernel.places.get(base.text) if base is not None else None
             return op._replace(space=(said if place is None else place.space) or op.space)
-        if effect.fields.get("space") == "param":
+        if effect.space == "param":
             base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
             place = kernel.places.get(base.text) if base is not None else None
             framed = place.framed if place is not None else kernel.signature is not None or bool(said)
@@ -126,9 +130,11 @@ class Instructions(Operands):
                 self.complain(
                     item.position, "what passes an argument or a result of a call has no guard", pages.FUNCTIONS
                 )
-            if effect.kind != "load" and (not framed or any(f.place is place is not None for f in taken)):
+            if not isinstance(effect, effects.Load) and (
+                not framed or any(f.place is place is not None for f in taken)
+            ):
                 self.complain(item.position, "an entry's or a function's parameters are not written", pages.FUNCTIONS)
-            if effect.kind == "load" and kernel.signature is not None and place is not None:
+            if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
                 if any(f.place is place for f in kernel.signature.returns):
                     self.complain(
                         item.position, "a function writes its results, and does not read them", pages.FUNCTIONS
@@ -185,7 +191,7 @@ class Instructions(Operands):
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
         variable or that marks an address."""
         effect = op.plan.meaning.effect
-        if said == spaces().IN_A_FUNCTION[0] and (effect is None or effect.kind not in spaces().ITS_EFFECTS):
+        if said == spaces().IN_A_FUNCTION[0] and not isinstance(effect, spaces().ITS_EFFECTS):
             what = f"there is no {item.mnemonic}: only loads and stores take .{said}"
             self.complain(item.position, what, pages.STATE_SPACES)
             return True
@@ -225,33 +231,32 @@ class Instructions(Operands):
     def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
         """Why the address of an access cannot be .unified, or None."""
         page = importlib.import_module("ptxspec.spec.variables.attributes")
-        effect = op.plan.meaning.effect
-        kind, space = ("", "") if effect is None else (effect.kind, str(effect.fields.get("space")))
-        if not page.takes_unified(kind, any(role[0] == "out" for role in op.plan.roles), space):
+        if not page.takes_unified(op.plan.meaning.effect, any(role[0] == "out" for role in op.plan.roles)):
             return "only an address from which a register is loaded, generic or in .global, is .unified"
         if address.base is not None and address.base.text in kernel.places:
             return f"{address.base.text} has no .attribute(.unified)"
         return None
 
-    def branch_among(self, op: Op, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
+    def branch_among(
+        self, op: Op, effect: effects.IndexedBranch, item: tree.Instruction, names: Names, kernel: Kernel
+    ) -> Op | None:
         """An indirect branch with its labels."""
-        list_name = operand_of(op, op.plan.meaning.effect.fields["among"].name).text  # type: ignore[union-attr]
+        list_name = operand_of(op, effect.targets.name).text
         table = names.table(list_name)
         if not isinstance(table, Table) or table.directive != ".branchtargets":
             self.complain(item.position, f"{list_name} is no list of labels (.branchtargets)", pages.CONTROL)
             return None
         return op._replace(targets=table.known)
 
-    def call(self, op: Op, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
+    def call(self, op: Op, effect: effects.Call, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """A call with what it passes, held against what the function takes."""
-        fields = op.plan.meaning.effect.fields  # type: ignore[union-attr]
         given = {role[1]: o for role, o in zip(op.plan.roles, op.operands, strict=True)}
         arguments = given["p"].elements if "p" in given else ()  # type: ignore[union-attr]
         results = given["r"].elements if "r" in given else ()  # type: ignore[union-attr]
         known: tuple[str, ...] | None
         also: list[Signature] = []  # the other functions of a list
-        if isinstance(fields["function"], Special):
-            function = given[fields["function"].name].text  # type: ignore[union-attr]
+        if isinstance(effect.function, Special):
+            function = given[effect.function.name].text  # type: ignore[union-attr]
             signature, known = self.signatures[function], (function,)
         else:
             function = None

@@ -14,7 +14,7 @@ from ptxspec.language.checked import Op, Place
 from ptxspec.language.checking import Checking
 from ptxspec.language.named import Range
 from ptxspec.language.scopes import Names
-from ptxspec.terms.definitions import HANDLES
+from ptxspec.terms.kinds import HANDLES
 from ptxspec.terms.types import Type
 
 _PAGE = "spec/variables/opaque-types.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, assert_never
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from ptxspec.machine.folding import Folder
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
-from ptxspec.machine.roles import Roles, is_kind
+from ptxspec.machine.roles import Roles
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
+from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Wait
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
@@ -227,20 +228,42 @@ def state_bytes(program: Program) -> int:
 
 
 def is_image(op: Op) -> bool:
-    return is_kind(op, "image")
+    return isinstance(op.plan.meaning.effect, ImageAccess)
 
 
-def requested(effect: Any) -> list[Int]:
+def requested(effect: ImageAccess) -> list[Int]:
     """What a thread gives the unit that holds the images: two handles, and the operands."""
-    fields = effect.fields
-    return [fields["image"], integer(0) if fields["sampler"] is None else fields["sampler"], *fields["operands"]]
+    return [effect.image, integer(0) if effect.sampler is None else effect.sampler, *effect.operands]
 
 
-def stopped(op: Op) -> Violation:
+class Given(NamedTuple):
+    """What a thread that waits gives those that let it go on: the barrier's number, the mask or the number of threads (all bits 1
+    without one), and its value."""
+
+    number: Int
+    named: Int
+    value: Int
+
+
+def given(effect: Pause) -> Given:
+    """What a thread gives where it waits."""
+    none, every = integer(0), integer(-1)
+    match effect:
+        case Collective():
+            return Given(none, every if effect.mask is None else effect.mask, effect.value)
+        case Arrive():
+            return Given(effect.barrier, every if effect.threads is None else effect.threads, none)
+        case Wait():
+            return Given(effect.barrier, every if effect.threads is None else effect.threads, effect.value)
+        case ClusterArrive() | ClusterWait() | ImageAccess():
+            return Given(none, every, none)
+        case _:
+            assert_never(effect)
+
+
+def stopped(effect: Stop) -> Violation:
     """What an instruction that ends the launch reports."""
-    effect = op.plan.meaning.effect
-    assert effect is not None and effect.kind == "stop"
-    return Violation(effect.fields["rule"], "the thread executed this instruction")
+    return Violation(effect.rule, "the thread executed this instruction")
 
 
 def check_variable(program: Program, index: int, address: int, size: int) -> None:

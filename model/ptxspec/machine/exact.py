@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ptxspec.machine.engine import (
     check_room,
     check_variable,
     constant_of,
+    given,
     in_frame,
     in_part,
     requested,
@@ -44,7 +45,31 @@ from ptxspec.machine.link import (
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.system import system_function
-from ptxspec.terms.core import integer
+from ptxspec.terms.effects import (
+    Access,
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Jump,
+    Load,
+    Pause,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    StackUse,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
 
@@ -152,34 +177,28 @@ class ExactRun:
                 continue
             try:
                 env: dict[str, Any] = {}
-                if effect.kind == "load":
-                    self.load(op, env, lane)
-                elif effect.kind == "store":
-                    self.store(op, env, lane)
-                elif effect.kind == "update":
-                    self.load(op, env, lane, write=True)
-                    self.store(op, env, lane)
-                elif effect.kind == "stack":
-                    self.move_stack(effect.fields, env, lane)
-                elif effect.kind == "stop":
-                    return Fault(lane, index, None, stopped(op))
-                elif effect.kind == "call" and system_function(self.program.kernel, op):
-                    self.ask_system(op.call, lane, index, block)
-                    return None
-                elif effect.kind == "call":
-                    goes = self.enter(op, index, block, env, lane)
-                elif effect.kind == "return" and self.stacks[lane]:
-                    goes = self.stacks[lane][-1][0]
-                elif op.targets:
-                    (chosen,) = self.values("target", (effect.fields["target"],), env, lane)
-                    if chosen >= len(block.ways):
-                        raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
-                    goes = block.ways[chosen][1]
-                elif effect.kind in ("barrier", "gather", "image"):
-                    self.wait(effect, env, lane, index, block)
-                    return None
-                else:
-                    goes = block.taken
+                match effect:
+                    case Load():
+                        self.load(effect, op, env, lane)
+                    case Store():
+                        self.store(effect, op, env, lane)
+                    case Update():
+                        self.load(effect, op, env, lane)
+                        self.store(effect, op, env, lane)
+                    case StackEnd() | Reserve() | Release():
+                        self.move_stack(effect, env, lane)
+                    case Stop():
+                        return Fault(lane, index, None, stopped(effect))
+                    case Call() if system_function(self.program.kernel, op):
+                        self.ask_system(op.call, lane, index, block)
+                        return None
+                    case Branch() | IndexedBranch() | Call() | Return() | Exit():
+                        goes = self.leads(effect, op, index, block, env, lane)
+                    case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                        self.wait(effect, env, lane, index, block)
+                        return None
+                    case _:
+                        assert_never(effect)
                 self.write(index, env, lane)
             except Violation as violation:
                 return Fault(lane, index, self.address, violation)
@@ -187,6 +206,23 @@ class ExactRun:
                 return Fault(lane, index, None, open_result)
         self.go(lane, goes)
         return None
+
+    def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int | None:
+        """The block to which an instruction sends a thread; None for its end."""
+        match effect:
+            case Call():
+                return self.enter(effect, op, index, block, env, lane)
+            case Return() if self.stacks[lane]:
+                return self.stacks[lane][-1][0]
+            case IndexedBranch():
+                (chosen,) = self.values("target", (effect.index,), env, lane)
+                if chosen >= len(block.ways):
+                    raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
+                return block.ways[chosen][1]
+            case Branch() | Return() | Exit():
+                return block.taken
+            case _:
+                assert_never(effect)
 
     def go(self, lane: int, block: int | None) -> None:
         """Put a thread where it goes next: to a block, or among those that have ended."""
@@ -197,16 +233,13 @@ class ExactRun:
         if block is None:
             self.memory.gone[lane // self.batch.extents.threads] += 1
 
-    def wait(self, effect: Any, env: dict[str, Any], lane: int, index: int, block: Any) -> None:
+    def wait(self, effect: Pause, env: dict[str, Any], lane: int, index: int, block: Any) -> None:
         """Put a thread among those that wait for others."""
-        fields = effect.fields
-        if effect.kind == "image":
+        if isinstance(effect, ImageAccess):
             for i, word in enumerate(self.values("request", requested(effect), env, lane)):
                 word &= (1 << 64) - 1
                 self.request[i, lane] = word - (word >> 63 << 64)
-        named = fields.get("threads" if effect.kind == "barrier" else "mask")
-        terms = (fields.get("barrier", integer(0)), integer(-1) if named is None else named, fields["value"])
-        number, count, value = self.values("wait", terms, env, lane)
+        number, count, value = self.values("wait", given(effect), env, lane)
         resume = len(self.blocks) if block.taken is None else block.taken
         self.waiting.append((lane, number, count, value - (value >> 63 << 64), index, resume))
 
@@ -221,26 +254,29 @@ class ExactRun:
             self.come_back(op, index, lane)
             self.go(lane, goes)
             return None
-        env: dict[str, Any] = {}
-        named, values = self.learned
-        effect = op.plan.meaning.effect
-        assert effect is not None
-        if effect.kind == "image":
-            env.update({f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())})
-        elif effect.kind == "gather":
-            own = lane % self.batch.extents.threads % 32
-            first = lane - own
-            env["%own"] = own
-            env["%members"], env["%at_once"] = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
-            env.update({f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(32)})
-        else:
-            env["%arrived"], env["%holding"] = int(named[lane]), int(values[lane])
+        env = self.told(op.plan.meaning.effect, lane)
         try:
             self.write(index, env, lane)
         except NoChoice as open_result:
             return Fault(lane, index, None, open_result)
         self.go(lane, goes)
         return None
+
+    def told(self, effect: Effect | None, lane: int) -> dict[str, Any]:
+        """What a thread that waited has learned, by the names that the instruction's results have for it."""
+        named, values = self.learned
+        match effect:
+            case ImageAccess():
+                return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())}
+            case Collective():
+                own = lane % self.batch.extents.threads % 32
+                first = lane - own
+                env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(32)}
+                members, at_once = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
+                return {**env, "%own": own, "%members": members, "%at_once": at_once}
+            case Wait():
+                return {"%arrived": int(named[lane]), "%holding": int(values[lane])}
+        raise AssertionError(f"no thread learns anything of {effect}")
 
     def at(self, index: int) -> None:
         """Note which instruction is being executed."""
@@ -299,10 +335,11 @@ class ExactRun:
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
-    def enter(self, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int:
+    def enter(self, effect: Call, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         flow, registers, stack = self.program.flow, self.registers[lane], self.stacks[lane]
-        name, begins = call_target(self.program, op, block, self.value_or_name(op, env, lane))
+        to = op.call.function or self.values("function", (effect.function,), env, lane)[0]
+        name, begins = call_target(self.program, op, block, to)
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1][2] if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
@@ -343,9 +380,6 @@ class ExactRun:
             elif operand.text != "_":
                 at = registers[FRAME] + self.program.kernel.places[operand.text].offset
                 self.set_local(lane, at, number.to_bytes(formal.size, "little"))
-
-    def value_or_name(self, op: Any, env: dict[str, Any], lane: int) -> Any:
-        return op.call.function or self.values("function", (op.plan.meaning.effect.fields["function"],), env, lane)[0]
 
     def come_back(self, op: Any, index: int, lane: int) -> None:
         """Close the frame of the function that was called, and take its results."""
@@ -399,47 +433,49 @@ class ExactRun:
         start = lane * self.memory.strides["local"] + at
         self.memory.local[start : start + len(data)] = list(data)
 
-    def move_stack(self, fields: dict[str, Any], env: dict[str, Any], lane: int) -> None:
+    def move_stack(self, effect: StackUse, env: dict[str, Any], lane: int) -> None:
         """Reserve memory on the thread's stack, or give some back."""
         registers = self.registers[lane]
         end = env["%stack_end"] = registers[ENDS]
-        if fields["begin"] is not None:
-            begin, size = self.values("reserve", (fields["begin"], fields["size"]), env, lane)
-            check_room(self.program, 0, begin + size)
-            self.memory.extend(lane, end, begin, size)
-            self.set_local(lane, begin, bytes(size))
-            registers[ENDS] = begin + size
-        elif fields["to"] is not None:
-            (to,) = self.values("release", (fields["to"],), env, lane)
-            check_end(to, registers[BEGINS], end)
-            self.memory.cut(lane, to, end)
-            registers[ENDS] = to
+        match effect:
+            case Reserve():
+                begin, size = self.values("reserve", (effect.begin, effect.size), env, lane)
+                check_room(self.program, 0, begin + size)
+                self.memory.extend(lane, end, begin, size)
+                self.set_local(lane, begin, bytes(size))
+                registers[ENDS] = begin + size
+            case Release():
+                (to,) = self.values("release", (effect.end,), env, lane)
+                check_end(to, registers[BEGINS], end)
+                self.memory.cut(lane, to, end)
+                registers[ENDS] = to
+            case StackEnd():
+                pass
+            case _:
+                assert_never(effect)
 
     # memory --------------------------------------------------------------------------------------------------------------
 
-    def load(self, op: Any, env: dict[str, Any], lane: int, write: bool = False) -> None:
-        fields = op.plan.meaning.effect.fields
-        size, count = fields["type"].bytes, fields["count"]
-        array, at = self.place(op, env, lane, size * count, write)
-        for i in range(count):
+    def load(self, effect: Load | Update, op: Any, env: dict[str, Any], lane: int) -> None:
+        size = effect.type.bytes
+        array, at = self.place(effect, op, env, lane)
+        for i in range(effect.count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
             env[f"%loaded{i}"] = int.from_bytes(data, "little")
 
-    def store(self, op: Any, env: dict[str, Any], lane: int) -> None:
-        fields = op.plan.meaning.effect.fields
-        size, values = fields["type"].bytes, fields["values"]
-        array, at = self.place(op, env, lane, size * len(values), True)
-        for i, value in enumerate(self.values("stored", values, env, lane)):
+    def store(self, effect: Store | Update, op: Any, env: dict[str, Any], lane: int) -> None:
+        size = effect.type.bytes
+        array, at = self.place(effect, op, env, lane)
+        for i, value in enumerate(self.values("stored", effect.values, env, lane)):
             data = value.to_bytes(size, "little")
             array[at + i * size : at + (i + 1) * size] = list(data)
 
-    def place(self, op: Any, env: dict[str, Any], lane: int, size: int, write: bool) -> Any:
-        fields = op.plan.meaning.effect.fields
-        (self.address,) = self.values("address", (fields["address"],), env, lane)
-        check_variable(self.program, self.index, self.address, size)
+    def place(self, effect: Access, op: Any, env: dict[str, Any], lane: int) -> Any:
+        (self.address,) = self.values("address", (effect.address,), env, lane)
+        check_variable(self.program, self.index, self.address, effect.bytes)
         slot = lane // self.batch.extents.threads
-        space = op.space or fields["space"]
-        return self.memory.access(space, self.address, size, write, slot, lane)
+        space, write = op.space or effect.space, not isinstance(effect, Load)
+        return self.memory.access(space, self.address, effect.bytes, write, slot, lane)
 
     def resume(self, threads: Waiting) -> None:
         self.learned[:, threads.lane] = threads.named, threads.value

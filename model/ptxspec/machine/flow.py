@@ -6,18 +6,31 @@ import importlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import link
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
-from ptxspec.terms.definitions import CONDITION_CODE
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Ending,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Return,
+    Stop,
+    Wait,
+    lands,
+)
 from ptxspec.terms.types import TYPES
-
-#: effects that end a basic block
-_ENDING = ("branch", "return", "exit", "barrier", "gather", "image", "call", "stop")
 
 
 class Block(NamedTuple):
@@ -52,29 +65,10 @@ class Flow:
         for i, start in enumerate(bounds):
             end = bounds[i + 1] if i + 1 < len(bounds) else len(code)
             follows = None if end in bodies else i + 1  # from the end of one function no way leads into the next
-            last = code[end - 1]
-            taken = next_one = follows
-            effect = ending(last)
-            ways: tuple[tuple[Any, int | None], ...] = ()
-            if effect == "branch" and last.targets:
-                ways = tuple((k, number.get(kernel.labels[label])) for k, label in enumerate(last.targets))
-                taken, next_one = None, follows if last.guard else None
-            elif effect == "branch":
-                target = kernel.labels[branch_target(last)]
-                taken = number.get(target)
-                next_one = follows if last.guard else taken
-            elif effect in ("return", "exit", "stop"):
-                taken = None
-                next_one = follows if last.guard else None
-            elif effect == "call":
+            landing = len(bounds) + len(landings)
+            taken, next_one, ways = self._leading(code[end - 1], follows, number, landing)
+            if taken == landing:
                 landings.append(Block(end, end, None, follows, end - 1))
-                taken = len(bounds) + len(landings) - 1
-                ways = tuple((n, number[kernel.starts[n]]) for n in link.calls(kernel, last))
-                next_one = follows if last.guard else taken
-            elif effect is not None and last.plan.meaning.lands:
-                landings.append(Block(end, end, None, follows, end - 1))
-                taken = len(bounds) + len(landings) - 1
-                next_one = follows if last.guard else taken
             raw.append(Block(start, end, taken, next_one, None, ways))
         raw += landings
         edges = {i: successors(b) for i, b in enumerate(raw)}
@@ -96,6 +90,33 @@ class Flow:
         #: for each block the first of those to which its threads may go; their number where they go to none
         self.earliest = [min((place[to] for to in edges[old]), default=len(order)) for old in order]
 
+    def _leading(
+        self, last: Op, follows: int | None, number: dict[int, int], landing: int
+    ) -> tuple[int | None, int | None, tuple[tuple[Any, int | None], ...]]:
+        """Where the block that ends with this instruction leads: as Block has it. `landing` is for those that wait there and get
+        their results later; those go to what follows whom a guard does not let through."""
+        kernel, effect = self.kernel, ending(last)
+        match effect:
+            case None:
+                return follows, follows, ()
+            case Branch():
+                taken = number.get(kernel.labels[branch_target(last, effect)])
+                return taken, follows if last.guard else taken, ()
+            case IndexedBranch():
+                ways = tuple((k, number.get(kernel.labels[label])) for k, label in enumerate(last.targets))
+                return None, follows if last.guard else None, ways
+            case Return() | Exit() | Stop():
+                return None, follows if last.guard else None, ()
+            case Call():
+                called = tuple((n, number[kernel.starts[n]]) for n in link.calls(kernel, last))
+                return landing, follows if last.guard else landing, called
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                if not lands(effect):
+                    return follows, follows, ()
+                return landing, follows if last.guard else landing, ()
+            case _:
+                assert_never(effect)
+
     def _add_returns(self, raw: list[Block], edges: dict[int, list[int]]) -> None:
         """Let the returns of each function lead to where its calls go on."""
         kernel = self.kernel
@@ -103,12 +124,12 @@ class Flow:
             return
         goes_on: dict[str, list[int]] = {}
         for block in raw:
-            if block.finishes is None and block.end and ending(kernel.code[block.end - 1]) == "call":
+            if block.finishes is None and block.end and isinstance(ending(kernel.code[block.end - 1]), Call):
                 for name, _ in block.ways:
                     assert block.taken is not None
                     goes_on.setdefault(name, []).append(block.taken)
         for i, block in enumerate(raw):
-            if block.finishes is None and ending(kernel.code[block.end - 1]) == "return":
+            if block.finishes is None and isinstance(ending(kernel.code[block.end - 1]), Return):
                 edges[i] = edges[i] + goes_on.get(self.function_of(block.end - 1), [])
 
     def function_of(self, index: int) -> str:
@@ -178,7 +199,7 @@ class Flow:
                 if op.call is not None:
                     written |= set(returned_into(op))
             last = self.kernel.code[block.end - 1] if block.finishes is None else None
-            if last is not None and ending(last) == "return" and self.kernel.functions:
+            if last is not None and isinstance(ending(last), Return) and self.kernel.functions:
                 read |= self.left_behind(block.end - 1)
             reads.append(read)
             writes.append(written)
@@ -224,15 +245,15 @@ def returned_into(op: Op) -> list[str]:
     return [r.text for r in op.call.results if isinstance(r, tree.Name)]
 
 
-def ending(op: Op) -> str | None:
+def ending(op: Op) -> Ending | None:
     """The effect by which an instruction ends its block, or None."""
     effect = op.plan.meaning.effect
-    return effect.kind if effect is not None and effect.kind in _ENDING else None
+    return effect if isinstance(effect, Ending) else None
 
 
-def branch_target(op: Op) -> str:
+def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
-    wanted = op.plan.meaning.effect.fields["target"].name  # type: ignore[union-attr]
+    wanted = effect.target.name
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
         if role == ("in", wanted):
             return operand.text  # type: ignore[union-attr]

@@ -18,6 +18,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import Sampler, Storage, Surface, Texture
+from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.images import Access, access_of
 from ptxspec.terms.lowering import Lowering
@@ -116,7 +117,8 @@ class Unit:
         )
 
     def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, Access, Any]:
-        fields = op.plan.meaning.effect.fields  # type: ignore[union-attr]
+        effect = op.plan.meaning.effect
+        assert isinstance(effect, ImageAccess)
         name = handle_kind(op)
         if name == "sampler":
             state, thing = self._what(image, Sampler, name).state, None
@@ -125,7 +127,7 @@ class Unit:
         else:
             thing = self._what(image, Surface if name == "surface" else Texture, name.split("_")[0])
             state = getattr(thing, "state", None)
-        if fields["sampler"] is not None:
+        if effect.sampler is not None:
             state = thing.with_sampler(self._what(sampler, Sampler, "sampler").state)  # type: ignore[union-attr]
         storage = None if thing is None else thing.storage
         description = storage.image if storage is not None else None
@@ -133,7 +135,7 @@ class Unit:
         access = _accesses.get(key)
         if access is None:
             _forget(_accesses)
-            access = access_of(fields["rule"], description, state, fields["operands"])  # type: ignore[arg-type]
+            access = access_of(effect.rule, description, state, effect.operands)  # type: ignore[arg-type]
             _accesses[key] = access
             _meanings[id(op.plan.meaning)] = op.plan.meaning  # so that its number stays its own
         held = self.held[id(storage)] if storage is not None else _NOTHING
@@ -213,7 +215,9 @@ def _forget(kept: dict[Any, Any]) -> None:
 
 def handle_kind(op: Op) -> str:
     """What an instruction for images is given first: "texture", "sampler_state" or "surface"."""
-    wanted = op.plan.meaning.effect.fields["image"].attrs[0]  # type: ignore[union-attr]
+    effect = op.plan.meaning.effect
+    assert isinstance(effect, ImageAccess)
+    wanted = effect.image.attrs[0]
     return op.plan.form.definition.sources[wanted].annotation.name
 
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op
+from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
 #: where a thread keeps the address of its frame in local memory, how much of its stack is in use, and the address of the function
@@ -46,8 +47,7 @@ def linked(checked: Checked, name: str) -> Kernel:
 def moves_stack(op: Op) -> bool:
     """Whether an instruction may change how much local memory its thread has: it reserves some, or gives it back, or passes as
     many bytes as it likes."""
-    effect = op.plan.meaning.effect
-    if effect is not None and effect.kind == "stack":
+    if isinstance(op.plan.meaning.effect, StackUse):
         return True
     return op.call is not None and any(f.is_open for f in op.call.signature.parameters)
 

@@ -27,6 +27,7 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
+from ptxspec.terms.effects import Access
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -102,8 +103,7 @@ class Overruns:
             return state
         for index in range(block.start, block.end):
             op = code[index]
-            effect = op.plan.meaning.effect
-            if note is not None and effect is not None and effect.kind in ("load", "store", "update"):
+            if note is not None and isinstance(op.plan.meaning.effect, Access):
                 note(index, op, state)
             if not op.plan.meaning.lands:
                 self._write(op, state)
@@ -197,24 +197,23 @@ class Overruns:
     def _note(self, index: int, op: Op, state: dict[str, Known]) -> None:
         """Look at an access."""
         effect = op.plan.meaning.effect
-        assert effect is not None
-        fields = effect.fields
-        inputs = self._inputs(op, state, set(_variables(fields["address"])))
+        assert isinstance(effect, Access)
+        inputs = self._inputs(op, state, set(_variables(effect.address)))
         if inputs is None or not inputs[2]:
             return
-        at = self._value(fields["address"], inputs, lambda value: value & (1 << 64) - 1)
+        at = self._value(effect.address, inputs, lambda value: value & (1 << 64) - 1)
         if at is None or not at.variable:
             return
         name = at.variable
         place = self.kernel.places[name]
         own = spaces().OF_FRAMES if place.framed else place.space
-        space = (op.space or fields["space"]).partition("::")[0]
+        space = (op.space or effect.space).partition("::")[0]
         if space not in (own, "generic"):
             return
         base = self.layout.base(own) if space == "generic" else 0
         offset = (at.value - base - self._start(name)) & (1 << 64) - 1
         offset -= offset >> 63 << 64
-        size = fields["type"].bytes * (fields["count"] if effect.kind == "load" else len(fields["values"]))
+        size = effect.bytes
         held = self._size(name, place)
         if abs(offset) < self._near(own, base) and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"

@@ -2,43 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from ptxspec.language.checked import Kernel, Op
+from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 
 
 class Roles:
     """Arrays with an element an instruction; all are truth values but `kind`."""
 
     def __init__(self, kernel: Kernel):
-        def column(question: Callable[[Op], object]) -> np.ndarray:
-            return np.array([bool(question(op)) for op in kernel.code], bool)
+        roles = [role_of(op.plan.meaning.effect) for op in kernel.code]
 
-        self.is_gather = column(lambda op: is_kind(op, "gather"))
-        self.is_image = column(lambda op: is_kind(op, "image"))
+        def column(name: str) -> np.ndarray:
+            return np.array([getattr(role, name) for role in roles], bool)
+
+        self.of_warp, self.of_cta, self.of_cluster = column("of_warp"), column("of_cta"), column("of_cluster")
+        self.is_image = column("is_image")
         #: whether it calls a function of the system
-        self.is_system = column(lambda op: system_function(kernel, op))
+        self.is_system = np.array([system_function(kernel, op) is not None for op in kernel.code], bool)
         self.asks = self.is_image | self.is_system
-        self.patient = column(lambda op: field(op, "patient", False))
-        self.waits = column(lambda op: field(op, "waits", True))
-        self.is_barrier = column(lambda op: is_kind(op, "barrier") and not field(op, "cluster", False))
-        self.of_cluster = column(lambda op: field(op, "cluster", False))
-        self.counts = column(lambda op: field(op, "counts", False))
+        self.patient, self.waits, self.counts = column("patient"), column("waits"), column("counts")
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them
         self.kind = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code], int)
 
 
-def is_kind(op: Op, kind: str) -> bool:
-    """Whether an instruction has an effect of this kind."""
-    effect = op.plan.meaning.effect
-    return effect is not None and effect.kind == kind
+class Role(NamedTuple):
+    """Whom an instruction meets: threads of its warp, its CTA or its cluster, or the unit that holds the images. And how: whether
+    a thread waits there, however long others take (`patient`), and learns how many have come (`counts`)."""
+
+    of_warp: bool = False
+    of_cta: bool = False
+    of_cluster: bool = False
+    is_image: bool = False
+    waits: bool = True
+    patient: bool = False
+    counts: bool = False
 
 
-def field(op: Op, name: str, otherwise: object) -> object:
-    """A field of an instruction's effect."""
-    effect = op.plan.meaning.effect
-    return otherwise if effect is None else effect.fields.get(name, otherwise)
+def role_of(effect: Effect | None) -> Role:
+    """What an effect means for the threads that come to the instruction."""
+    match effect:
+        case Collective():
+            return Role(of_warp=True, patient=effect.patient)
+        case Arrive():
+            return Role(of_cta=True, waits=False)
+        case Wait():
+            return Role(of_cta=True, counts=effect.reduction)
+        case ClusterArrive():
+            return Role(of_cluster=True, waits=False)
+        case ClusterWait():
+            return Role(of_cluster=True)
+        case ImageAccess():
+            return Role(is_image=True)
+        case None | Load() | Store() | Update() | StackEnd() | Reserve() | Release():
+            return Role()
+        case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+            return Role()
+        case _:
+            assert_never(effect)

@@ -100,7 +100,7 @@ class Writing:
         mask = (1 << width) - 1
         if isinstance(operand, tree.Address):
             base = "0" if operand.base is None else self.operand(None, 64, operand.base)
-            return f"({base} + {operand.offset}) & {mask}"
+            return f"(({base}) + {operand.offset}) & {mask}"
         if isinstance(operand, tree.Not):
             return f"not {self.register(operand.name.text)}"
         if isinstance(operand, tree.Indexed):

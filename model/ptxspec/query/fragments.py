@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Plan
@@ -14,8 +14,30 @@ from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
-from ptxspec.terms.definitions import CONDITION_CODE, Special, VectorOf, operand_type
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
+from ptxspec.terms.kinds import Special, VectorOf, operand_type
 from ptxspec.terms.machine import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
@@ -32,29 +54,46 @@ class Unsupported(Exception):
     """
 
 
-#: what an instruction does that values of one thread do not tell
-_DOES = {
-    "load": "reads memory",
-    "store": "writes memory",
-    "update": "reads and writes memory",
-    "image": "asks a texture or a surface",
-    "gather": "depends on the other lanes of the warp",
-    "barrier": "waits for other threads",
-    "branch": "goes elsewhere in a kernel",
-    "call": "goes elsewhere in a kernel",
-    "return": "goes elsewhere in a kernel",
-    "exit": "ends the thread",
-    "stop": "ends the launch",
-    "stack": "asks for the stack of a thread",
-}
 _INSTEAD = (
     "to execute it, put it into a kernel and launch that: ptxspec.load(text).launch(…), or the command ptxspec run"
 )
 
 
-def _refused(mnemonic: str, kind: str) -> Unsupported:
+def told(effect: Effect) -> tuple[str, str]:
+    """A word for an effect, and what an instruction that has it does that values of one thread do not tell."""
+    match effect:
+        case Load():
+            return "load", "reads memory"
+        case Store():
+            return "store", "writes memory"
+        case Update():
+            return "update", "reads and writes memory"
+        case Collective():
+            return "collective", "depends on the other lanes of the warp"
+        case Arrive() | Wait() | ClusterArrive() | ClusterWait():
+            return "barrier", "waits for other threads"
+        case Branch() | IndexedBranch():
+            return "branch", "goes elsewhere in a kernel"
+        case Call():
+            return "call", "goes elsewhere in a kernel"
+        case Return():
+            return "return", "goes elsewhere in a kernel"
+        case Exit():
+            return "exit", "ends the thread"
+        case Stop():
+            return "stop", "ends the launch"
+        case ImageAccess():
+            return "image", "asks a texture or a surface"
+        case StackEnd() | Reserve() | Release():
+            return "stack", "asks for the stack of a thread"
+        case _:
+            assert_never(effect)
+
+
+def _refused(mnemonic: str, effect: Effect) -> Unsupported:
     """Why an instruction with an effect cannot stand in a fragment, and what to do instead."""
-    return Unsupported(f"{mnemonic} has an effect ({kind}): it {_DOES[kind]}, which fragments cannot do; {_INSTEAD}")
+    word, does = told(effect)
+    return Unsupported(f"{mnemonic} has an effect ({word}): it {does}, which fragments cannot do; {_INSTEAD}")
 
 
 #: instructions that a fragment may have
@@ -128,7 +167,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         plan = _plan(item, registers, specials, rules, source)  # type: ignore[arg-type]
         effect = plan.meaning.effect
         if effect is not None:
-            raise _refused(item.mnemonic, effect.kind)  # type: ignore[union-attr]
+            raise _refused(item.mnemonic, effect)  # type: ignore[union-attr]
         if plan.meaning.uses_carry:
             registers[CONDITION_CODE] = TYPES["pred"]
         op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)  # type: ignore[union-attr]
@@ -265,8 +304,8 @@ def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, boo
     if not forms:
         raise source.error(item.position, *opcode.absent(item.mnemonic))
     effects = [form.meaning(form.absences[-1]).effect for form in forms]
-    if all(effects):
-        raise _refused(item.mnemonic, effects[0].kind)  # type: ignore[union-attr]
+    if effects[0] is not None and all(effects):
+        raise _refused(item.mnemonic, effects[0])
     for form in forms:
         found = _match(form, item)
         if found is not None:

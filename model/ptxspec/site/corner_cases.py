@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.agreement import inputs_of, results_of, updates
+from ptxspec.evidence.agreement import inputs_of, results_of
 from ptxspec.evidence.agreement import pure as is_pure
 from ptxspec.evidence.operands import special
 from ptxspec.language.forms import Form
 from ptxspec.site.numerals import parsed, reading, written
 from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table
 from ptxspec.terms import exact
+from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool
-from ptxspec.terms.definitions import CONDITION_CODE, Meaning
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
@@ -273,10 +275,9 @@ def destinations(form: Form, meaning: Meaning) -> list[tuple[str, Type]]:
     for name, result in zip(spelled, meaning.results, strict=False):
         several = len(result.values) > 1
         found += [(f"{name}.{i}" if several else name, result.type) for i in range(len(result.values))]
-    if updates(meaning):
-        fields = meaning.effect.fields  # type: ignore[union-attr]
-        count = fields["count"]
-        found += [("new" if count == 1 else f"new.{i}", fields["type"]) for i in range(count)]
+    cell = meaning.effect
+    if isinstance(cell, Update):
+        found += [("new" if cell.count == 1 else f"new.{i}", cell.type) for i in range(cell.count)]
     if meaning.carry is not None:
         found.append((CONDITION_CODE, TYPES["pred"]))
     return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ptxspec.evidence.image_terms import image_terms
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
-from ptxspec.terms.core import Term
+from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
@@ -34,10 +34,9 @@ def reachable(module: str) -> list[Freedom]:
             meaning = form.meaning(absent)
             terms = [v for result in meaning.results for v in result.values]
             terms += [meaning.carry] if meaning.carry is not None else []
-            if meaning.effect:
-                fields = meaning.effect.fields.values()
+            if meaning.effect is not None:
                 terms += image_terms(form, meaning)
-                terms += [t for f in fields for t in (f if isinstance(f, tuple) else (f,)) if isinstance(t, Term)]
+                terms += terms_of(meaning.effect)
             for freedom in freedoms_in(*terms):
                 slug, _, kind, type, _ = freedom.attrs
                 kinds[slug] = kind

@@ -12,7 +12,7 @@ from typing import Any
 from ptxspec.evidence import ledger as book
 from ptxspec.language.forms import Form
 from ptxspec.site.pages import code, forms, gap, table
-from ptxspec.terms.definitions import Special, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import Special, VectorOf, operand_type, vector_length
 
 CHECKS = {
     "ptxas": "NVIDIA's assembler accepts the form",

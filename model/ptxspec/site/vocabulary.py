@@ -11,16 +11,16 @@ from typing import Any
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import core, definitions, machine, types, vocabulary
-from ptxspec.terms.definitions import Slot
+from ptxspec.terms import actions, availability, core, definitions, kinds, machine, types, vocabulary
+from ptxspec.terms.kinds import Slot
 
 EFFECTS = {
     *(
         "arrive_at_barrier",
         "arrive_in_cluster",
         "branch",
+        "collective",
         "count_at_barrier",
-        "gather",
         "leave",
         "load",
         "release",
@@ -61,7 +61,8 @@ def _group(name: str, word: Any) -> str:
         return "Effects" if name in EFFECTS else "Freedoms"
     place = getattr(word, "__module__", "")
     if isinstance(word, type) or inspect.isfunction(word):
-        groups = {vocabulary.__name__: 2, core.__name__: 2, definitions.__name__: 0, machine.__name__: 5}
+        groups = {m.__name__: 0 for m in (actions, availability, definitions, kinds)}
+        groups |= {vocabulary.__name__: 2, core.__name__: 2, machine.__name__: 5}
         return GROUPS[groups.get(place, 1)]
     return GROUPS[2] if isinstance(word, core.Bool) else GROUPS[0] if name == "absent" else GROUPS[1]
 
@@ -84,7 +85,7 @@ def _meaning(name: str, word: Any) -> str:
         comment = _comments().get(name)
         if comment:
             return comment
-        word = {"of": Slot, "vector": definitions.VectorOf}.get(name, type(word))
+        word = {"of": Slot, "vector": kinds.VectorOf}.get(name, type(word))
     return " ".join((inspect.getdoc(word) or "").split())
 
 
@@ -92,7 +93,7 @@ def _meaning(name: str, word: Any) -> str:
 def _comments() -> dict[str, str]:
     """What the comments `#: …` say of the constants below them."""
     found: dict[str, str] = {}
-    for module in (core, definitions, types, vocabulary):
+    for module in (core, kinds, types, vocabulary):
         for text, names in re.findall(r"^#: (.*)\n((?:\w+(?:: .*?)? = .*\n)+)", inspect.getsource(module), re.M):
             found |= dict.fromkeys(re.findall(r"^\w+", names, re.M), text[0].upper() + text[1:] + ".")
     return found

@@ -8,6 +8,7 @@ from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import VARIABLE
 from ptxspec.machine.native.writing import Writing
 from ptxspec.terms.core import Bool, variable
+from ptxspec.terms.effects import Access, Load
 from ptxspec.terms.lowering import Lowering
 
 ADDRESS = variable("%address", 64)
@@ -19,15 +20,12 @@ class Accesses(Writing):
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
         effect = op.plan.meaning.effect
-        assert effect is not None
-        fields = effect.fields
-        write = effect.kind != "load"
-        count = len(fields["values"]) if write else fields["count"]
-        size = fields["type"].bytes * count
-        address = lowering.low(fields["address"], 64)
+        assert isinstance(effect, Access)
+        write, size = not isinstance(effect, Load), effect.bytes
+        address = lowering.low(effect.address, 64)
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
-        space = op.space or self.shared_by_cluster(fields["space"]) or fields["space"].split("::")[0]
+        space = op.space or self.shared_by_cluster(effect.space) or effect.space.split("::")[0]
         name = self.outlined.access(space, size, write) if self.outlined is not None else None
         if name is not None:
             # a call each time: what an access finds may have changed since

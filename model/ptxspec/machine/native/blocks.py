@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
-from ptxspec.machine.engine import ANSWER, requested
+from ptxspec.machine.engine import ANSWER, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
 from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.context import FAULT, FIELD, bits_of
 from ptxspec.machine.native.outlined import returned, word
 from ptxspec.machine.system import system_function
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Pause,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    StackUse,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
 
 
 def moves_stack(op: Op) -> bool:
-    effect = op.plan.meaning.effect
-    return effect is not None and effect.kind == "stack"
+    return isinstance(op.plan.meaning.effect, StackUse)
 
 
 class BlockText(Calls):
@@ -58,16 +82,15 @@ class BlockText(Calls):
 
     def landing(self, op: Op) -> None:
         """Give a thread that waited for others its results."""
-        env = self.environment(op)
-        assert op.plan.meaning.effect is not None
+        env, effect = self.environment(op), op.plan.meaning.effect
 
         def learned(what: str, lane: str) -> str:
             return self.emitter.emit(f"load i64, ptr {self.at(f'learned_{what}', lane, 8)}")
 
-        if op.plan.meaning.effect.kind == "image":
+        if isinstance(effect, ImageAccess):
             for i in range(ANSWER):
                 env[f"%answer{i}"] = self.emitter.emit(f"load i64, ptr {self.word_of('answer', i)}")
-        elif op.plan.meaning.effect.kind == "gather":
+        elif isinstance(effect, Collective):
             both = learned("named", "%lane")
             env["%members"] = self.emitter.truncate(both, 64, 32)
             env["%at_once"] = self.emitter.truncate(self.emitter.binary("lshr", both, "32", 64), 64, 32)
@@ -99,6 +122,42 @@ class BlockText(Calls):
             found.append((register, value))
         return found
 
+    def acted(
+        self, op: Op, effect: Effect, env: dict[str, str], lowering: Lowering, index: int
+    ) -> list[tuple[str, str]]:
+        """Emit what an instruction with an effect does; what registers get by that."""
+        match effect:
+            case StackEnd() | Reserve() | Release():
+                return self.move_stack(op, effect, env, index)
+            case Load() | Update():
+                type, pointer = effect.type, self.access(op, lowering, index)
+                for i in range(effect.count):
+                    self.lines.append(
+                        f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
+                        f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
+                    )
+                    env[f"%loaded{i}"] = f"%l{index}_{i}"
+                lowering = Lowering(self.emitter, env)
+                for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
+                    word = lowering.low(value, type.width)
+                    self.lines.append(f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}")
+                return self.results(op, lowering)
+            case Store():
+                type, pointer = effect.type, self.access(op, lowering, index)
+                for i, value in enumerate(effect.values):
+                    word = lowering.low(value, type.width)
+                    self.lines.append(
+                        f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
+                        f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
+                    )
+                return []
+            case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+                raise AssertionError("what ends a block stands in its midst")
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                raise AssertionError("what ends a block stands in its midst")
+            case _:
+                assert_never(effect)
+
     def instruction(self, op: Op, index: int) -> None:
         env = self.environment(op)
         lowering = Lowering(self.emitter, env)
@@ -120,31 +179,7 @@ class BlockText(Calls):
             self.begin(inside)
             known = dict(self.emitter._seen)
             lowering = Lowering(self.emitter, dict(env))
-        pointer = "" if effect.kind == "stack" else self.access(op, lowering, index)
-        values = []
-        if effect.kind == "stack":
-            values = self.move_stack(op, env, index)
-        elif effect.kind in ("load", "update"):
-            type = effect.fields["type"]
-            for i in range(effect.fields["count"]):
-                self.lines.append(
-                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
-                    f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
-                )
-                env[f"%loaded{i}"] = f"%l{index}_{i}"
-            lowering = Lowering(self.emitter, env)
-            for i, value in enumerate(effect.fields.get("values", ())):
-                word = lowering.low(value, type.width)
-                self.lines.append(f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}")
-            values = self.results(op, lowering)
-        else:
-            type = effect.fields["type"]
-            for i, value in enumerate(effect.fields["values"]):
-                word = lowering.low(value, type.width)
-                self.lines.append(
-                    f"  %e{index}_{i} = {self.element_of(pointer, i, type.bytes)}\n"
-                    f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
-                )
+        values = self.acted(op, effect, env, lowering, index)
         if op.guard is None:
             for name, value in values:
                 self.set(name, value)
@@ -167,70 +202,81 @@ class BlockText(Calls):
 
     def finish(self, op: Op | None) -> None:
         """Store what later blocks read and append the lane to the list of the block it goes to."""
-        e = self.emitter
-        index = self.block.end - 1
-        effect = None if op is None else op.plan.meaning.effect
-        leaves = effect is not None and effect.kind == "return" and bool(self.kernel.functions)
+        effect = None if op is None else ending(op)
+        leaves = isinstance(effect, Return) and bool(self.kernel.functions)
+        function = self.program.flow.function_of(self.block.end - 1)
         if leaves:
-            self.live_out |= self.program.flow.left_behind(index)
-            leaves = self.kernel.functions[self.program.flow.function_of(index)].signature is not None
+            self.live_out |= self.program.flow.left_behind(self.block.end - 1)
+        self.leave_registers()
+        next_list = str(self.ended(self.block.next))
+        if op is None or effect is None:
+            self.append(next_list)
+            return
+        match effect:
+            case Stop():
+                self.stop(op)
+                self.append(next_list)
+                return
+            case Call() if system_function(self.kernel, op) is not None:
+                self.ask_system(op)
+                taken = self.wait("0", str((1 << 64) - 1), "0")
+            case Call() | IndexedBranch():
+                self.depart(op, next_list)
+                return
+            case Return() if leaves and self.kernel.functions[function].signature is not None:
+                self.put(RETURNED, str(self.program.functions[function]))
+                taken = self.way_back()
+            case Branch() | Return() | Exit():
+                taken = str(self.ended(self.block.taken))
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                taken = self.pause(op, effect)
+            case _:
+                assert_never(effect)
+        if op.guard is not None:
+            predicate = self.register(op.guard[0])
+            first, second = (next_list, taken) if op.guard[1] else (taken, next_list)
+            taken = self.emitter.select(predicate, first, second, 64)
+        self.append(taken)
+
+    def leave_registers(self) -> None:
+        """Store the registers that the block has changed and that later blocks read."""
         for name in sorted(self.changed & self.live_out):
             type = self.kernel.registers[name]
             value = self.current[name]
             if type.kind == "pred":
-                value = e.emit(f"zext i1 {value} to i8")
+                value = self.emitter.emit(f"zext i1 {value} to i8")
             self.lines.append(
                 f"  store i{bits_of(type)} {value}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
             )
-        ended = len(self.program.flow.blocks)
-        next_list = str(ended if self.block.next is None else self.block.next)
-        if op is None:
-            self.append(next_list)
-            return
-        assert effect is not None
-        if effect.kind == "stop":
-            goes_on = "false"
-            if op.guard is not None:
-                predicate = self.register(op.guard[0])
-                goes_on = predicate if op.guard[1] else e.logic("xor", predicate, "true")
-            self.check(goes_on, "0", self.block.end - 1)
-            self.append(next_list)
-            return
-        asks_system = system_function(self.kernel, op) is not None
-        if (effect.kind == "call" or self.block.ways) and not asks_system:
-            self.depart(op, next_list)
-            return
-        if leaves:
-            self.put(RETURNED, str(self.program.functions[self.program.flow.function_of(index)]))
-            taken = self.way_back()
-        elif effect.kind in ("barrier", "gather", "image") or asks_system:
-            taken = str(ended + 1)
-            lowering = Lowering(e, self.environment(op))
-            if effect.kind == "image":
-                for i, word in enumerate(requested(effect)):
-                    self.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {self.word_of('request', i)}")
-            if asks_system:
-                self.ask_system(op)
-            is_barrier = effect.kind == "barrier"
-            number = lowering.low(effect.fields["barrier"], 64) if is_barrier else "0"
-            named = effect.fields.get("threads" if is_barrier else "mask")
-            count = str((1 << 64) - 1) if named is None else lowering.low(named, 64)
-            resume = str(ended if self.block.taken is None else self.block.taken)
-            for field, value in (
-                ("number", number),
-                ("named", count),
-                ("value", "0" if asks_system else lowering.low(effect.fields["value"], 64)),
-                ("waits_at", str(self.block.end - 1)),
-                ("resume", resume),
-            ):
-                self.lines.append(f"  store i64 {value}, ptr {self.at(field, '%lane', 8)}")
-        else:
-            taken = str(ended if self.block.taken is None else self.block.taken)
+
+    def stop(self, op: Op) -> None:
+        """End the launch, for a thread that the guard lets through."""
+        goes_on = "false"
         if op.guard is not None:
             predicate = self.register(op.guard[0])
-            first, second = (next_list, taken) if op.guard[1] else (taken, next_list)
-            taken = e.select(predicate, first, second, 64)
-        self.append(taken)
+            goes_on = predicate if op.guard[1] else self.emitter.logic("xor", predicate, "true")
+        self.check(goes_on, "0", self.block.end - 1)
+
+    def pause(self, op: Op, effect: Pause) -> str:
+        """Write down what the thread gives where it waits; the list of those that do."""
+        lowering = Lowering(self.emitter, self.environment(op))
+        if isinstance(effect, ImageAccess):
+            for i, word in enumerate(requested(effect)):
+                self.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {self.word_of('request', i)}")
+        return self.wait(*(lowering.low(term, 64) for term in given(effect)))
+
+    def wait(self, number: str, named: str, value: str) -> str:
+        """Write down where the thread waits, with what, and where it goes on; the list of those that wait."""
+        resume = str(self.ended(self.block.taken))
+        for field, written in (
+            ("number", number),
+            ("named", named),
+            ("value", value),
+            ("waits_at", str(self.block.end - 1)),
+            ("resume", resume),
+        ):
+            self.lines.append(f"  store i64 {written}, ptr {self.at(field, '%lane', 8)}")
+        return str(len(self.program.flow.blocks) + 1)
 
     def function(self) -> str:
         lane_at = hosts.pointer(self.compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")

@@ -22,6 +22,8 @@ from ptxspec.machine.link import (
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.stack import Stack
+from ptxspec.terms.core import Int
+from ptxspec.terms.effects import Call, IndexedBranch
 from ptxspec.terms.lowering import Lowering
 
 
@@ -71,8 +73,9 @@ class Calls(Stack):
 
     def choose(self, op: Op, index: int, lowering: Lowering) -> str:
         """The block that an indirect branch goes to."""
-        assert op.plan.meaning.effect is not None
-        chosen = lowering.low(op.plan.meaning.effect.fields["target"], 64)
+        effect = op.plan.meaning.effect
+        assert isinstance(effect, IndexedBranch)
+        chosen = lowering.low(effect.index, 64)
         self.check(self.emitter.compare("ult", chosen, str(len(self.block.ways)), 64), chosen, index)
         return self.among(chosen, [(k, str(self.ended(way)), "0") for k, way in self.block.ways])[0]
 
@@ -93,11 +96,13 @@ class Calls(Stack):
     def enter(self, op: Op, index: int, lowering: Lowering) -> str:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
-        assert call is not None and op.plan.meaning.effect is not None
+        effect = op.plan.meaning.effect
+        assert call is not None and isinstance(effect, Call)
         ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
         sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
         if call.function is None:
-            address = lowering.low(op.plan.meaning.effect.fields["function"], 64)
+            assert isinstance(effect.function, Int)
+            address = lowering.low(effect.function, 64)
             known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
             begins, size, found = self.among(address, known)
             self.check(found, address, index)

@@ -26,11 +26,12 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import ending, names_read
+from ptxspec.machine.flow import names_read
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code
 from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of
+from ptxspec.terms.effects import Access, Load, Stop
 
 
 class NativeEngine:
@@ -172,13 +173,12 @@ class NativeRun:
         if outcome == FAULT:
             lane, op = int(self.context[FIELD["fault_lane"]]), int(self.context[FIELD["fault_op"]])
             at = self.program.kernel.code[op]
-            if ending(at) == "stop":
-                return Stopped(Fault(lane, op, None, stopped(at)), False, nobody())
+            effect = at.plan.meaning.effect
+            if isinstance(effect, Stop):
+                return Stopped(Fault(lane, op, None, stopped(effect)), False, nobody())
             address = int(self.context[FIELD["fault_address"]].astype(np.uint64))
             error = self._violation(lane, op, address, int(self.context[FIELD["fault_why"]]))
-            effect = self.program.kernel.code[op].plan.meaning.effect
-            is_access = effect is not None and "space" in effect.fields
-            return Stopped(Fault(lane, op, address if is_access else None, error), False, nobody())
+            return Stopped(Fault(lane, op, address if isinstance(effect, Access) else None, error), False, nobody())
         lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
         self.counts[self.count + 1] = 0
         columns = (column[lanes] for column in self.waits.values())
@@ -188,17 +188,13 @@ class NativeRun:
         """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
-        assert effect is not None
-        if why == ROOM or effect.kind in ("branch", "call", "stack"):
+        if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, lane, address, why)
-        write = effect.kind != "load"
-        count = len(effect.fields["values"]) if write else effect.fields["count"]
-        size = effect.fields["type"].bytes * count
         try:
             if why == VARIABLE:
-                check_variable(self.program, op, address, size)
-            space = instruction.space or effect.fields["space"]
-            self.memory.access(space, address, size, write, lane // self.batch.extents.threads, lane)
+                check_variable(self.program, op, address, effect.bytes)
+            space, write = instruction.space or effect.space, not isinstance(effect, Load)
+            self.memory.access(space, address, effect.bytes, write, lane // self.batch.extents.threads, lane)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")

@@ -9,6 +9,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.flow import Block, destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import OWN
+from ptxspec.terms.effects import Access
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 
@@ -31,9 +32,7 @@ class Outlined:
         self._names: dict[object, str | None] = {}
         code = compiled.program.kernel.code
         self._meanings = Counter(id(op.plan.meaning) for op in code)
-        self._spaces = Counter(
-            op.space or e.fields["space"] for op in code if (e := op.plan.meaning.effect) and "space" in e.fields
-        )
+        self._spaces = Counter(op.space or e.space for op in code if isinstance(e := op.plan.meaning.effect, Access))
 
     def results(self, op: Op) -> str | None:
         """The name of a function that takes the variables of an instruction's meaning and returns what each destination gets;

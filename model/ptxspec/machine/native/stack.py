@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from ptxspec.language.checked import Op
 from ptxspec.machine.link import BEGINS, ENDS
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import ROOM
+from ptxspec.terms.effects import Release, Reserve, StackEnd, StackUse
 from ptxspec.terms.lowering import Lowering
 
 
 class Stack(Accesses):
     """Which bytes of the stack are there."""
 
-    def move_stack(self, op: Op, env: dict[str, str], index: int) -> list[tuple[str, str]]:
+    def move_stack(self, op: Op, effect: StackUse, env: dict[str, str], index: int) -> list[tuple[str, str]]:
         """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
         e, end = self.emitter, self.register(ENDS)
         env["%stack_end"] = end
         self.trust_at_most("the end of the stack", end, "%local_size")
         lowering = Lowering(e, env)
-        assert op.plan.meaning.effect is not None
-        fields = op.plan.meaning.effect.fields
         values = self.results(op, lowering)
-        if fields["begin"] is not None:
-            begin, size = lowering.low(fields["begin"], 64), lowering.low(fields["size"], 64)
-            below = e.emit(f"icmp ule i64 {begin}, %local_size")
-            fits = e.emit(f"icmp ule i64 {size}, {e.binary('sub', '%local_size', begin, 64)}")
-            self.check(e.logic("and", below, fits), "0", index, ROOM)
-            self.extend(end, begin, size)
-            self.fill(self.local_at(begin, size), 0, size)
-            values.append((ENDS, e.binary("add", begin, size, 64)))
-        elif fields["to"] is not None:
-            to = lowering.low(fields["to"], 64)
-            least = e.emit(f"icmp ule i64 {self.register(BEGINS)}, {to}")
-            self.check(e.logic("and", least, e.emit(f"icmp ule i64 {to}, {end}")), to, index)
-            self.mark(to, end, rules().GONE)
-            values.append((ENDS, to))
+        match effect:
+            case Reserve():
+                begin, size = lowering.low(effect.begin, 64), lowering.low(effect.size, 64)
+                below = e.emit(f"icmp ule i64 {begin}, %local_size")
+                fits = e.emit(f"icmp ule i64 {size}, {e.binary('sub', '%local_size', begin, 64)}")
+                self.check(e.logic("and", below, fits), "0", index, ROOM)
+                self.extend(end, begin, size)
+                self.fill(self.local_at(begin, size), 0, size)
+                values.append((ENDS, e.binary("add", begin, size, 64)))
+            case Release():
+                to = lowering.low(effect.end, 64)
+                least = e.emit(f"icmp ule i64 {self.register(BEGINS)}, {to}")
+                self.check(e.logic("and", least, e.emit(f"icmp ule i64 {to}, {end}")), to, index)
+                self.mark(to, end, rules().GONE)
+                values.append((ENDS, to))
+            case StackEnd():
+                pass
+            case _:
+                assert_never(effect)
         for name, value in values:
             if name == ENDS:
                 self.put(name, value)  # at once, for what complains of a later instruction

@@ -19,8 +19,8 @@ class Convergence:
     def __init__(self, fold: Folder, roles: Roles, threads: int, cluster: int, lanes: int):
         self.fold = fold
         self.places = places = Places(threads, cluster, lanes, page("warps").LANES)
-        self.waits, self.of_cluster = roles.waits, roles.of_cluster
-        self.of_warp, self.of_cta = roles.is_gather, roles.is_barrier
+        self.waits = roles.waits
+        self.of_warp, self.of_cta, self.of_cluster = roles.of_warp, roles.of_cta, roles.of_cluster
         self.ctas = CtaBarriers(fold, places, roles.counts)
         self.clusters = ClusterBarriers(fold, places) if self.of_cluster.any() else None
         self.warps = WarpCollectives(fold, places, roles.kind, roles.patient)

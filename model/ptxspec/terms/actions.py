@@ -1,0 +1,251 @@
+"""The words by which a definition does more than compute: each notes an effect, or uses the condition code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
+from ptxspec.terms.kinds import Special
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import low_bits, select, sign_extend
+
+
+@dataclass
+class Trace:
+    """What the definition that is being evaluated does: its effect, and its use of the condition code."""
+
+    effect: Effect | None = None
+    carry_read: bool = False
+    carry_written: Bool | None = None
+    borrows: bool = False
+    specials: tuple[str, ...] = ()
+
+
+#: that of the definition that is being evaluated, which is the last: one may be evaluated while another is
+_traces: list[Trace] = []
+
+
+@contextmanager
+def tracing() -> Iterator[Trace]:
+    """Note what the words below are used for."""
+    _traces.append(Trace())
+    try:
+        yield _traces[-1]
+    finally:
+        _traces.pop()
+
+
+def _traced(what: str) -> Trace:
+    if not _traces:
+        raise blame(f"{what} outside an instruction's definition")
+    return _traces[-1]
+
+
+def _note(effect: Effect) -> None:
+    name = type(effect).__name__
+    trace = _traced(name)
+    if trace.effect is not None:
+        raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
+    trace.effect = effect
+
+
+def load(space: str, at: Int, type: Type, count: int = 1, **how: Any) -> list[Int]:
+    """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in).
+    `how` names cache operators and the like, which change no value."""
+    values = [variable(f"%loaded{i}", type.width) for i in range(count)]
+    _note(Load(space, integer(at), type, count, how))
+    return [sign_extend(v, type.width) if type.signed else v for v in values]
+
+
+def store(space: str, at: Int, type: Type, values: list[Int], **how: Any) -> None:
+    """Write consecutive values of `type` to an address."""
+    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how))
+
+
+def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:
+    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read."""
+    raw = variable("%loaded0", type.width)
+    old = sign_extend(raw, type.width) if type.signed else raw
+    new = low_bits(integer(change(old)), type.width)
+    _note(Update(space, integer(at), type, (new,), how))
+    return old
+
+
+def update_each(
+    space: str, at: Int, type: Type, values: list[Int], change: Callable[[Int, Int], Int | int], **how: Any
+) -> list[Int]:
+    """The same for as many consecutive values of `type` as there are in `values`: in the place of each comes
+    change(what was there, the value that stands at its place in `values`). What was read is given."""
+    raw = [variable(f"%loaded{i}", type.width) for i in range(len(values))]
+    old = [sign_extend(v, type.width) if type.signed else v for v in raw]
+    new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
+    _note(Update(space, integer(at), type, new, how))
+    return old
+
+
+class Collected(NamedTuple):
+    """What the lanes of a warp put together: `members` has a 1 for every lane that takes part, `values` what each lane gave
+    (for a lane that takes no part, no value in particular), `lane` is the thread's own. `at_once` has a 1 for every lane that
+    executes the instruction at the same time, on this machine, be it for members of its own: these have given a value, too."""
+
+    members: Int
+    values: list[Int]
+    lane: Int
+    at_once: Int
+
+
+def collective(value: Int | int, width: int, members: Int | None = None, *, patient: bool = False) -> Collected:
+    """Wait for the other threads of the warp that are named in `members` (a 1 a lane), and see the value, of `width` bits,
+    that each of them gives. Without `members`, those take part that come to the instruction together; `patient` ones wait
+    for those that may still come however long these take."""
+    mask = None if members is None else low_bits(members, 32)
+    _note(Collective(low_bits(value, width), mask, patient))
+    given = [low_bits(variable(f"%lane{i}", 64), width) for i in range(32)]
+    return Collected(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
+
+
+def access_image(
+    image: Int,
+    rule: Callable[..., Any],
+    *operands: Int | int,
+    sampler: Int | None = None,
+    answers: tuple[int, ...] = (),
+) -> list[Int]:
+    """Ask the image that a handle stands for: what is to be done is what `rule` says of it (see `read_image`), given the
+    description of the image, that of the sampler, and the operands. It gives as many numbers, of so many bits each, as `answers`
+    has entries."""
+    _note(ImageAccess(image, sampler, rule, tuple(map(integer, operands))))
+    return [low_bits(variable(f"%answer{i}", 64), width) for i, width in enumerate(answers)]
+
+
+def branch(target: Special) -> None:
+    """Go on at a label."""
+    _note(Branch(target))
+
+
+def branch_among(index: Int, targets: Special) -> None:
+    """Go on at the label of this number in a list."""
+    _note(IndexedBranch(integer(index), targets))
+
+
+def enter(function: Special | Int) -> None:
+    """Call a function, by its name or by its address: pass the operands p, go on there, and let r have the results."""
+    _note(Call(function))
+
+
+def leave(what: str) -> None:
+    """End the function ("return") or the thread ("exit")."""
+    ends: dict[str, Effect] = {"return": Return(), "exit": Exit()}
+    if what not in ends:
+        raise blame(f"{what} ends neither a function nor a thread")
+    _note(ends[what])
+
+
+def stack_end() -> Int:
+    """The address in local memory at which what the thread's stack holds ends."""
+    _note(StackEnd())
+    return variable("%stack_end", 64)
+
+
+def reserve(place: Callable[[Int], tuple[Int | int, Int | int]]) -> Int:
+    """Let the thread's stack hold one more piece of memory, filled with zeros, until the function returns. place(end) says where
+    it begins and how many bytes it has, where `end` is that of the stack. Gives where it begins."""
+    begin, size = map(integer, place(variable("%stack_end", 64)))
+    _note(Reserve(begin, size))
+    return begin
+
+
+def release(end: Int) -> None:
+    """Give back what the thread's stack holds from this address on."""
+    _note(Release(integer(end)))
+
+
+class Arrived(NamedTuple):
+    """Of the threads that came to a barrier: how many there were, and for how many the predicate held."""
+
+    threads: Int
+    holding: Int
+
+
+def stop(rule: str) -> None:
+    """End the launch as the rule of this name says: it is the thread's own doing, and no fault."""
+    _note(Stop(rule))
+
+
+def arrive_in_cluster() -> None:
+    """Be counted at the barrier of the cluster without waiting there."""
+    _note(ClusterArrive())
+
+
+def wait_for_cluster() -> None:
+    """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
+    _note(ClusterWait())
+
+
+def wait_at_barrier(barrier: Int | int, threads: Int | None = None) -> None:
+    """Wait until the CTA's threads (or so many of them) have come to the barrier of this number."""
+    _note(Wait(integer(barrier), threads, integer(0), reduction=False))
+
+
+def count_at_barrier(barrier: Int | int, threads: Int | None, holds: Bool) -> Arrived:
+    """Wait as at a barrier, and learn how many of those that came hold a predicate."""
+    _note(Wait(integer(barrier), threads, select(holds, 1, 0), reduction=True))
+    return Arrived(variable("%arrived", 32), variable("%holding", 32))
+
+
+def arrive_at_barrier(barrier: Int | int, threads: Int) -> None:
+    """Be counted at a barrier without waiting there."""
+    _note(Arrive(integer(barrier), threads))
+
+
+def condition_code(borrow: bool = False) -> Bool:
+    """CC.CF: the carry or borrow that the last instruction with `.cc` left. `borrow` says that a borrow is expected: the bit is
+    the same, but machines may store the two in different ways."""
+    trace = _traced("the condition code")
+    trace.carry_read = True
+    trace.borrows |= borrow
+    return truth_variable(CONDITION_CODE)
+
+
+def set_condition_code(carry: Bool | bool, borrow: bool = False) -> None:
+    """Leave a carry, or if `borrow` says so a borrow, in CC.CF."""
+    if not _traces or _traces[-1].carry_written is not None:
+        raise blame("the condition code is set outside an instruction's definition, or twice in one")
+    _traces[-1].carry_written = truth(carry)
+    _traces[-1].borrows |= borrow
+
+
+def special(name: str) -> Int:
+    """What the special register of this name, one of 32 bits, holds for the thread."""
+    trace = _traced(name)
+    if name not in trace.specials:
+        trace.specials += (name,)
+    return variable(name, 32)
+
+
+#: the name under which the condition code is kept among a kernel's registers: no identifier has a dot
+CONDITION_CODE = "CC.CF"

@@ -1,0 +1,109 @@
+"""From which PTX ISA version and on which targets the forms of a definition exist, and what they mean there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxspec.terms.core import blame
+from ptxspec.terms.types import Type
+
+if TYPE_CHECKING:
+    from ptxspec.terms.definitions import Definition
+
+
+class Rule(NamedTuple):
+    """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on. With `before` the
+    rule is one for targets before that."""
+
+    where: dict[str, tuple[Any, ...]]
+    since: tuple[int, int]
+    target: int
+    before: int | None = None
+
+
+class Removal(NamedTuple):
+    """Forms whose modifiers match `where` no longer exist from PTX ISA version `since` on, on targets from `target` on."""
+
+    where: dict[str, tuple[Any, ...]]
+    since: tuple[int, int]
+    target: int
+
+
+class Implication(NamedTuple):
+    """Forms whose modifiers match `where`, and that lack `modifiers`, mean the ones that have them: in modules of PTX ISA
+    versions from `since` to below `before` (None: all later ones) and targets from `target` to below `before_target`."""
+
+    where: dict[str, tuple[Any, ...]]
+    modifiers: dict[str, Any]
+    since: tuple[int, int]
+    before: tuple[int, int] | None
+    target: int
+    before_target: int | None
+
+    def holds(self, modifiers: dict[str, Any], version: tuple[int, int], target: int) -> bool:
+        """Whether it bears on a form with these modifiers in a module of that version and target."""
+        return (
+            version >= self.since
+            and (self.before is None or version < self.before)
+            and target >= self.target
+            and (self.before_target is None or target < self.before_target)
+            and all(modifiers.get(k) in values for k, values in self.where.items())
+            and not any(modifiers.get(k) for k in self.modifiers)
+        )
+
+
+def available(
+    definition: Definition, *, since: str = "1.0", target: str = "sm_10", before: str | None = None, **where: Any
+) -> None:
+    """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
+    and a target from `target` on. Several rules may apply to a form: it needs what they all need. One with `before` applies in
+    modules whose target comes before that."""
+    least, end = (None if t is None else int(t.removeprefix("sm_")) for t in (target, before))
+    assert least is not None
+    definition.rules.append(Rule(_conditions(definition, where), _version(since), least, end))
+
+
+def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:
+    """Forms of `definition` whose modifiers match `where` are gone where the PTX ISA version is `since` or later and the
+    target is `target` or later."""
+    rule = Removal(_conditions(definition, where), _version(since), int(target.removeprefix("sm_")))
+    definition.removals.append(rule)
+
+
+def implied(
+    definition: Definition,
+    *,
+    since: str = "1.0",
+    before: str | None = None,
+    target: str = "sm_10",
+    before_target: str | None = None,
+    where: dict[str, Any] | None = None,
+    **modifiers: Any,
+) -> None:
+    """In modules whose PTX ISA version is `since` or later but earlier than `before`, and whose target is `target` or later but
+    earlier than `before_target`, a form that may have these modifiers and has not means the one that has. `where` limits this to
+    forms with other modifiers (a value, or a tuple of values)."""
+    _conditions(definition, modifiers)
+    rule = Implication(
+        _conditions(definition, where or {}),
+        modifiers,
+        _version(since),
+        None if before is None else _version(before),
+        int(target.removeprefix("sm_")),
+        None if before_target is None else int(before_target.removeprefix("sm_")),
+    )
+    definition.implications.append(rule)
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
+    return int(major), int(minor)
+
+
+def _conditions(definition: Definition, where: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The values that each modifier of a rule may have."""
+    conditions = {k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()}
+    for name in conditions:
+        if name not in definition.modifiers:
+            raise blame(f"{definition.name} has no modifier {name}")
+    return conditions

@@ -1,0 +1,227 @@
+"""Effects: what an instruction does beyond writing registers. They are a closed union of classes.
+
+Whoever must answer for every effect asks with `match` and ends in `assert_never`: a new class is an error of types there. The
+fields are terms over the meaning's inputs, or static values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from ptxspec.terms.core import Int, Term
+from ptxspec.terms.kinds import Special
+from ptxspec.terms.types import Type
+
+# Memory ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Load:
+    """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
+    names cache operators and the like: two loads that differ in these alone are the same to the machine."""
+
+    space: str
+    address: Int
+    type: Type
+    count: int
+    how: Mapping[str, Any] = field(compare=False)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it reads."""
+        return self.type.bytes * self.count
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write consecutive values of `type` to an address of a state space."""
+
+    space: str
+    address: Int
+    type: Type
+    values: tuple[Int, ...]
+    how: Mapping[str, Any] = field(compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many values it writes."""
+        return len(self.values)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it writes."""
+        return self.type.bytes * self.count
+
+
+@dataclass(frozen=True)
+class Update:
+    """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
+    between."""
+
+    space: str
+    address: Int
+    type: Type
+    values: tuple[Int, ...]
+    how: Mapping[str, Any] = field(compare=False)
+
+    @property
+    def count(self) -> int:
+        """How many values it reads, and writes."""
+        return len(self.values)
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it reads, and writes."""
+        return self.type.bytes * self.count
+
+
+# Other threads ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Give a value to the threads of the warp that `mask` names, and have theirs; without a mask, those take part that come to
+    the instruction together. `patient` ones wait for those that may still come however long these take."""
+
+    value: Int
+    mask: Int | None
+    patient: bool
+
+
+@dataclass(frozen=True)
+class Arrive:
+    """Be counted at a barrier of the CTA, of its threads or of so many, and go on."""
+
+    barrier: Int
+    threads: Int | None
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Be counted at a barrier of the CTA, and wait until all have come. With a `reduction` each learns how many came, and for
+    how many of them `value` was 1."""
+
+    barrier: Int
+    threads: Int | None
+    value: Int
+    reduction: bool
+
+
+@dataclass(frozen=True)
+class ClusterArrive:
+    """Be counted at the barrier of the cluster, and go on."""
+
+
+@dataclass(frozen=True)
+class ClusterWait:
+    """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
+
+
+# The course of a program -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Go on at a label."""
+
+    target: Special
+
+
+@dataclass(frozen=True)
+class IndexedBranch:
+    """Go on at the label of this number in a list."""
+
+    index: Int
+    targets: Special
+
+
+@dataclass(frozen=True)
+class Call:
+    """Call a function, by its name or by its address."""
+
+    function: Special | Int
+
+
+@dataclass(frozen=True)
+class Return:
+    """End the function; that which was launched ends its thread."""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """End the thread."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End the launch, as the rule of this name says."""
+
+    rule: str
+
+
+# Images, and the stack of a thread ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ImageAccess:
+    """Ask the image that a handle stands for, as `rule` says, given its description, that of the sampler, and the operands."""
+
+    image: Int
+    sampler: Int | None
+    rule: Callable[..., Any]
+    operands: tuple[Int, ...]
+
+
+@dataclass(frozen=True)
+class StackEnd:
+    """Learn where what the thread's stack holds ends."""
+
+
+@dataclass(frozen=True)
+class Reserve:
+    """Let the thread's stack hold `size` more bytes, zeros, from the address `begin` on."""
+
+    begin: Int
+    size: Int
+
+
+@dataclass(frozen=True)
+class Release:
+    """Give back what the thread's stack holds from an address on."""
+
+    end: Int
+
+
+# The union, and groups of its members ------------------------------------------------------------------------------------
+
+#: those that access memory
+Access: TypeAlias = Load | Store | Update
+#: those that leave other values in memory
+Writing: TypeAlias = Store | Update
+#: those that ask for the stack of a thread
+StackUse: TypeAlias = StackEnd | Reserve | Release
+#: those by which a thread goes elsewhere, or ends
+Jump: TypeAlias = Branch | IndexedBranch | Call | Return | Exit
+#: those at a barrier of a CTA, and at that of a cluster
+CtaBarrier: TypeAlias = Arrive | Wait
+ClusterBarrier: TypeAlias = ClusterArrive | ClusterWait
+#: those at which a thread is handed to what lets threads meet, or to the unit that holds the images, and goes on when told
+Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
+#: those that end a basic block
+Ending: TypeAlias = Jump | Stop | Pause
+
+Effect: TypeAlias = Access | StackUse | Ending
+
+
+def lands(effect: Effect | None) -> bool:
+    """Whether the results are known only after others have acted: threads that come to the instruction too, or the unit that
+    holds the images."""
+    return isinstance(effect, Collective | ImageAccess) or (isinstance(effect, Wait) and effect.reduction)
+
+
+def terms_of(effect: Effect) -> list[Term]:
+    """The terms that stand in an effect's fields."""
+    found = [getattr(effect, f.name) for f in fields(effect)]
+    return [t for v in found for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
