@@ -45,6 +45,7 @@ from ptxspec.machine.link import (
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.system import system_function
+from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Access,
     Arrive,
@@ -72,6 +73,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
+from ptxspec.terms.scripts import written
 
 
 class ExactEngine:
@@ -90,7 +92,8 @@ class ExactRun:
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
-        self.fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        self.for_all = written(fairness.for_all(variable("turns", 64)), "turns")
         self.variables = importlib.import_module("ptxspec.spec.variables.index")
         self.functions = importlib.import_module("ptxspec.spec.functions.index")
         self.moves = stack_moves(program.kernel)
@@ -147,7 +150,7 @@ class ExactRun:
 
     def next_block(self) -> int | None:
         """The block whose turn it is."""
-        rotate = self.turns % self.fairness.ROUND >= self.fairness.ROUND - self.fairness.TURNS_FOR_ALL
+        rotate = self.for_all(self.turns)
         if not self.busy:
             return None
         return self.busy[bisect_right(self.busy, self.last) % len(self.busy) if rotate else 0]

@@ -180,6 +180,13 @@ class Script:
         return scope["script"]
 
 
+def written(term: Any, *names: str) -> Callable[..., Any]:
+    """A term without open results as a function of its variables, in the order of their names."""
+    script = Script(lambda name: name)
+    value = script.value(term)
+    return script.function(names, value)
+
+
 @cache
 def _body_of(name: str, attributes: tuple[Any, ...], body: Any, names: tuple[str, ...]) -> Callable[..., int]:
     script = Script(lambda variable: "p" + variable[1:])

@@ -11,7 +11,9 @@ from ptxspec.machine import hosts
 from ptxspec.machine.native.blocks import BlockText
 from ptxspec.machine.native.context import BROKEN, FIELD, RAN_OUT, field_text
 from ptxspec.machine.native.outlined import Outlined
-from ptxspec.terms.native import Library
+from ptxspec.terms.core import variable
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter, Library
 
 if TYPE_CHECKING:
     from ptxspec.machine.native.engine import Compiled
@@ -105,6 +107,9 @@ class Code:
         page = importlib.import_module("ptxspec.spec.machine.divergence")
         flow, count, size = self.compiled.program.flow, self.count, self.compiled.capacity
         lengths = ", ".join(f"i64 {b.end - b.start}" for b in flow.blocks)
+        fair: list[str] = []
+        for_all = page.for_all(variable("%turns", 64))
+        rotate = Lowering(Emitter(fair, set()), {"%turns": "%turns"}).truth(for_all)
         earliest = ", ".join(f"i64 {first}" for first in flow.earliest)
         checked = self.compiled.checked
         count_at = hosts.pointer(checked, "counts", "%counts", "%b", 8, 8, "%counts_bytes")
@@ -136,8 +141,8 @@ turn:
   br i1 %spent, label %out, label %choose
 choose:
   %turns = load i64, ptr %turns_at
-  %phase = urem i64 %turns, {page.ROUND}
-  %rotate = icmp uge i64 %phase, {page.ROUND - page.TURNS_FOR_ALL}
+{chr(10).join(fair)}
+  %rotate = and i1 {rotate}, true
   %last = load i64, ptr %last_at
   %after = add i64 %last, 1
   %begins = select i1 %rotate, i64 %after, i64 %low
