@@ -340,7 +340,7 @@ def test_a_generic_address_of_no_shared_memory_gives_anything() -> None:
         ("mapa.shared::cluster.u32 %r4, s, 1; ld.shared::cluster.v2.u32 {%r5, %r6}, [%r4+4];", "misaligned", "8 bytes"),
         ("mapa.shared::cluster.u32 %r4, s, 1; ld.shared.u32 %r5, [%r4];", "out of bounds", "rank 1, this one has rank 0"),
         ("mapa.shared::cluster.u32 %r4, s, 1; atom.shared::cta.add.u32 %r5, [%r4], 1;", "out of bounds", "rank 1"),
-        ("mov.u32 %r4, s; add.u32 %r4, %r4, 8; ld.shared::cluster.u32 %r5, [%r4];", "out of bounds", "rank 0, which holds 8"),
+        ("mov.u32 %r4, s; add.u32 %r4, %r4, 8; ld.shared::cluster.u32 %r5, [%r4];", "out of bounds", "s+8, which has 8 bytes"),
         ("mov.u32 %r4, s; sub.u32 %r4, %r4, 4; ld.shared.u32 %r5, [%r4];", "out of bounds", ""),
         ("cvta.shared.u64 %rd4, s; mapa.u64 %rd4, %rd4, 3; ld.u32 %r5, [%rd4];", "out of bounds", "no CTA of a cluster of 2"),
         ("cvta.shared.u64 %rd4, s; mapa.u64 %rd4, %rd4, 1; st.u64 [%rd4+8], %rd4;", "out of bounds", "rank 1, which holds 8"),

@@ -199,7 +199,6 @@ class Release:
 #: those that access memory
 Access: TypeAlias = Load | Store | Update
 #: those that leave other values in memory
-Writing: TypeAlias = Store | Update
 #: those that ask for the stack of a thread
 StackUse: TypeAlias = StackEnd | Reserve | Release
 #: those by which a thread goes elsewhere, or ends
