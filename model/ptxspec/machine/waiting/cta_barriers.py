@@ -31,12 +31,13 @@ class CtaBarriers:
         lanes, whole, reduction = threads.lane, threads.named < 0, self.reductions[threads.op]
         known = (threads.number >= 0) & (threads.number < self.rules.BARRIERS)
         place = self.places.cta(lanes) * self.rules.BARRIERS + np.where(known, threads.number, 0)
-        operands = (
+        columns = (
             threads.number, threads.named, whole, reduction, threads.value, self.places.lane_in_warp(lanes),
             gone[self.places.warp(lanes)], alive[self.places.cta(lanes)],
         )  # fmt: skip
-        rows = [(self.barriers, place), (self.parts, self._part(place, lanes))]
-        results, broken = self.fold(self.rules.arrive, rows, [words(o, lanes) for o in operands])
+        arrivals = np.stack([words(column, lanes) for column in columns], axis=1)
+        rows = [(self.barriers, place), (self.parts, self._part(place, lanes)), (arrivals, np.arange(len(lanes)))]
+        results, broken = self.fold(self.rules.arrive, rows, [])
         if broken is not None:
             raise self._fault(broken.rule, threads, broken.which, int(place[broken.which]))
         self._note(results, place)
