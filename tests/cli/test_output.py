@@ -211,7 +211,7 @@ def test_an_interrupt_is_told_in_a_line(words: list[str]) -> None:
 
 def test_an_interrupt_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(".version 8.0 .target sm_80 .entry k() { a: bra a; }")
-    status, out, err = interrupted(["run", str(tmp_path / "k.ptx")], 10)
+    status, out, err = interrupted(["run", str(tmp_path / "k.ptx"), "--step-limit", str(10**15)], 10)
     assert status == 130 and b"Traceback" not in err and err.strip().endswith(b"interrupted"), (out, err)
 
 

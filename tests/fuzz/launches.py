@@ -6,7 +6,8 @@ from __future__ import annotations
 import importlib
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import modules
@@ -18,7 +19,7 @@ import ptxspec
 from ptxspec.evidence.operands import special
 from ptxspec.literate.finder import install
 from ptxspec.machine import engine as shared_by_engines
-from ptxspec.machine import launch as launching
+from ptxspec.machine import limits
 from ptxspec.terms.types import TYPES
 
 install()
@@ -174,7 +175,11 @@ class Loaded:
 
 def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     plan, _ = modules.module(seed)
-    _set_knobs(seed, plan)
+    with _knobs(seed, plan):
+        return _compared(seed, plan, texts)
+
+
+def _compared(seed: int, plan: modules.Plan, texts: Sequence[str]) -> Counter[str]:
     exact, native = (Loaded(texts[0], engine, plan, seed) for engine in ENGINES)
     seen: Counter[str] = Counter()
     for number, launch in enumerate(planned(seed, plan)):
@@ -189,15 +194,30 @@ def judge(seed: int, texts: Sequence[str]) -> Counter[str]:
     return seen
 
 
-def _set_knobs(seed: int, plan: modules.Plan) -> None:
+@contextmanager
+def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
     """Numbers on which no result depends, and which both engines share: smaller ones bring what is rare otherwise, several batches,
-    turns that are over, blocks that are preferred no more."""
+    turns that are over, blocks that are preferred no more. They are as before afterwards."""
     source = random.Random(f"knobs {seed}")
     resident = source.choice([2048, 128, 64, 64, 64])
-    for name in ("RESIDENT", "RESIDENT_WITH_IMAGES", "RESIDENT_IN_CLUSTERS"):
-        setattr(shared_by_engines, name, max(resident, 256) if "CLUSTERS" in name else resident)
-    launching.TURN = source.choice([100_000, 1000, 60])
-    FAIRNESS.ROUND, FAIRNESS.TURNS_FOR_ALL = source.choice([(64, 16), (16, 8)]) if plan.impatient else (65536, 4096)
+    turn = source.choice([100_000, 1000, 60])
+    fair, for_all = source.choice([(64, 16), (16, 8)]) if plan.impatient else (65536, 4096)
+    knobs = {
+        (shared_by_engines, "RESIDENT"): resident,
+        (shared_by_engines, "RESIDENT_WITH_IMAGES"): resident,
+        (shared_by_engines, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
+        (limits, "TURN"): turn,
+        (FAIRNESS, "ROUND"): fair,
+        (FAIRNESS, "TURNS_FOR_ALL"): for_all,
+    }
+    before = {knob: getattr(*knob) for knob in knobs}
+    try:
+        for knob, value in knobs.items():
+            setattr(*knob, value)
+        yield
+    finally:
+        for knob, value in before.items():
+            setattr(*knob, value)
 
 
 def _shown(number: int, launch: Launch, one: dict[str, Any], other: dict[str, Any], part: str) -> str:

@@ -200,3 +200,14 @@ def test_complaints_of_all_modules_together() -> None:
 def test_nothing_to_link() -> None:
     with pytest.raises(ValueError, match="nothing to link"):
         ptxspec.link([])
+
+
+def test_an_array_without_a_size_has_no_functions_name() -> None:
+    """Found by the fuzzer of links: one module calls t a function, another an array that the launch sizes."""
+    one = ".version 9.0\n.target sm_90\n.extern .func (.param .b64 r) t(.param .f32 p0, .param .b8 p1);\n"
+    other = ".version 2.0\n.target sm_20\n.extern .shared .b8 t[];\n"
+    for texts in ([one, other], [other, one]):
+        with pytest.raises(
+            ptxspec.PtxError, match="t is a variable, a function or an entry, and not all of these at once"
+        ):
+            ptxspec.link(texts)

@@ -286,7 +286,7 @@ def test_shared_memory_counts() -> None:
 
 MEASURE = """
 import resource, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1].split(":")
 import numpy as np, ptxspec
 from test_limits_of_launches import LOCAL
 from launching import kernel
@@ -305,7 +305,8 @@ def test_local_memory_that_nobody_touches_takes_none(engine: str) -> None:
     """6,144 threads may have 1.2 GB; they touch a page each, at most 2,048 of them at a time."""
     from pathlib import Path
 
-    command = [sys.executable, "-c", MEASURE, str(Path(__file__).parent), engine]
+    folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
+    command = [sys.executable, "-c", MEASURE, folders, engine]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 100_000
 

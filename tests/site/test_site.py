@@ -177,7 +177,7 @@ def test_evidence_tells_gaps_and_failures() -> None:
 
 def test_every_word_says_what_it_means() -> None:
     assert not list(vocabulary.undocumented())
-    assert "| `select(c, x, y)` | x where c holds, else y. |" in vocabulary.markdown()
+    assert "| `select(c, x, y)` | x where c holds, else y. Of records, field by field. |" in vocabulary.markdown()
 
 
 def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> None:

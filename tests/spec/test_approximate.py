@@ -418,7 +418,14 @@ def test_a_choice_takes_part_in_the_comparison(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_ledger_counts_forms_that_need_a_choice() -> None:
-    row = {"mnemonic": "x", "ptxas": True, "interpretations": ledger.NEEDS_CHOICE, "identities": 0, "gpu": None}
+    row = {
+        "mnemonic": "x",
+        "opcode": "x",
+        "ptxas": True,
+        "interpretations": ledger.NEEDS_CHOICE,
+        "identities": 0,
+        "gpu": None,
+    }
     counts = ledger.summary([row, {**row, "interpretations": True}])
     assert counts[f"interpretations: {ledger.NEEDS_CHOICE}"] == 1 and counts["interpretations yes"] == 1
     assert shown.outcome(ledger.NEEDS_CHOICE) is None

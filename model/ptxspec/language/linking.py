@@ -80,6 +80,7 @@ class _Linker:
         self.stop()
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
         self.banks_agree(chosen)
+        self.unsized_agree(chosen)
         self.stop()
         for number, part in enumerate(self.parts):
             for name, position in part.used.items():
@@ -222,6 +223,16 @@ class _Linker:
                     self.complain(number, position, problem)
 
     # where variables lie -----------------------------------------------------------------------------------------------
+
+    def unsized_agree(self, chosen: dict[str, _Declared]) -> None:
+        """Complain of an array without a size whose name is that of a function or an entry in another module."""
+        for number, part in enumerate(self.parts):
+            for name, place in part.places.items():
+                if _sized_later(place) and name in chosen and not isinstance(chosen[name].of, Place):
+                    position = next((v.position for v in part.tree.variables if v.name == name), 0)
+                    self.complain(
+                        number, position, f"{name} is a variable, a function or an entry, and not all of these at once"
+                    )
 
     def laid_out(self, chosen: dict[str, _Declared]) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
