@@ -11,29 +11,9 @@ from typing import Any
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import actions, availability, core, definitions, kinds, machine, types, vocabulary
+from ptxspec.terms import actions, availability, core, definitions, kinds, machine, steps, types, vocabulary
 from ptxspec.terms.kinds import Slot
 
-EFFECTS = {
-    *(
-        "arrive_at_barrier",
-        "arrive_in_cluster",
-        "branch",
-        "collective",
-        "count_at_barrier",
-        "leave",
-        "load",
-        "release",
-        "reserve",
-        "stack_end",
-        "store",
-        "update",
-        "update_each",
-        "wait_at_barrier",
-        "wait_for_cluster",
-    ),
-    *("condition_code", "set_condition_code"),
-}
 FREEDOMS = {"approximate", "deviates", "machine_specific", "undefined", "unspecified"}
 GROUPS = ("Stating a definition", "Types of operands", "Numbers and truth values", "Effects", "Freedoms", "The machine")
 
@@ -57,12 +37,12 @@ def words() -> dict[str, list[tuple[str, str, str]]]:
 
 
 def _group(name: str, word: Any) -> str:
-    if name in EFFECTS or name in FREEDOMS:
-        return "Effects" if name in EFFECTS else "Freedoms"
+    if name in FREEDOMS:
+        return "Freedoms"
     place = getattr(word, "__module__", "")
     if isinstance(word, type) or inspect.isfunction(word):
-        groups = {m.__name__: 0 for m in (actions, availability, definitions, kinds)}
-        groups |= {vocabulary.__name__: 2, core.__name__: 2, machine.__name__: 5}
+        groups = {m.__name__: 0 for m in (availability, definitions, kinds)}
+        groups |= {vocabulary.__name__: 2, core.__name__: 2, actions.__name__: 3, machine.__name__: 5, steps.__name__: 5}
         return GROUPS[groups.get(place, 1)]
     return GROUPS[2] if isinstance(word, core.Bool) else GROUPS[0] if name == "absent" else GROUPS[1]
 
