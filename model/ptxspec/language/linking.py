@@ -228,7 +228,9 @@ class _Linker:
         """Complain of an array without a size whose name is that of a function or an entry in another module."""
         for number, part in enumerate(self.parts):
             for name, place in part.places.items():
-                if _sized_later(place) and name in chosen and not isinstance(chosen[name].of, Place):
+                if place.in_a_bank or not _sized_later(place) or name not in chosen:
+                    continue  # of banks, banks_agree complains
+                if not isinstance(chosen[name].of, Place):
                     position = next((v.position for v in part.tree.variables if v.name == name), 0)
                     self.complain(
                         number, position, f"{name} is a variable, a function or an entry, and not all of these at once"

@@ -42,7 +42,13 @@ def _group(name: str, word: Any) -> str:
     place = getattr(word, "__module__", "")
     if isinstance(word, type) or inspect.isfunction(word):
         groups = {m.__name__: 0 for m in (availability, definitions, kinds)}
-        groups |= {vocabulary.__name__: 2, core.__name__: 2, actions.__name__: 3, machine.__name__: 5, steps.__name__: 5}
+        groups |= {
+            vocabulary.__name__: 2,
+            core.__name__: 2,
+            actions.__name__: 3,
+            machine.__name__: 5,
+            steps.__name__: 5,
+        }
         return GROUPS[groups.get(place, 1)]
     return GROUPS[2] if isinstance(word, core.Bool) else GROUPS[0] if name == "absent" else GROUPS[1]
 
