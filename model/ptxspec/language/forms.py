@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import itertools
 import math
@@ -160,6 +161,7 @@ def _spell(operand: notation.Operand) -> str:
     return text + (f"|{operand.second}" if operand.second else "")
 
 
+@functools.cache
 def page_name(path: str) -> str:
     """A document's path from the folder of the documents on, for messages."""
     try:
