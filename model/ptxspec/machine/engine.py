@@ -12,10 +12,9 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constants import constant_bits
 from ptxspec.language.parser import statement
-from ptxspec.machine.batch import Batch, Waiting
+from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
-from ptxspec.machine.folding import Folder
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
@@ -26,10 +25,9 @@ from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
-#: threads that are resident at once, and thread-instructions between two looks at the barriers: the same for both engines, so
-#: that even threads that race for memory take the same turns under both
+#: threads that are resident at once: the same for both engines, so that even threads that race for memory take the same turns
+#: under both
 RESIDENT = 2048
-TURN = 100_000
 #: the same for kernels that ask images: all threads that wait are answered at once, which many share the cost of
 RESIDENT_WITH_IMAGES = 16_384
 #: the same in clusters: the largest there is has its place
@@ -49,40 +47,34 @@ class Fault(NamedTuple):
     error: Exception | None = None
 
 
-class Stopped(NamedTuple):
-    """Why a batch stopped running: a fault, the step budget, or nothing left that can run; and the threads that have begun
-    to wait for others since."""
-
-    fault: Fault | None
-    out_of_steps: bool
-    waiting: Waiting
-
-
 class Running(Protocol):
-    """A batch of CTAs under an engine."""
+    """A launch under an engine: the machine that the driver works on, and what the host does with it."""
 
-    def run(self, budget: int) -> Stopped:
-        """Run until nothing can, or about `budget` thread-instructions are done."""
-
-    def resume(self, threads: Waiting) -> None:
-        """Let threads go on that waited for others."""
-
-    fold: Folder
-    """takes the steps of the machine"""
     request: np.ndarray
-    """what threads ask images: a row a word, a column a lane"""
+    """what threads ask images and the system: a row a word, a column a lane"""
     answer: np.ndarray
     """what they are answered, likewise"""
 
-    def ended(self) -> np.ndarray:
-        """The lanes of the threads that have ended."""
+    def run(self) -> int:
+        """Run until the host is needed; why, as driver/codes.py has it."""
 
-    def restart(self, batch: Batch) -> None:
-        """Begin another batch of the same launch."""
+    def fault(self) -> Fault:
+        """What ended the launch, at an instruction."""
 
-    @property
-    def steps(self) -> int:
-        """Thread-instructions executed since the launch began."""
+    def empty(self) -> None:
+        """Take the memory of the CTAs, which the host has emptied."""
+
+    def get(self, name: str) -> int:
+        """A number of the machine."""
+
+    def set(self, name: str, value: int) -> None:
+        """Let a number of the machine have a value."""
+
+    def table(self, name: str, values: list[int]) -> None:
+        """Fill an array of the machine, from its beginning on."""
+
+    def column(self, name: str) -> Any:
+        """An array of the machine, not to be changed."""
 
 
 class Program(NamedTuple):
@@ -127,10 +119,13 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> P
 
 
 class Engine(Protocol):
-    """Executes programs, RESIDENT threads at once."""
+    """Executes programs, some CTAs at a time."""
 
-    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> Running:
-        """Get the first batch ready. `watch` is called now and then, and raises an exception when the launch is to end."""
+    def start(
+        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+    ) -> Running:
+        """Get a launch ready, of which so many CTAs are resident at once. `watch` is called now and then, and raises an exception
+        when the launch is to end."""
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, assert_never
 
 import numpy as np
 
 from ptxspec.language import tree
-from ptxspec.machine import folding
-from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.driver import grid, machine
+from ptxspec.machine.driver.codes import FAULT
+from ptxspec.machine.driver.places import put
 from ptxspec.machine.engine import (
     ANSWER,
     REQUEST,
     Fault,
     Program,
-    Stopped,
     asks_host,
     call_target,
     check_end,
@@ -31,7 +32,7 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import names_read
+from ptxspec.machine.flow import Block, names_read
 from ptxspec.machine.link import (
     BEGINS,
     ENDS,
@@ -44,8 +45,8 @@ from ptxspec.machine.link import (
 )
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
+from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
-from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Access,
     Arrive,
@@ -55,6 +56,7 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Ending,
     Exit,
     ImageAccess,
     IndexedBranch,
@@ -73,27 +75,40 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
-from ptxspec.terms.scripts import written
 
 
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
-    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> ExactRun:
-        return ExactRun(program, memory, batch, watch)
+    def start(
+        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+    ) -> ExactRun:
+        return ExactRun(program, memory, extents, slots, watch)
+
+
+class Machine:
+    """What the driver works on: its numbers are attributes, its arrays lists, its steps functions."""
+
+
+#: what a block gives instead of another one's number: the thread waits
+WAITS = -1
+
+
+class Faulted(Exception):
+    """A thread broke a rule, or needs a choice that nothing makes."""
+
+    def __init__(self, fault: Fault):
+        super().__init__(fault)
+        self.fault = fault
 
 
 class ExactRun:
-    """One batch. `standing[b]` lists the lanes that stand at block b; the last list, those that have ended."""
+    """One launch."""
 
-    def __init__(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]):
+    def __init__(self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
         self.watch = watch
-        self.fold = folding.exact
-        self.program, self.memory, self.batch = program, memory, batch
+        self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
-        self.steps = self.turns = self.last = 0
-        fairness = importlib.import_module("ptxspec.spec.machine.divergence")
-        self.for_all = written(fairness.for_all(variable("turns", 64)), "turns")
         self.variables = importlib.import_module("ptxspec.spec.variables.index")
         self.functions = importlib.import_module("ptxspec.spec.functions.index")
         self.moves = stack_moves(program.kernel)
@@ -101,114 +116,170 @@ class ExactRun:
         self.scripts = Scripts(program, self)
         #: for an instruction without effect, where the run of such instructions ends
         self.plain = runs(program)
-        self.restart(batch)
-
-    def restart(self, batch: Batch) -> None:
-        self.batch = batch
-        self.registers: list[dict[str, Any]] = [
-            {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
-            for _ in range(batch.lanes)
-        ]
-        if self.moves:
-            for own in self.registers:
-                own[BEGINS] = own[ENDS] = self.memory.first
-        names = {name for op in self.code for name in names_read(op) if name not in self.program.kernel.registers}
-        self.special = special_values(names, batch.threads())
+        names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
-        self.standing: list[list[int]] = [[] for _ in range(len(self.blocks) + 1)]
-        self.standing[0] = list(range(batch.lanes))
-        self.busy = [0]  # the blocks at which threads stand, in order
-        self.waiting: list[tuple[int, ...]] = []
-        self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(batch.lanes)]
-        lanes = batch.lanes if asks_host(self.program.kernel) else 0
-        self.request, self.answer = np.zeros((REQUEST, lanes), np.int64), np.zeros((ANSWER, lanes), np.int64)
-        self.learned = np.zeros((2, batch.lanes + 32), np.int64)
+        self.special = SpecialValues(unchanging(names), program.clustered, extents)
+        self.failed: Fault | None = None
+        self.machine = self._machine(slots)
 
-    def run(self, budget: int) -> Stopped:
-        limit = self.steps + budget
-        while self.steps < limit:
-            block = self.next_block()
-            if block is None:
-                return Stopped(None, False, self.arrived())
-            lanes, self.standing[block] = self.standing[block], []
-            del self.busy[bisect_left(self.busy, block)]
-            self.last = block
-            self.turns += 1
-            for lane in lanes:
+    def _machine(self, slots: int) -> Any:
+        m: Any = Machine()
+        threads, cluster = self.extents.threads, self.extents.cluster_size
+        shape = machine.Shape(
+            len(self.blocks), len(self.code), slots * threads, slots, slots * -(-threads // 32), slots // cluster
+        )
+        for name in machine.NUMBERS:
+            setattr(m, name, 0)
+        for name, column in machine.columns().items():
+            setattr(m, name, [0] * column.length(shape))
+        m.gone = self.memory.gone
+        for name, taken in machine.steps().items():
+            setattr(m, name, machine.scripted_step(*taken, m))
+        m.threads_run, m.begin, m.capacity = self.threads_run, self.begin, slots * threads
+        rows = slots * threads if asks_host(self.program.kernel) else 0
+        self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
+        return m
+
+    # what the host asks ------------------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> int:
+        """A number of the machine."""
+        return int(getattr(self.machine, name))
+
+    def set(self, name: str, value: int) -> None:
+        setattr(self.machine, name, value)
+
+    def table(self, name: str, values: list[int]) -> None:
+        """Fill an array of the machine."""
+        getattr(self.machine, name)[: len(values)] = values
+
+    def column(self, name: str) -> Any:
+        """An array of the machine."""
+        return np.array(getattr(self.machine, name), np.int64)
+
+    def run(self) -> int:
+        """Run until the host is needed; why, as the driver says it."""
+        return grid.run(self.machine)
+
+    def fault(self) -> Fault:
+        """What ended the launch, at an instruction."""
+        assert self.failed is not None
+        return self.failed
+
+    def empty(self) -> None:
+        """Take the memory of the CTAs, which the host has emptied."""
+
+    # turns -------------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Let the threads of a batch have their registers."""
+        lanes = self.machine.lanes
+        fresh = {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
+        if self.moves:
+            fresh[BEGINS] = fresh[ENDS] = self.memory.first or 0
+        self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(lanes)]
+        self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(lanes)]
+
+    def threads_run(self, block: int, count: int, limit: int) -> int:
+        """A turn for each of so many threads that stand at a block, until the steps reach the limit."""
+        m, taken = self.machine, 0
+        try:
+            while taken < count:
                 self.watch()
-                fault = self.block(block, lane)
-                if fault is not None:
-                    return Stopped(fault, False, nobody())
-            self.steps += len(lanes) * (self.blocks[block].end - self.blocks[block].start)
-        return Stopped(None, True, self.arrived())
+                m.steps += self.turn(block, m.scratch[taken])
+                taken += 1
+                if m.steps >= limit:
+                    break
+        except Faulted as faulted:
+            self.failed = faulted.fault
+            return FAULT
+        m.taken = taken
+        return 0
 
-    def arrived(self) -> Waiting:
-        """The threads that have begun to wait for others since this was last asked."""
-        columns = np.array(self.waiting, np.int64).reshape(-1, len(Waiting._fields)).T
-        self.waiting = []
-        return Waiting(*columns)
+    def turn(self, number: int, lane: int) -> int:
+        """Run one thread from a block on until its turn is over; how many instructions it has executed."""
+        m, took, count = self.machine, 0, len(self.blocks)
+        while True:
+            block = self.blocks[number]
+            self.before = m.steps + took - block.start
+            goes = self.block(block, lane)
+            took += block.end - block.start
+            if goes is None:
+                goes = count
+            if goes == WAITS or goes == count or (goes <= number and took >= m.turn_length):
+                put(m, lane, count + 1 if goes == WAITS else goes)
+                return took
+            number = goes
 
-    def next_block(self) -> int | None:
-        """The block whose turn it is."""
-        rotate = self.for_all(self.turns)
-        if not self.busy:
-            return None
-        return self.busy[bisect_right(self.busy, self.last) % len(self.busy) if rotate else 0]
-
-    def block(self, number: int, lane: int) -> Fault | None:
-        """Run one thread through a block and put it where it goes next."""
-        block = self.blocks[number]
-        goes = block.next
+    def block(self, block: Block, lane: int) -> int | None:
+        """Run one thread through a block; the block at which it goes on, None where it ends, WAITS where it waits."""
         if block.finishes is not None:
-            return self.finish(block.finishes, lane, goes)
-        registers, index = self.registers[lane], block.start - 1
-        self.begun = block.start
-        while index + 1 < block.end:
-            index += 1
+            self.finish(block.finishes, lane)
+            return block.next
+        registers, index = self.registers[lane], block.start
+        while index < block.end:
             op = self.code[index]
-            self.at(index)
             effect = op.plan.meaning.effect
-            self.address: int | None = None
             if effect is None:
                 try:
                     self.scripts.run(index, self.plain[index])(registers, lane, {}, self.choose)
                 except NoChoice as open_result:
-                    return Fault(lane, self.index, None, open_result)
-                index = self.plain[index] - 1
+                    raise Faulted(Fault(lane, self.index, None, open_result)) from None
+                index = self.plain[index]
                 continue
-            if op.guard is not None and registers[op.guard[0]] == op.guard[1]:
-                continue
-            try:
-                env: dict[str, Any] = {}
-                match effect:
-                    case Load():
-                        self.load(effect, op, env, lane)
-                    case Store():
-                        self.store(effect, op, env, lane)
-                    case Update():
-                        self.load(effect, op, env, lane)
-                        self.store(effect, op, env, lane)
-                    case StackEnd() | Reserve() | Release():
-                        self.move_stack(effect, env, lane)
-                    case Stop():
-                        return Fault(lane, index, None, stopped(effect))
-                    case Call() if system_function(self.program.kernel, op):
-                        self.ask_system(op.call, lane, index, block)
-                        return None
-                    case Branch() | IndexedBranch() | Call() | Return() | Exit():
-                        goes = self.leads(effect, op, index, block, env, lane)
-                    case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
-                        self.wait(effect, env, lane, index, block)
-                        return None
-                    case _:
-                        assert_never(effect)
-                self.write(index, env, lane)
-            except Violation as violation:
-                return Fault(lane, index, self.address, violation)
-            except NoChoice as open_result:
-                return Fault(lane, index, None, open_result)
-        self.go(lane, goes)
-        return None
+            self.at(index)
+            if op.guard is None or registers[op.guard[0]] != op.guard[1]:
+                if isinstance(effect, Ending):
+                    return self.ends(effect, op, index, block, lane)
+                self.act(effect, op, index, lane)
+            index += 1
+        return block.next
+
+    def act(self, effect: Access | StackUse, op: Any, index: int, lane: int) -> None:
+        """Do what an instruction does beside computing, and let its destinations have their values."""
+        env: dict[str, Any] = {}
+        with self.faults(lane, index):
+            match effect:
+                case Load():
+                    self.load(effect, op, env, lane)
+                case Store():
+                    self.store(effect, op, env, lane)
+                case Update():
+                    self.load(effect, op, env, lane)
+                    self.store(effect, op, env, lane)
+                case StackEnd() | Reserve() | Release():
+                    self.move_stack(effect, env, lane)
+                case _:
+                    assert_never(effect)
+            self.write(index, env, lane)
+
+    def ends(self, effect: Ending, op: Any, index: int, block: Block, lane: int) -> int | None:
+        """What the last instruction of a block does; where the thread goes then."""
+        env: dict[str, Any] = {}
+        with self.faults(lane, index):
+            match effect:
+                case Stop():
+                    raise stopped(effect)
+                case Call() if system_function(self.program.kernel, op):
+                    self.ask_system(op.call, lane, index)
+                case Branch() | IndexedBranch() | Call() | Return() | Exit():
+                    return self.leads(effect, op, index, block, env, lane)
+                case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                    self.wait(effect, env, lane, index)
+                case _:
+                    assert_never(effect)
+        return WAITS
+
+    @contextmanager
+    def faults(self, lane: int, index: int) -> Iterator[None]:
+        """Say of a rule that is broken, or a choice that is missing, which thread it was at which instruction."""
+        self.address: int | None = None
+        try:
+            yield
+        except Violation as violation:
+            raise Faulted(Fault(lane, index, self.address, violation)) from None
+        except NoChoice as open_result:
+            raise Faulted(Fault(lane, index, None, open_result)) from None
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""
@@ -227,52 +298,37 @@ class ExactRun:
             case _:
                 assert_never(effect)
 
-    def go(self, lane: int, block: int | None) -> None:
-        """Put a thread where it goes next: to a block, or among those that have ended."""
-        there = self.standing[len(self.blocks) if block is None else block]
-        if block is not None and not there:
-            insort(self.busy, block)
-        there.append(lane)
-        if block is None:
-            self.memory.gone[lane // self.batch.extents.threads] += 1
-
-    def wait(self, effect: Pause, env: dict[str, Any], lane: int, index: int, block: Any) -> None:
-        """Put a thread among those that wait for others."""
+    def wait(self, effect: Pause, env: dict[str, Any], lane: int, index: int) -> None:
+        """Write down what a thread gives where it waits for others."""
         if isinstance(effect, ImageAccess):
             for i, word in enumerate(self.values("request", requested(effect), env, lane)):
                 word &= (1 << 64) - 1
                 self.request[i, lane] = word - (word >> 63 << 64)
-        number, count, value = self.values("wait", given(effect), env, lane)
-        resume = len(self.blocks) if block.taken is None else block.taken
-        self.waiting.append((lane, number, count, value - (value >> 63 << 64), index, resume))
+        m = self.machine
+        m.number[lane], m.named[lane], value = self.values("wait", given(effect), env, lane)
+        m.value[lane] = value - (value >> 63 << 64)
+        m.waits_at[lane] = index
 
-    def finish(self, index: int, lane: int, goes: int | None) -> Fault | None:
-        """Give a thread that waited for others its results."""
+    def finish(self, index: int, lane: int) -> None:
+        """Give a thread that waited for others, or called a function, its results."""
         op = self.code[index]
         if system_function(self.program.kernel, op):
             self.take_answer(op.call, lane)
-            self.go(lane, goes)
-            return None
-        if op.call is not None:
+        elif op.call is not None:
             self.come_back(op, index, lane)
-            self.go(lane, goes)
-            return None
-        env = self.told(op.plan.meaning.effect, lane)
-        try:
-            self.write(index, env, lane)
-        except NoChoice as open_result:
-            return Fault(lane, index, None, open_result)
-        self.go(lane, goes)
-        return None
+        else:
+            self.at(index)
+            with self.faults(lane, index):
+                self.write(index, self.told(op.plan.meaning.effect, lane), lane)
 
     def told(self, effect: Effect | None, lane: int) -> dict[str, Any]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
-        named, values = self.learned
+        named, values = self.machine.learned_named, self.machine.learned_value
         match effect:
             case ImageAccess():
                 return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())}
             case Collective():
-                own = lane % self.batch.extents.threads % 32
+                own = lane % self.extents.threads % 32
                 first = lane - own
                 env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(32)}
                 members, at_once = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
@@ -284,7 +340,7 @@ class ExactRun:
     def at(self, index: int) -> None:
         """Note which instruction is being executed."""
         self.index = index
-        self.elapsed = self.steps + index - self.begun
+        self.elapsed = self.before + index
 
     def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], lane: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
@@ -296,7 +352,7 @@ class ExactRun:
 
     def part(self, lane: int) -> int:
         """Where the part of shared memory begins that belongs to the thread's CTA."""
-        return self.batch.rank(lane) * self.memory.layout.PART
+        return lane // self.extents.threads % self.extents.cluster_size * self.memory.layout.PART
 
     def element(self, operand: tree.Indexed, start: int, index: int) -> int:
         """The address of an element, by the words of the page."""
@@ -334,7 +390,8 @@ class ExactRun:
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
             return evaluate(self.changing[name], {"%elapsed": self.elapsed})
-        return int(self.special[name][0][lane])
+        m = self.machine
+        return self.special.read(name, lane % m.threads, m.first + lane // m.threads)
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
@@ -365,13 +422,13 @@ class ExactRun:
         registers[FRAME] = frame
         return begins
 
-    def ask_system(self, call: Any, lane: int, index: int, block: Any) -> None:
+    def ask_system(self, call: Any, lane: int, index: int) -> None:
         """Put a thread among those that wait for the system."""
         for i, (operand, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=True)):
             value = self.passed(operand, formal, lane)
             word = int.from_bytes(value, "little") if isinstance(value, bytes) else int(value)
             self.request[i, lane] = word - (word >> 63 << 64)
-        self.waiting.append((lane, 0, -1, 0, index, block.taken))
+        self.machine.waits_at[lane] = index
 
     def take_answer(self, call: Any, lane: int) -> None:
         """Take the result of a function of the system."""
@@ -476,14 +533,6 @@ class ExactRun:
     def place(self, effect: Access, op: Any, env: dict[str, Any], lane: int) -> Any:
         (self.address,) = self.values("address", (effect.address,), env, lane)
         check_variable(self.program, self.index, self.address, effect.bytes)
-        slot = lane // self.batch.extents.threads
+        slot = lane // self.extents.threads
         space, write = op.space or effect.space, not isinstance(effect, Load)
         return self.memory.access(space, self.address, effect.bytes, write, slot, lane)
-
-    def resume(self, threads: Waiting) -> None:
-        self.learned[:, threads.lane] = threads.named, threads.value
-        for lane, block in zip(threads.lane.tolist(), threads.resume.tolist(), strict=True):
-            self.go(lane, block if block < len(self.blocks) else None)
-
-    def ended(self) -> np.ndarray:
-        return np.array(self.standing[-1], np.int64)

@@ -239,6 +239,20 @@ def successors(block: Block) -> list[int]:
     return [s for s in (block.taken, block.next, *(way for _, way in block.ways)) if s is not None]
 
 
+def onward(block: Block, kernel: Kernel) -> list[int]:
+    """The blocks at which a thread goes on in the same function and the same turn when it has gone through a block."""
+    effect = None if block.finishes is not None else ending(kernel.code[block.end - 1])
+    found = [block.next]
+    match effect:
+        case Branch():
+            found.append(block.taken)
+        case IndexedBranch():
+            found += [way for _, way in block.ways]
+        case _:
+            pass
+    return [to for to in found if to is not None]
+
+
 def returned_into(op: Op) -> list[str]:
     """The registers that get a call's results, and `.reg` variables in which the function left them."""
     assert op.call is not None

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from ptxspec.machine.errors import EngineFault
 
-#: what compiled code may touch, by the names of errors
+#: what instructions may touch, by the names of errors; the driver's arrays come besides
 ARRAYS = (
-    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "const", "param", "shared", "local", "alive",
-    "number", "named", "value", "waits_at", "resume", "learned_named", "learned_value", "stack", "request", "answer", "banks",
-    "gone", "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
+    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer", "banks",
+    "slot_of", "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
 CONTROL = (
@@ -39,9 +39,17 @@ def is_checked() -> bool:
     return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
+@cache
+def names() -> tuple[str, ...]:
+    """What a record may name: arrays, and what compiled code takes from its own data."""
+    from ptxspec.machine.driver import machine
+
+    return (*ARRAYS, *CONTROL, *machine.columns())
+
+
 def number_of(what: str) -> int:
     """The number in a record of an array, or of what compiled code takes from its own data."""
-    return 1 + (*ARRAYS, *CONTROL).index(what)
+    return 1 + names().index(what)
 
 
 def new_record() -> np.ndarray:
@@ -54,7 +62,7 @@ def complain(record: np.ndarray, described: Sequence[str] = ()) -> None:
     if not which:
         return
     where = f", at instruction {at} ({described[at]})" if 0 <= at < len(described) else ""
-    what = (*ARRAYS, *CONTROL)[which - 1]
+    what = names()[which - 1]
     if what in CONTROL:
         raise EngineFault(f"{what}: {index} is none that there is{where}")
     raise EngineFault(f"{size} bytes at index {index} of {what}, which has {length} bytes{where}")

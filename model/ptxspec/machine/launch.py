@@ -14,29 +14,20 @@ from ptxspec import options
 from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
-from ptxspec.machine.batch import Batch, Extents, Waiting
-from ptxspec.machine.engine import (
-    Engine,
-    Fault,
-    Program,
-    Running,
-    describe,
-    function_addresses,
-    program,
-)
-from ptxspec.machine.errors import LaunchError, Violation, Where
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.engine import Engine, Program, function_addresses, program
+from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
-from ptxspec.machine.imaging import ImageFault, Unit
+from ptxspec.machine.host import Host, open_result
+from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
-from ptxspec.machine.system import System, SystemFault, system_function
-from ptxspec.machine.waiting.convergence import Convergence
-from ptxspec.machine.waiting.places import WaitingFault
+from ptxspec.machine.system import System
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
@@ -282,20 +273,11 @@ class Module:
         steps = 0
         try:
             if ready.flow.blocks:
-                running = None
-                for first in range(0, extents.ctas, slots):
-                    batch = Batch(extents, first, min(slots, extents.ctas - first))
-                    if running is None:
-                        running = runner.start(ready, memory, batch, limits.check)
-                    else:
-                        memory.clear()
-                        running.restart(batch)
-                    limits.begin_batch(running.steps)
-                    self._finish(ready, batch, running, unit, system, limits)
-                    limits.report(running.steps, first + batch.ctas, extents.ctas)
-                steps = running.steps if running is not None else 0
-        except NoChoice as open_result:
-            raise self._open(open_result, None, profile) from None
+                running = runner.start(ready, memory, extents, slots, limits.check)
+                host = Host(self.checked, ready, extents, memory, unit, system, limits)
+                steps = host.run(running, slots, engine == "exact" or memory.is_large)
+        except NoChoice as error:
+            raise open_result(error, None) from None
         finally:
             self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
@@ -306,89 +288,6 @@ class Module:
         self._data["global"][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
         return Outcome(steps)
-
-    def _finish(
-        self, ready: Program, batch: Batch, running: Running, unit: Unit, system: System, limits: Limits
-    ) -> None:
-        """Let a batch run until all its threads have ended."""
-        kernel, roles, extents = ready.kernel, ready.roles, batch.extents
-        waiting: Convergence | None = None
-        while True:
-            stopped = running.run(limits.left(running.steps))
-            if stopped.fault is not None:
-                raise self._fault(kernel, batch, stopped.fault)
-            limits.check_steps(running.steps)
-            limits.report(running.steps, batch.first, batch.extents.ctas)
-            limits.met(roles, stopped.waiting.op)
-            if waiting is None and not len(stopped.waiting):  # nobody has ever waited
-                if stopped.out_of_steps:
-                    continue
-                return
-            if waiting is None:
-                waiting = Convergence(running.fold, roles, extents.threads, extents.cluster_size, batch.lanes)
-            asking = roles.asks[stopped.waiting.op]
-            try:
-                passing = waiting.arrive(stopped.waiting.where(~asking))
-            except WaitingFault as fault:
-                raise self._misuse(kernel, batch, fault) from None
-            if asking.any():
-                passing = passing.joined(
-                    self._serve(kernel, batch, running, unit, system, stopped.waiting.where(asking))
-                )
-            running.resume(passing)
-            if not waiting.anybody and not len(passing):
-                if stopped.out_of_steps:
-                    continue
-                return
-            try:
-                go = waiting.released(running.ended(), stopped.out_of_steps or len(passing) > 0)
-            except WaitingFault as fault:
-                raise self._misuse(kernel, batch, fault) from None
-            running.resume(go)
-
-    def _misuse(self, kernel: Kernel, batch: Batch, fault: WaitingFault) -> LaunchError:
-        return LaunchError(fault.rule, fault.note, self._where(kernel, batch, fault.lane, fault.op))
-
-    def _serve(
-        self, kernel: Kernel, batch: Batch, running: Running, unit: Unit, system: System, threads: Waiting
-    ) -> Waiting:
-        """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""
-        if (np.diff(threads.lane) < 0).any():
-            threads = Waiting(*(column[np.argsort(threads.lane, kind="stable")] for column in threads))
-        alike = (threads.op == threads.op[0]).all()
-        for at in threads.op[:1].tolist() if alike else np.unique(threads.op).tolist():
-            lanes = threads.lane if alike else threads.lane[threads.op == at]
-            function = system_function(kernel, kernel.code[at])
-            try:
-                if function is not None:
-                    system.serve(function, lanes, running.request, running.answer)
-                else:
-                    unit.serve(kernel.code[at], lanes, running.request, running.answer)
-            except SystemFault as fault:
-                raise self._fault(kernel, batch, Fault(fault.lane, at, fault.address, fault.error)) from None
-            except ImageFault as fault:
-                raise self._fault(kernel, batch, Fault(fault.lane, at, None, fault.error)) from None
-        return threads
-
-    def _where(self, kernel: Kernel, batch: Batch, lane: int, op: int) -> Where:
-        thread, cta = batch.where(lane)
-        source = self.checked.source
-        at = kernel.code[op]
-        return Where(thread, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
-
-    def _fault(self, kernel: Kernel, batch: Batch, fault: Fault) -> LaunchError:
-        where = self._where(kernel, batch, fault.lane, fault.op)
-        if isinstance(fault.error, NoChoice):
-            return self._open(fault.error, where, "")
-        assert isinstance(fault.error, Violation)
-        return LaunchError(fault.error.rule, fault.error.note, where, fault.address)
-
-    def _open(self, error: NoChoice, where: Where | None, profile: str) -> LaunchError:
-        slug = error.freedom.attrs[0]
-        note = f"the {error.freedom.attrs[2]} result {slug!r} was needed, and the profile chooses nothing"
-        if where is None:
-            note += "; the native engine needs a profile with every choice, the exact engine only those that are met"
-        return LaunchError("no choice", note, where, page="spec/ambiguities.md")
 
     def _check_shape(self, kernel: Kernel, extents: Extents, dynamic_shared: int) -> None:
         if extents.threads > MOST_THREADS:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.engine import TURN, Program, resident, state_bytes
+from ptxspec.machine.engine import Program, resident, state_bytes
 from ptxspec.machine.errors import LaunchError
-from ptxspec.machine.roles import Roles
 
 #: seconds between two reports of progress
 REPORT = 0.1
+#: steps after which an engine comes back to look at the clock, about a fifth of a second
+PAUSE = {"native": 10_000_000, "exact": 100_000}
 
 #: what is told of progress: thread-instructions executed, CTAs that have ended, CTAs in all
 Progress = Callable[[int, int, int], object]
@@ -42,7 +43,8 @@ class Limits:
         page = importlib.import_module("ptxspec.spec.machine.limits")
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
         self.memory: int = page.MEMORY if memory is None else memory
-        self._extra = self._from = 0
+        #: steps after which the driver comes back to look at the clock
+        self.pause = PAUSE[engine]
 
     def check(self) -> None:
         """Raise LaunchError if the time is over. Cheap: to be called wherever something may take long."""
@@ -61,38 +63,28 @@ class Limits:
         most = min(resident(program.kernel, members > 1) // threads // members, self.memory // each)
         return max(1, min(extents.ctas // members, most)) * members
 
-    def begin_batch(self, steps: int) -> None:
-        """Note that the next CTAs begin, when so many steps are done: their work is counted anew."""
-        self._extra, self._from = 0, steps
+    def numbers(self) -> dict[str, int]:
+        """What the driver counts with: the most steps, or -1, the work that CTAs may do which are resident together, and as how many
+        steps a round counts."""
+        return {
+            "step_limit": -1 if self.steps is None else min(self.steps, 1 << 62),
+            "work": self._work.most,
+            "price_of_round": self._work.round,
+        }
 
-    def left(self, steps: int) -> int:
-        """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
-        return max(1, min(TURN, self._most() - steps + 1))
+    def prices(self) -> tuple[int, int, int]:
+        """As how many steps a thread counts that waits, and how many more if it asks an image, or the system."""
+        return self._work.waiting, self._work.image, self._work.system
 
-    def _most(self) -> int:
-        return self._work.most + self._from - self._extra if self.steps is None else self.steps
-
-    def met(self, roles: Roles, waiting: np.ndarray) -> None:
-        """Count a round, in which threads began to wait at these instructions."""
-        price = self._work
-        self._extra += price.round
-        if len(waiting):
-            asked = (
-                int(roles.is_image[waiting].sum()) * price.image + int(roles.is_system[waiting].sum()) * price.system
-            )
-            self._extra += asked + len(waiting) * price.waiting
-
-    def check_steps(self, steps: int) -> None:
-        """Raise LaunchError if there were too many steps, or the time is over."""
-        if steps > self._most():
-            if self.steps is not None:
-                raise LaunchError("step limit", f"the launch did not end within {self.steps:,} thread-instructions")
-            raise LaunchError(
-                "step limit",
-                f"CTAs that are resident together did not end within {self._work.most:,} thread-instructions, or what takes as "
-                f"long: all that the {self._engine} engine does for them unless step_limit says how many the launch may take",
-            )
-        self.check()
+    def too_many_steps(self) -> LaunchError:
+        """What is said of a launch that has taken more steps than it may."""
+        if self.steps is not None:
+            return LaunchError("step limit", f"the launch did not end within {self.steps:,} thread-instructions")
+        return LaunchError(
+            "step limit",
+            f"CTAs that are resident together did not end within {self._work.most:,} thread-instructions, or what takes as long: all "
+            f"that the {self._engine} engine does for them unless step_limit says how many the launch may take",
+        )
 
     def report(self, steps: int, done: int, total: int) -> None:
         """Tell how far the launch is, if that was asked for, and not told a moment ago; the end is always told."""

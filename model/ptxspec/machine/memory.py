@@ -243,6 +243,11 @@ class Memory:
                 near = f"{size} bytes {place} of {allocation.name} ({allocation.size} bytes)"
         return Violation("out of bounds", near or f"{size} bytes where nothing is")
 
+    @property
+    def is_large(self) -> bool:
+        """Whether emptying it is best done by taking other arrays, or more than zeroes is to be written."""
+        return max(len(self.shared), len(self.local)) > LARGE or self.first is not None
+
     def clear(self) -> None:
         """Shared and local memory as they are when CTAs begin. The arrays may be others then."""
         self.shared = self.buffers_of["shared"] = _emptied(self.shared)

@@ -36,16 +36,21 @@ _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
 
 
 class Emitter:
-    """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom."""
+    """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom; the names of values
+    begin with `stem`."""
 
-    def __init__(self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None):
+    def __init__(
+        self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None, stem: str = "v"
+    ):
         self.lines, self.needs, self.choose = lines, needs, choose
+        self._stem, self._made = stem, 0
         self._seen: dict[str, str] = {}
 
     def emit(self, text: str) -> str:
         """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
         if text not in self._seen:
-            name = f"%v{len(self.lines)}"
+            name = f"%{self._stem}{self._made}"
+            self._made += 1
             self.lines.append(f"  {name} = {text}")
             self._seen[text] = name
         return self._seen[text]

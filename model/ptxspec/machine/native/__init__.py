@@ -7,7 +7,7 @@ has threads. An access that fails a check stops the run: what it broke is then f
 exact engine uses.
 """
 
-from ptxspec.machine.native.code import LARGE, MANY_BLOCKS, SOME_BLOCKS
+from ptxspec.machine.native.code import LARGE, MANY_BLOCKS
 from ptxspec.machine.native.engine import NativeEngine
 
-__all__ = ["LARGE", "MANY_BLOCKS", "SOME_BLOCKS", "NativeEngine"]
+__all__ = ["LARGE", "MANY_BLOCKS", "NativeEngine"]

@@ -6,12 +6,11 @@ from typing import assert_never
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
-from ptxspec.machine import hosts
-from ptxspec.machine.engine import ANSWER, given, requested
+from ptxspec.machine.engine import ANSWER, Given, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
 from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
-from ptxspec.machine.native.context import FAULT, FIELD, bits_of
+from ptxspec.machine.native.writing import IN_ROWS, word_of
 from ptxspec.machine.native.outlined import returned, word
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
@@ -22,6 +21,7 @@ from ptxspec.terms.effects import (
     ClusterWait,
     Collective,
     Effect,
+    Ending,
     Exit,
     ImageAccess,
     IndexedBranch,
@@ -46,9 +46,11 @@ def moves_stack(op: Op) -> bool:
 
 
 class BlockText(Calls):
-    """Writes the function of one basic block."""
+    """Writes basic blocks, one after the other, and the edges between them."""
 
-    def text(self) -> str:
+    def write_block(self, number: int) -> None:
+        self.enter_block(number)
+        self.lines.append(f"block{number}:")
         if self.block.finishes is not None:
             op = self.kernel.code[self.block.finishes]
             if system_function(self.kernel, op):
@@ -58,7 +60,7 @@ class BlockText(Calls):
             else:
                 self.landing(op)
             self.finish(None)
-            return self.function()
+            return
         ops = self.kernel.code[self.block.start : self.block.end]
         terminator = ops[-1] if ending(ops[-1]) else None
         # what a guarded access or a check may branch around is loaded before it, so that it dominates all uses
@@ -78,7 +80,6 @@ class BlockText(Calls):
             if op is not terminator:
                 self.instruction(op, index)
         self.finish(terminator)
-        return self.function()
 
     def landing(self, op: Op) -> None:
         """Give a thread that waited for others its results."""
@@ -89,7 +90,7 @@ class BlockText(Calls):
 
         if isinstance(effect, ImageAccess):
             for i in range(ANSWER):
-                env[f"%answer{i}"] = self.emitter.emit(f"load i64, ptr {self.word_of('answer', i)}")
+                env[f"%answer{i}"] = self.emitter.emit(f"load i64, ptr {self.asked_at('answer', i)}")
         elif isinstance(effect, Collective):
             both = learned("named", "%lane")
             env["%members"] = self.emitter.truncate(both, 64, 32)
@@ -201,53 +202,71 @@ class BlockText(Calls):
             self.set(name, merged)
 
     def finish(self, op: Op | None) -> None:
-        """Store what later blocks read and append the lane to the list of the block it goes to."""
+        """Keep what later blocks read, and go where the thread goes."""
         effect = None if op is None else ending(op)
-        leaves = isinstance(effect, Return) and bool(self.kernel.functions)
-        function = self.program.flow.function_of(self.block.end - 1)
-        if leaves:
+        if isinstance(effect, Return) and self.kernel.functions:
             self.live_out |= self.program.flow.left_behind(self.block.end - 1)
-        self.leave_registers()
-        next_list = str(self.ended(self.block.next))
+        self.keep_registers()
+        self.count_steps()
+        onwards = self.edge(self.block.next)
         if op is None or effect is None:
-            self.append(next_list)
+            self.go(onwards)
             return
         match effect:
             case Stop():
                 self.stop(op)
-                self.append(next_list)
-                return
+                self.go(onwards)
+            case Branch() | Exit():
+                self.part(op, self.edge(self.block.taken), onwards)
+            case Return() if not self.kernel.functions or self.returns_to_host():
+                self.part(op, self.edge(None), onwards)
+            case _:
+                self.act(op, effect, onwards)
+
+    def returns_to_host(self) -> bool:
+        """Whether the block belongs to the entry, from which no way leads back."""
+        return self.kernel.functions[self.program.flow.function_of(self.block.end - 1)].signature is None
+
+    def part(self, op: Op, taken: str, onwards: str) -> None:
+        """Go one way where the guard lets the thread through, else the other."""
+        if op.guard is None:
+            self.go(taken)
+            return
+        predicate = self.register(op.guard[0])
+        first, second = (onwards, taken) if op.guard[1] else (taken, onwards)
+        self.lines.append(f"  br i1 {predicate}, label %{first}, label %{second}")
+
+    def act(self, op: Op, effect: Ending, onwards: str) -> None:
+        """What a thread does whom the guard of a block's last instruction lets through, if it is more than to go on."""
+        index = self.block.end - 1
+        acts = self.label("acts")
+        self.part(op, acts, onwards)
+        self.begin(acts)
+        match effect:
+            case IndexedBranch():
+                self.choose(op, index)
+            case Return():
+                self.spill(self.program.flow.left_behind(index))
+                self.put(RETURNED, str(self.program.functions[self.program.flow.function_of(index)]))
+                self.follow(self.way_back())
             case Call() if system_function(self.kernel, op) is not None:
                 self.ask_system(op)
-                taken = self.wait("0", str((1 << 64) - 1), "0")
-            case Call() | IndexedBranch():
-                self.depart(op, next_list)
-                return
-            case Return() if leaves and self.kernel.functions[function].signature is not None:
-                self.put(RETURNED, str(self.program.functions[function]))
-                taken = self.way_back()
-            case Branch() | Return() | Exit():
-                taken = str(self.ended(self.block.taken))
+                self.wait(None)
+            case Call():
+                self.spill(self.live_out)
+                self.enter(op, index, Lowering(self.emitter, self.environment(op)))
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
-                taken = self.pause(op, effect)
+                self.pause(op, effect)
+            case Branch() | Exit() | Stop():
+                raise AssertionError("what only goes on does no more")
             case _:
                 assert_never(effect)
-        if op.guard is not None:
-            predicate = self.register(op.guard[0])
-            first, second = (next_list, taken) if op.guard[1] else (taken, next_list)
-            taken = self.emitter.select(predicate, first, second, 64)
-        self.append(taken)
 
-    def leave_registers(self) -> None:
+    def keep_registers(self) -> None:
         """Store the registers that the block has changed and that later blocks read."""
-        for name in sorted(self.changed & self.live_out):
+        for name in sorted((self.changed & self.live_out) - IN_ROWS):
             type = self.kernel.registers[name]
-            value = self.current[name]
-            if type.kind == "pred":
-                value = self.emitter.emit(f"zext i1 {value} to i8")
-            self.lines.append(
-                f"  store i{bits_of(type)} {value}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
-            )
+            self.lines.append(f"  store {word_of(type)} {self.current[name]}, ptr {self.home(name)}")
 
     def stop(self, op: Op) -> None:
         """End the launch, for a thread that the guard lets through."""
@@ -257,58 +276,21 @@ class BlockText(Calls):
             goes_on = predicate if op.guard[1] else self.emitter.logic("xor", predicate, "true")
         self.check(goes_on, "0", self.block.end - 1)
 
-    def pause(self, op: Op, effect: Pause) -> str:
-        """Write down what the thread gives where it waits; the list of those that do."""
+    def pause(self, op: Op, effect: Pause) -> None:
+        """Write down what the thread gives where it waits, and end its turn."""
         lowering = Lowering(self.emitter, self.environment(op))
         if isinstance(effect, ImageAccess):
             for i, word in enumerate(requested(effect)):
-                self.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {self.word_of('request', i)}")
-        return self.wait(*(lowering.low(term, 64) for term in given(effect)))
+                self.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {self.asked_at('request', i)}")
+        self.wait(effect, lowering)
 
-    def wait(self, number: str, named: str, value: str) -> str:
-        """Write down where the thread waits, with what, and where it goes on; the list of those that wait."""
-        resume = str(self.ended(self.block.taken))
-        for field, written in (
-            ("number", number),
-            ("named", named),
-            ("value", value),
-            ("waits_at", str(self.block.end - 1)),
-            ("resume", resume),
-        ):
-            self.lines.append(f"  store i64 {written}, ptr {self.at(field, '%lane', 8)}")
-        return str(len(self.program.flow.blocks) + 1)
-
-    def function(self) -> str:
-        lane_at = hosts.pointer(self.compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
-        return "\n".join(
-            [
-                f"define {self.linkage}i64 @block{self.number}(ptr noalias %context, ptr noalias %scratch, i64 %n) {{",
-                "entry:",
-                *self.fields(
-                    {"registers", "threads", "scratch_bytes"} if self.compiled.checked else {"registers", "threads"}
-                ),
-                f"  %fault_address_at = getelementptr i64, ptr %context, i64 {FIELD['fault_address']}",
-                f"  %fault_op_at = getelementptr i64, ptr %context, i64 {FIELD['fault_op']}",
-                f"  %fault_why_at = getelementptr i64, ptr %context, i64 {FIELD['fault_why']}",
-                f"  %fault_lane_at = getelementptr i64, ptr %context, i64 {FIELD['fault_lane']}",
-                "  br label %each",
-                "each:",
-                "  %k = phi i64 [0, %entry], [%k1, %next]",
-                f"  %lane_at = {lane_at}",
-                "  %lane32 = load i32, ptr %lane_at",
-                "  %lane = zext i32 %lane32 to i64",
-                *self.places(),
-                *self.lines,
-                "  br label %next",
-                "next:",
-                "  %k1 = add i64 %k, 1",
-                "  %again = icmp ult i64 %k1, %n",
-                "  br i1 %again, label %each, label %done",
-                "done:",
-                "  ret i64 0",
-                *self.faults,
-                "fault:" if self.faults else "",
-                f"  store i64 %lane, ptr %fault_lane_at\n  ret i64 {FAULT}" if self.faults else "",
-                "}",
-            ]
-        )
+    def wait(self, effect: Pause | None, lowering: Lowering | None = None) -> None:
+        """Put the thread among those that wait, with what it gives."""
+        gives = [] if effect is None or lowering is None else list(zip(Given._fields, given(effect), strict=True))
+        for field, term in gives:
+            assert lowering is not None
+            self.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {self.at(field, '%lane', 8)}")
+        self.lines.append(f"  store i64 {self.block.end - 1}, ptr {self.at('waits_at', '%lane', 8)}")
+        self.spill(set() if self.block.taken is None else self.live[self.block.taken])
+        self.append(str(len(self.program.flow.blocks) + 1))
+        self.go("over")

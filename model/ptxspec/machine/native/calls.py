@@ -48,53 +48,18 @@ class Calls(Stack):
         self.trust("the block to return to", taken, self.emitter.compare("ult", taken, str(ended), 64))
         return taken
 
-    def depart(self, op: Op, next_list: str) -> None:
-        """Go on at another function, or at one of several labels; where the guard is false, at the next block."""
-        flow, index = self.program.flow, self.block.end - 1
-        moving = [ENDS] if stack_moves(self.kernel) else []
-        names = [*flow.saved(index), FRAME, DEPTH, *moving] if op.call else []
-        for name in names:
-            self.register(name)
-        env = self.environment(op)
-        if op.guard is not None:
-            inside, skip = self.label("inside"), self.label("skip")
-            first, second = (skip, inside) if op.guard[1] else (inside, skip)
-            self.lines.append(f"  br i1 {self.register(op.guard[0])}, label %{first}, label %{second}")
-            self.begin(inside)
-            known = dict(self.emitter._seen)
-        lowering = Lowering(self.emitter, env)
-        self.append(self.enter(op, index, lowering) if op.call else self.choose(op, index, lowering))
-        if op.guard is not None:
-            self.lines.append("  br label %next")
-            self.begin(skip)
-            self.emitter._seen.clear()
-            self.emitter._seen.update(known)
-            self.append(next_list)
-
-    def choose(self, op: Op, index: int, lowering: Lowering) -> str:
-        """The block that an indirect branch goes to."""
+    def choose(self, op: Op, index: int) -> None:
+        """Go on at that one of several blocks that an index says."""
         effect = op.plan.meaning.effect
         assert isinstance(effect, IndexedBranch)
-        chosen = lowering.low(effect.index, 64)
+        chosen = Lowering(self.emitter, self.environment(op)).low(effect.index, 64)
         self.check(self.emitter.compare("ult", chosen, str(len(self.block.ways)), 64), chosen, index)
-        return self.among(chosen, [(k, str(self.ended(way)), "0") for k, way in self.block.ways])[0]
+        ways = " ".join(f"i64 {k}, label %{self.edge(way)}" for k, way in self.block.ways)
+        first = self.edge(self.block.ways[0][1])
+        self.lines.append(f"  switch i64 {chosen}, label %{first} [{ways}]")
 
-    def ended(self, block: int | None) -> int:
-        return len(self.program.flow.blocks) if block is None else block
-
-    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
-        """What stands beside `value` in a list, and whether it is there."""
-        e = self.emitter
-        first = second = "0"
-        found = "false"
-        for number, one, two in ways:
-            here = e.compare("eq", value, str(number), 64)
-            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
-            found = e.logic("or", found, here)
-        return first, second, found
-
-    def enter(self, op: Op, index: int, lowering: Lowering) -> str:
-        """Pass a call's arguments, open a frame, and give the block at which the function begins."""
+    def enter(self, op: Op, index: int, lowering: Lowering) -> None:
+        """Pass a call's arguments, open a frame, and go on where the function begins."""
         e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
         effect = op.plan.meaning.effect
         assert call is not None and isinstance(effect, Call)
@@ -109,7 +74,8 @@ class Calls(Stack):
             formals = call.signature.parameters
         elif call.function not in ways:
             self.check("false", "0", index)
-            return "0"
+            self.follow("0")
+            return
         else:
             begins, size = str(ways[call.function]), sizes[call.function]
             formals = kernel.functions[call.function].signature.parameters  # type: ignore[union-attr]
@@ -142,7 +108,7 @@ class Calls(Stack):
             self.put(ENDS, end)
         self.put(FRAME, frame)
         self.put(DEPTH, used)
-        return begins
+        self.follow(begins)
 
     def ask_system(self, op: Op) -> None:
         """Give the system what it is asked with."""
@@ -155,7 +121,7 @@ class Calls(Stack):
                 self.lines.append(f"  {loaded} = load i{bits}, ptr {value}")
                 value = loaded
             word = value if bits == 64 else self.emitter.extend(value, bits, 64, False)
-            self.lines.append(f"  store i64 {word}, ptr {self.word_of('request', i)}")
+            self.lines.append(f"  store i64 {word}, ptr {self.asked_at('request', i)}")
 
     def take_answer(self, op: Op) -> None:
         """Take the result of a function of the system."""
@@ -164,7 +130,7 @@ class Calls(Stack):
             name, bits = operand.text, 8 * formal.size  # type: ignore[union-attr]
             if name == "_":
                 continue
-            word = self.emitter.emit(f"load i64, ptr {self.word_of('answer', 0)}")
+            word = self.emitter.emit(f"load i64, ptr {self.asked_at('answer', 0)}")
             value = word if bits == 64 else self.emitter.truncate(word, 64, bits)
             if name in self.kernel.registers:
                 self.set(name, value)
@@ -280,8 +246,9 @@ class Calls(Stack):
             word = "i1" if formal.type.kind == "pred" else f"i{formal.type.width}"
             if name in kernel.registers:
                 if formal.place is not None:
-                    self.lines.append(f"  %result{k} = load {word}, ptr {value}, align {min(formal.type.bytes, 8)}")
-                    value = f"%result{k}"
+                    result = f"%{self.label('result')}"
+                    self.lines.append(f"  {result} = load {word}, ptr {value}, align {min(formal.type.bytes, 8)}")
+                    value = result
                 self.set(name, value)
                 continue
             to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64), formal.size)
@@ -291,9 +258,10 @@ class Calls(Stack):
                 self.copy(to, value, formal.size)
 
     def append(self, which: str) -> None:
+        """Put the thread at the end of a list of those that stand at a block, have ended, or wait."""
         e = self.emitter
         cell = self.at("counts", which, 8)
-        standing = f"%standing{len(self.lines)}"
+        standing = f"%{self.label('standing')}"
         self.lines.append(
             f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
             f"  store i64 {standing}x, ptr {cell}"
@@ -301,7 +269,7 @@ class Calls(Stack):
         start = e.binary("mul", which, str(self.compiled.capacity), 64)
         place = e.binary("add", start, standing, 64)
         slot = self.at("lists", place, 4)
-        self.lines.append(f"  store i32 %lane32, ptr {slot}")
+        self.lines.append(f"  %{self.label('own')} = trunc i64 %lane to i32\n  store i32 %own{self.labels}, ptr {slot}")
         if self.program.clustered:
             self.count_ended(which)
 

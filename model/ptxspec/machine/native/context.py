@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from ptxspec.machine.driver import machine
+from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
-#: the host's arrays
-ARRAYS = (
-    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "const", "param", "shared", "local", "alive",
-    "number", "named", "value", "waits_at", "resume", "learned_named", "learned_value", "stack", "request", "answer", "banks",
-    "gone",
+#: the host's arrays that only instructions touch; the driver's are those of its machine
+OWN_ARRAYS = (
+    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
+    "banks", "slot_of",
 )  # fmt: skip
-#: fields of the context, eight bytes each: pointers and numbers that the code reads, then those that it writes, then how many
-#: bytes each array has
+ARRAYS = (*OWN_ARRAYS, *machine.columns())
+#: numbers that only instructions read
+OWN_NUMBERS = (
+    "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
+    "shared_stride", "local_size", "local_stride",
+)  # fmt: skip
+#: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
-    "registers", "special", "lists", "counts", "scratch", "arena", "shadow", "buffer_base", "buffer_size",
-    "module_base", "module_size", "buffer_start", "const", "const_size", "param", "param_size", "shared", "shared_size",
-    "shared_stride", "local", "local_size", "local_stride", "alive", "threads", "number", "named", "value", "waits_at", "resume",
-    "learned_named", "learned_value", "stack", "request", "answer", "banks", "gone", "cluster", "record",
-    "fault_lane", "fault_op", "fault_address", "fault_why", "steps", "turns", "last", *(f"{name}_bytes" for name in ARRAYS),
+    *ARRAYS, *OWN_NUMBERS, *machine.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
+    "failed_lane", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}
 
-#: those that a block's function reads where it needs them
-POINTERS = (
-    "registers", "special", "lists", "counts", "arena", "shadow", "const", "param", "shared", "local", "alive", "number", "named",
-    "value", "waits_at", "resume", "learned_named", "learned_value", "stack", "request", "answer", "banks", "gone", "record",
-)  # fmt: skip
-NUMBERS = (
-    "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
-    "shared_stride", "local_size", "local_stride", "threads", "cluster", "steps",
-    *(f"{name}_bytes" for name in ARRAYS),
-)  # fmt: skip
+#: those that code reads where it needs them
+POINTERS = (*ARRAYS, "record")
+NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in ARRAYS))
 
-#: why a run stopped, apart from 0: nothing can run. BROKEN: the engine's own data are wrong, as the record says
-FAULT, RAN_OUT, BROKEN = 1, 2, 3
 #: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names
 OWN, ROOM, VARIABLE = 0, 1, 2
 
@@ -45,5 +39,8 @@ def bits_of(type: Type) -> int:
 
 
 def field_text(name: str, type: str = "ptr") -> str:
-    """Text that loads a field of the context into %name."""
-    return f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}\n  %{name} = load {type}, ptr %{name}_at"
+    """Text that loads a field of the context into %name. It is the same for as long as the code runs."""
+    return (
+        f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}\n"
+        f"  %{name} = load {type}, ptr %{name}_at, !invariant.load !9"
+    )

@@ -1,22 +1,23 @@
-"""Compiled kernels, and a batch of threads that runs under them."""
+"""Compiled kernels, and a launch that runs under them."""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ptxspec.language.checked import Op, banks
-from ptxspec.machine import folding, hosts
-from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
+from ptxspec.machine import hosts
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.driver import machine
 from ptxspec.machine.engine import (
     ANSWER,
     REQUEST,
     Fault,
     Program,
-    Stopped,
     asks_host,
     call_target,
     check_end,
@@ -26,12 +27,13 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import names_read
+from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
 from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory, untouched
-from ptxspec.machine.native.code import Code
-from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of
-from ptxspec.terms.effects import Access, Load, Stop
+from ptxspec.machine.native.code import Code, driver
+from ptxspec.machine.native.context import CONTEXT, FIELD, ROOM, VARIABLE, bits_of
+from ptxspec.machine.special import FACTS, unchanging
+from ptxspec.terms.effects import Access, Load, Pause, Stop
 
 
 class NativeEngine:
@@ -40,8 +42,10 @@ class NativeEngine:
     def __init__(self) -> None:
         self._compiled: dict[tuple[int, str, bool, bool], Compiled] = {}
 
-    def start(self, program: Program, memory: Memory, batch: Batch, watch: Callable[[], None]) -> NativeRun:
-        return NativeRun(self.compiled(program, watch), program, memory, batch)
+    def start(
+        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+    ) -> NativeRun:
+        return NativeRun(self.compiled(program, watch), program, memory, extents, slots)
 
     def compiled(self, program: Program, watch: Callable[[], None]) -> Compiled:
         key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked())
@@ -58,12 +62,11 @@ class Compiled:
         self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
+        #: a number for each register
+        self.homes: dict[str, int] = {}
         at = 0
-        #: for each size of a register's place, in bytes: where such registers begin, and how many there are
-        self.rows: dict[int, list[int]] = {}
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
-            self.offsets[name] = at
-            self.rows.setdefault(bits_of(type) // 8, [at, 0])[1] += 1
+            self.offsets[name], self.homes[name] = at, len(self.homes)
             at += bits_of(type) // 8 * capacity
         self.register_bytes = at
         self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
@@ -72,117 +75,140 @@ class Compiled:
         }
         from ptxspec.language.specials import special_registers
 
-        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
+        self.special_types = {n: special_registers()[n] for n in unchanging(sorted(names))}
         self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
         self.special_bytes = len(self.special_types) * 8 * capacity
+        self.live = program.flow.live_in()
+        #: for each block the registers that it writes
+        self.writes = [self._written(block) for block in program.flow.blocks]
         self.code = Code(self, watch)
-        self.run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(self.code.run)
+
+    def _written(self, block: Block) -> set[str]:
+        code = self.program.kernel.code
+        if block.finishes is None:
+            return {name for op in code[block.start : block.end] for name in registers_written(op)} | (
+                {BEGINS, ENDS} if stack_moves(self.program.kernel) else set()
+            )
+        op = code[block.finishes]
+        found = set(registers_written(op))
+        if op.call is not None:
+            found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
+        return found
+
+    def _of_calls(self) -> set[str]:
+        from ptxspec.machine.link import DEPTH, FRAME
+
+        return {FRAME, DEPTH} | ({BEGINS, ENDS} if stack_moves(self.program.kernel) else set())
+
+    def divide(self, pieces: list[range]) -> None:
+        """Say which blocks become one function. `entered` is then those at which a thread may come into one."""
+        self.pieces = len(pieces)
+        kernel, flow = self.program.kernel, self.program.flow
+        piece_of = {block: i for i, piece in enumerate(pieces) for block in piece}
+        self.entered = {0} if flow.blocks else set()
+        for number, block in enumerate(flow.blocks):
+            for to in onward(block, kernel):
+                if to <= number or piece_of[to] != piece_of[number]:
+                    self.entered.add(to)
+            last = None if block.finishes is not None else kernel.code[block.end - 1]
+            if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
+                self.entered |= {to for to in (block.taken, *(way for _, way in block.ways)) if to is not None}
+
+    def lines_of(self, block: Block) -> int:
+        """About how many lines of LLVM a block becomes."""
+        return 12 * (block.end - block.start) + 10
 
 
 class NativeRun:
-    """One batch under the compiled code."""
+    """A launch under the compiled code. Its numbers are fields of the context, by the names that the driver has for them."""
 
-    def __init__(self, compiled: Compiled, program: Program, memory: Memory, batch: Batch):
-        self.fold = folding.native
-        self.compiled, self.program, self.memory, self.batch = compiled, program, memory, batch
-        capacity, count = compiled.capacity, len(program.flow.blocks)
-        self.count = count
-        self.registers = np.zeros(compiled.register_bytes + 8, np.uint8)
-        self.special = np.zeros(compiled.special_bytes + 8, np.uint8)
-        self.lists = np.zeros((count + 2, capacity), np.int32)
-        self.counts = np.zeros(count + 2, np.int64)
-        self.scratch = np.zeros(capacity, np.int32)
-        self.waits = {n: np.zeros(capacity, np.int64) for n in ("number", "named", "value", "waits_at", "resume")}
-        # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
-        self.learned = {n: np.zeros(capacity + 32, np.int64) for n in ("learned_named", "learned_value")}
-        self.stack = untouched(batch.lanes * compiled.stack + 8)
+    def __init__(self, compiled: Compiled, program: Program, memory: Memory, extents: Extents, slots: int):
+        self.compiled, self.program, self.memory = compiled, program, memory
+        self.extents = extents
+        self.flow = program.flow
+        capacity, warps = compiled.capacity, slots * -(-extents.threads // 32)
+        shape = machine.Shape(
+            len(program.flow.blocks), len(program.kernel.code), capacity, slots, warps, slots // extents.cluster_size
+        )
+        self.arrays: dict[str, np.ndarray] = {
+            name: np.zeros(column.length(shape), f"i{column.unit}") for name, column in machine.columns().items()
+        }
+        self.arrays["gone"] = memory.gone
+        self.arrays["slot_of"] = np.arange(capacity, dtype=np.int64) // extents.threads
         rows = capacity if asks_host(program.kernel) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
-        self.context = np.zeros(len(CONTEXT), np.int64)
-        self.record = hosts.new_record()
         page = banks()
         #: for each bank of constants how many bytes it holds, and where they are
-        self.banks = np.array(
-            [
-                (memory.sizes[space], memory.buffers_of[space].ctypes.data)
-                for space in map(page.space_of, range(page.BANKS))
-            ],
-            np.int64,
-        )
-        arrays: dict[str, np.ndarray] = {
-            "registers": self.registers, "special": self.special, "lists": self.lists, "counts": self.counts,
-            "scratch": self.scratch, "arena": memory.arena, "shadow": memory.shadow,
-            **{s: memory.buffers_of[s] for s in ("const", "param")}, **self.waits,
-            **self.learned, "stack": self.stack, "request": self.request, "answer": self.answer, "banks": self.banks,
-            "gone": memory.gone,
+        held = [(memory.sizes[s], memory.buffers_of[s].ctypes.data) for s in map(page.space_of, range(page.BANKS))]
+        self.arrays |= {
+            "registers": np.zeros(compiled.register_bytes + 8, np.uint8),
+            "special": np.zeros(compiled.special_bytes + 8, np.uint8),
+            "stack": untouched(slots * extents.threads * compiled.stack + 8),
+            "request": self.request, "answer": self.answer, "banks": np.array(held, np.int64),
+            "arena": memory.arena, "shadow": memory.shadow,
+            **{s: memory.buffers_of[s] for s in ("const", "param")},
         }  # fmt: skip
-        for name, array in arrays.items():
-            self.context[FIELD[name]] = array.ctypes.data
-            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
-        self.context[FIELD["record"]] = self.record.ctypes.data
+        self.context = np.zeros(len(CONTEXT), np.int64)
+        self.record = hosts.new_record()
+        self._say("record", self.record.ctypes.data)
+        self._say("threads_run_at", compiled.code.turns)
+        self._say("begin_at", compiled.code.begin)
         numbers = {
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
-            "threads": batch.extents.threads, "shared_stride": memory.strides["shared"],
-            "local_stride": memory.strides["local"], "cluster": memory.cluster,
+            "shared_stride": memory.strides["shared"], "local_stride": memory.strides["local"], "capacity": capacity,
             **{f"{s}_size": memory.sizes[s] for s in ("const", "param", "shared", "local")},
+            **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
         for name, value in numbers.items():
-            self.context[FIELD[name]] = value
+            self._say(name, value)
         self._pointer = self.context.ctypes.data
-        self.restart(batch)
+        drive = driver(compiled.checked).address("drive")
+        self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(drive)
+        self.empty()
 
-    def restart(self, batch: Batch) -> None:
-        """Begin another batch of the same launch."""
-        fresh = batch.lanes != self.batch.lanes or not hasattr(self, "_special")
-        self.batch = batch
-        for name, array in {
-            **{s: self.memory.buffers_of[s] for s in ("shared", "local")},
-            "alive": self.memory.alive,
-        }.items():
-            self.context[FIELD[name]] = array.ctypes.data  # others than those of the batch before
-            self.context[FIELD[f"{name}_bytes"]] = array.nbytes
-        for size, (start, count) in self.compiled.rows.items():
-            row = size * self.compiled.capacity
-            self.registers[start : start + count * row].reshape(count, row)[:, : size * batch.lanes] = 0
+    def _say(self, name: str, value: int) -> None:
+        self.context[FIELD[name]] = value
+
+    def get(self, name: str) -> int:
+        """A number of the machine."""
+        return int(self.context[FIELD[name]])
+
+    def set(self, name: str, value: int) -> None:
+        self.context[FIELD[name]] = value
+
+    def table(self, name: str, values: list[int]) -> None:
+        """Fill an array of the machine."""
+        self.arrays[name][: len(values)] = values
+
+    def empty(self) -> None:
+        """Take the memory of the CTAs, which the host has emptied."""
+        memory = self.memory
+        self.arrays |= {"shared": memory.buffers_of["shared"], "local": memory.buffers_of["local"], "alive": memory.alive}
+        for name, array in self.arrays.items():
+            self._say(name, array.ctypes.data)
+            self._say(f"{name}_bytes", array.nbytes)
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.compiled.offsets[name]
-                self.registers[at : at + 8 * self.compiled.capacity].view(np.uint64)[:] = self.memory.first or 0
-        threads = batch.threads()
-        if fresh:
-            self._special = special_values(self.compiled.special_types, threads)
-            wanted = self._special
-        else:
-            wanted = special_values([n for n, (_, by_cta) in self._special.items() if by_cta], threads)
-        for name, (values, _) in wanted.items():
-            at = self.compiled.special_offsets[name]
-            self.special[at : at + values.nbytes] = values.view(np.uint8)
-        self.counts[:] = 0
-        self.counts[0] = batch.lanes
-        self.lists[0, : batch.lanes] = np.arange(batch.lanes)
+                self.arrays["registers"][at : at + 8 * self.compiled.capacity].view(np.uint64)[:] = memory.first or 0
 
-    @property
-    def steps(self) -> int:
-        return int(self.context[FIELD["steps"]])
-
-    def run(self, budget: int) -> Stopped:
-        outcome = self.compiled.run(self._pointer, budget)
+    def run(self) -> int:
+        """Run until the host is needed; why, as the driver says it."""
+        code = self._drive(self._pointer)
         if self.record[hosts.WHICH]:
             hosts.complain(self.record, [op.plan.form.mnemonic for op in self.program.kernel.code])
-        if outcome == FAULT:
-            lane, op = int(self.context[FIELD["fault_lane"]]), int(self.context[FIELD["fault_op"]])
-            at = self.program.kernel.code[op]
-            effect = at.plan.meaning.effect
-            if isinstance(effect, Stop):
-                return Stopped(Fault(lane, op, None, stopped(effect)), False, nobody())
-            address = int(self.context[FIELD["fault_address"]].astype(np.uint64))
-            error = self._violation(lane, op, address, int(self.context[FIELD["fault_why"]]))
-            return Stopped(Fault(lane, op, address if isinstance(effect, Access) else None, error), False, nobody())
-        lanes = self.lists[self.count + 1, : self.counts[self.count + 1]].astype(np.int64)
-        self.counts[self.count + 1] = 0
-        columns = (column[lanes] for column in self.waits.values())
-        return Stopped(None, outcome == RAN_OUT, Waiting(lanes, *columns))
+        return int(code)
+
+    def fault(self) -> Fault:
+        """What ended the launch, at an instruction."""
+        lane, op = self.get("failed_lane"), self.get("failed_op")
+        effect = self.program.kernel.code[op].plan.meaning.effect
+        if isinstance(effect, Stop):
+            return Fault(lane, op, None, stopped(effect))
+        address = self.get("failed_address") & (1 << 64) - 1
+        error = self._violation(lane, op, address, self.get("failed_why"))
+        return Fault(lane, op, address if isinstance(effect, Access) else None, error)
 
     def _violation(self, lane: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
@@ -194,7 +220,7 @@ class NativeRun:
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            self.memory.access(space, address, effect.bytes, write, lane // self.batch.extents.threads, lane)
+            self.memory.access(space, address, effect.bytes, write, lane // self.extents.threads, lane)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
@@ -210,25 +236,15 @@ class NativeRun:
             elif op.targets:
                 return Violation("branch index", f"index {value} of a list of {len(block.ways)}")
             else:
+                registers = self.arrays["registers"]
                 begins, ends = (
-                    int(self.registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                    int(registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
                 )
                 check_end(value, begins, ends)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused what the rules allow")
 
-    def resume(self, threads: Waiting) -> None:
-        self.learned["learned_named"][threads.lane] = threads.named
-        self.learned["learned_value"][threads.lane] = threads.value
-        alike = (threads.resume == threads.resume[:1]).all()
-        for block in threads.resume[:1] if alike else np.unique(threads.resume):
-            lanes = threads.lane if alike else threads.lane[threads.resume == block]
-            begin = self.counts[block]
-            self.lists[block, begin : begin + len(lanes)] = lanes
-            self.counts[block] += len(lanes)
-            if block == self.count:
-                np.add.at(self.memory.gone, lanes // self.memory.threads, 1)
-
-    def ended(self) -> np.ndarray:
-        return self.lists[self.count, : self.counts[self.count]].astype(np.int64)
+    def column(self, name: str) -> Any:
+        """An array of the machine."""
+        return self.arrays[name]

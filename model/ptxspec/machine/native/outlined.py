@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ptxspec.language.checked import Op
-from ptxspec.machine.flow import Block, destinations, values_of
+from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import OWN
 from ptxspec.terms.effects import Access
@@ -100,7 +100,7 @@ class AccessText(Accesses):
     """Writes the function that checks one kind of access."""
 
     def __init__(self, compiled: Compiled, needs: set[str]):
-        super().__init__(compiled, -1, Block(0, 0, None, None), [], needs)
+        super().__init__(compiled, needs)
 
     def body(self, space: str, size: int, write: bool) -> str:
         if space == "generic":

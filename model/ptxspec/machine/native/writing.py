@@ -11,8 +11,8 @@ from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
-from ptxspec.machine.link import FRAME
-from ptxspec.machine.native.context import BROKEN, NUMBERS, OWN, POINTERS, bits_of, field_text
+from ptxspec.machine.link import BEGINS, DEPTH, ENDS, FRAME, RETURNED
+from ptxspec.machine.native.context import NUMBERS, OWN, POINTERS, bits_of, field_text
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.machine import changing
@@ -23,43 +23,55 @@ if TYPE_CHECKING:
     from ptxspec.machine.native.engine import Compiled
     from ptxspec.machine.native.outlined import Outlined
 
+#: what a thread keeps of its calls and of its stack: always where its function, and the host, find it
+IN_ROWS = frozenset({FRAME, DEPTH, RETURNED, BEGINS, ENDS})
+#: what a turn's code gives where the engine's own data are wrong
+WRONG = -3
 _NAME = re.compile(r"%(\w+)")
+
+
+def word_of(type: Type) -> str:
+    """The LLVM type of a register's value."""
+    return "i1" if type.kind == "pred" else f"i{type.width}"
 
 
 class Writing:
     """Lines of LLVM for one basic block, and what the registers hold at each."""
 
-    def __init__(self, compiled: Compiled, number: int, block: Block, live: list[set[str]], needs: set[str]):
+    def __init__(self, compiled: Compiled, needs: set[str]):
         #: the functions that blocks call, where the kernel is so large that they do
         self.outlined: Outlined | None = None
-        self.compiled, self.number, self.block = compiled, number, block
+        self.compiled = compiled
         self.program = compiled.program
         self.kernel = self.program.kernel
+        self.live = compiled.live
         self.needs = needs
         self.lines: list[str] = []
         self.emitter = Emitter(self.lines, needs, self.program.profile.term)
-        self.current: dict[str, str] = {}
-        self.changed: set[str] = set()
-        self.special: dict[str, str] = {}
-        self.index = block.start
         self.labels = 0
         self.faults: list[str] = []
         #: how many bytes each pointer was formed for whose elements are reached one by one
         self.held: dict[str, int] = {}
         page = importlib.import_module("ptxspec.spec.functions.index")
         self.next_frame = page.next_frame(variable("%stack_end", 64))
-        self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
         self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.number, self.block, self.index = -1, Block(0, 0, None, None), 0
+        self.current: dict[str, str] = {}
+        self.changed: set[str] = set()
+        self.live_out: set[str] = set()
+
+    def enter_block(self, number: int) -> None:
+        """Go on with a block: what registers hold is read anew."""
+        self.number, self.block = number, self.program.flow.blocks[number]
+        self.index = self.block.start
+        self.current, self.changed = {}, set()
+        self.live_out = set().union(*[self.live[s] for s in successors(self.block)])
+        self.emitter.forget()
 
     @property
     def op(self) -> int:
         """The index of the instruction that is being written."""
         return self.index if self.block.finishes is None else self.block.finishes
-
-    @property
-    def linkage(self) -> str:
-        """Before a block's function: a block of a large kernel is reached by its address."""
-        return "internal " if self.outlined is None else ""
 
     def fields(self, always: set[str]) -> list[str]:
         """Lines that load from the context what the others read. What they do not read is left out here: LLVM would find that
@@ -67,8 +79,10 @@ class Writing:
         words = self._words = {"record"} | always | set(_NAME.findall("\n".join([*self.lines, *self.faults])))
         if any(w.startswith("special_") for w in words):
             words.add("special")
+        if any(w.startswith("registers_") for w in words):
+            words.add("registers")
         if words & {"slot", "rank", "part"}:
-            words.add("threads")
+            words |= {"slot_of", "slot_of_bytes"}
         if self.program.clustered:
             words.add("cluster")
         fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
@@ -81,8 +95,10 @@ class Writing:
     def places(self) -> list[str]:
         """Lines that find the place of the lane's CTA, as far as the others read it; after `fields`."""
         words = self._words
+        cell = hosts.pointer(self.compiled.checked, "slot_of", "%slot_of", "%lane", 8, 8, "%slot_of_bytes")
         return [
-            "  %slot = udiv i64 %lane, %threads" if words & {"slot", "rank", "part"} else "",
+            f"  %slot_at = {cell}" if words & {"slot", "rank", "part"} else "",
+            "  %slot = load i64, ptr %slot_at, !invariant.load !9" if words & {"slot", "rank", "part"} else "",
             "  %rank = urem i64 %slot, %cluster" if words & {"rank", "part"} else "",
             f"  %part = mul i64 %rank, {self.layout.PART}" if "part" in words else "",
         ]
@@ -140,23 +156,51 @@ class Writing:
         base = f"%registers_{self.compiled.offsets[name]}"
         return self.at("registers", "%lane", unit, base=base, length=str(unit * self.compiled.capacity))
 
+    def home(self, name: str) -> str:
+        """Where a register lies while its thread runs; LLVM makes a register of it."""
+        return f"%home{self.compiled.homes[name]}"
+
     def load_register(self, name: str) -> str:
+        if name in IN_ROWS:
+            return self.load_from_row(name)
+        if self.block.finishes is not None and name not in self.live[self.number]:
+            return self.load_from_row(name)  # what a function left behind
         type = self.kernel.registers[name]
-        value = self.emitter.emit(f"load i{bits_of(type)}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}")
+        self.labels += 1
+        value = f"%read{self.labels}"
+        self.lines.append(f"  {value} = load {word_of(type)}, ptr {self.home(name)}")
+        return value
+
+    def load_from_row(self, name: str) -> str:
+        """A register's value as it was when its thread ran last."""
+        type = self.kernel.registers[name]
+        self.labels += 1
+        value = f"%row{self.labels}"
+        self.lines.append(f"  {value} = load i{bits_of(type)}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}")
         return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
+
+    def store_in_row(self, name: str, value: str) -> None:
+        type = self.kernel.registers[name]
+        if type.kind == "pred":
+            value = self.emitter.emit(f"zext i1 {value} to i8")
+        self.lines.append(
+            f"  store i{bits_of(type)} {value}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
+        )
 
     def read_special(self, name: str) -> str:
         register = changing(name)
         if register is not None:
-            elapsed = self.emitter.binary("add", "%steps", str(self.index - self.block.start), 64)
+            self.labels += 1
+            turn = f"%turn{self.labels}"
+            self.lines.append(f"  {turn} = load i64, ptr %turn")
+            so_far = self.emitter.binary("add", "%before", turn, 64)
+            elapsed = self.emitter.binary("add", so_far, str(self.index - self.block.start), 64)
             return Lowering(self.emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
-        if name not in self.special:
-            type = self.compiled.special_types[name]
-            base, unit = f"%special_{self.compiled.special_offsets[name]}", bits_of(type) // 8
-            cell = self.at("special", "%lane", unit, base=base, length=str(unit * self.compiled.capacity))
-            value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}")
-            self.special[name] = self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
-        return self.special[name]
+        type = self.compiled.special_types[name]
+        base, unit = f"%special_{self.compiled.special_offsets[name]}", bits_of(type) // 8
+        cell = self.at("special", "%lane", unit, base=base, length=str(unit * self.compiled.capacity))
+        value = self.emitter.emit(f"load i{bits_of(type)}, ptr {cell}, !invariant.load !9")
+        return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
 
     def environment(self, op: Op) -> dict[str, str]:
         return {v.attrs[0]: self.operand(type, v.attrs[1], element) for type, v, element in values_of(op)}
@@ -231,15 +275,13 @@ class Writing:
         self.changed.add(name)
 
     def put(self, name: str, value: str) -> None:
-        """Store a register at once."""
-        type = self.kernel.registers[name]
-        if type.kind == "pred":
-            value = self.emitter.emit(f"zext i1 {value} to i8")
-        self.lines.append(
-            f"  store i{bits_of(type)} {value}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
-        )
+        """Store a register at once, for another function, or for what complains of a later instruction."""
+        self.store_in_row(name, value)
+        if name not in IN_ROWS:
+            self.lines.append(f"  store {word_of(self.kernel.registers[name])} {value}, ptr {self.home(name)}")
+        self.current[name] = value
 
-    def word_of(self, field: str, number: int) -> str:
+    def asked_at(self, field: str, number: int) -> str:
         """Where a word lies that the thread gives or gets."""
         place = self.emitter.binary("add", "%lane", str(number * self.compiled.capacity), 64)
         return self.at(field, place, 8)
@@ -254,8 +296,8 @@ class Writing:
         good, bad = self.label("good"), self.label("bad")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
         self.faults.append(
-            f"{bad}:\n  store i64 {address}, ptr %fault_address_at\n"
-            f"  store i64 {index}, ptr %fault_op_at\n  store i64 {why}, ptr %fault_why_at\n  br label %fault"
+            f"{bad}:\n  store i64 {address}, ptr %failed_address_at\n"
+            f"  store i64 {index}, ptr %failed_op_at\n  store i64 {why}, ptr %failed_why_at\n  br label %fault"
         )
         self.begin(good)
 
@@ -263,7 +305,7 @@ class Writing:
         """Go on if what compiled code took from its own data is as it must be, else end the launch: that is a mistake of ours."""
         good, bad = self.label("good"), self.label("broken")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
-        self.faults.append(f"{bad}:\n{hosts.note(what, value, self.op)}\n  ret i64 {BROKEN}")
+        self.faults.append(f"{bad}:\n{hosts.note(what, value, self.op)}\n  ret i64 {WRONG}")
         self.begin(good)
 
     def trust_at_most(self, what: str, value: str, most: int | str) -> None:

@@ -1,0 +1,51 @@
+"""The barrier of a cluster, and the threads that wait there: steps of spec/machine/clusters.md."""
+
+from ptxspec.machine.driver.codes import AT_CLUSTER, CLUSTER_ARRIVES, CLUSTER_WAITS
+from ptxspec.machine.driver.places import fault, hold, let_go, ready
+
+
+def cluster_arrive(m, lane, op):
+    """A thread arrives, or begins to wait."""
+    cluster = lane // (m.threads * m.cluster)
+    if not m.stays[op]:
+        rule, done = m.arrive_at_cluster(cluster, lane)
+        if rule:
+            return fault(m, CLUSTER_ARRIVES, rule, lane)
+        m.passing = m.passing + 1
+        ready(m, lane)
+        if done:
+            cluster_release(m, cluster)
+        return 0
+    rule = m.wait_at_cluster(lane)
+    if rule:
+        return fault(m, CLUSTER_WAITS, rule, lane)
+    hold(m, lane, AT_CLUSTER)
+    m.link[lane] = m.cluster_head[cluster]
+    m.cluster_head[cluster] = lane + 1
+    cluster_release(m, cluster)
+    return 0
+
+
+def cluster_release(m, cluster):
+    """Those that may pass go on."""
+    following = m.cluster_head[cluster]
+    before = 0
+    while following:
+        lane = following - 1
+        following = m.link[lane]
+        if m.passes_cluster(cluster, lane):
+            if before:
+                m.link[before - 1] = following
+            else:
+                m.cluster_head[cluster] = following
+            let_go(m, lane)
+            ready(m, lane)
+        else:
+            before = lane + 1
+
+
+def cluster_lose(m, lane):
+    """A thread has ended."""
+    cluster = lane // (m.threads * m.cluster)
+    if m.lose_at_cluster(cluster, lane):
+        cluster_release(m, cluster)

@@ -1,0 +1,21 @@
+"""Why the driver comes back to the host, and how threads are held: numbers that both engines share."""
+
+#: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a thread
+#: waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at the clock; the
+#: host must empty the memory of the CTAs
+DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW = range(9)
+#: no thread can run, or the steps of this round are spent
+IDLE, OUT = 0, -1
+
+#: what stage a launch is in: no CTAs are resident; their memory is empty; they run; the host is asked; it has answered
+NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
+
+#: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes
+NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE = range(5)
+#: whom an instruction meets: the same numbers, and those that ask the host
+ASKS = 5
+#: which step found a rule broken
+CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS = range(4)
+
+#: more steps than a launch can have
+NO_LIMIT = 1 << 62

@@ -1,0 +1,154 @@
+"""A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
+
+from ptxspec.machine.driver.codes import (
+    ANSWERED, ASK, ASKING, DONE, EMPTIED, LIMIT, NEW, OUT, PAUSE, RENEW, RUNNING, STUCK,
+)  # fmt: skip
+from ptxspec.machine.driver.places import BARRIERS, LANES, ready
+from ptxspec.machine.driver.threads import arrive, ends
+from ptxspec.machine.driver.turns import turns
+from ptxspec.machine.driver.warp_collectives import go, look_at_warps
+
+
+def run(m):
+    """Run until the grid is done, or the host is needed: which of the two, and for what."""
+    if m.stage == ANSWERED:
+        m.stage = RUNNING
+        for i in range(m.asked):
+            ready(m, m.asking[i])
+        m.passing = m.passing + m.asked
+        code = settle(m, m.more)
+        if code:
+            return code
+    while True:
+        if m.stage == NEW or m.stage == EMPTIED:
+            if m.first >= m.ctas:
+                return DONE
+            code = batch(m)
+            if code:
+                return code
+        stopped = turns(m, m.steps + budget(m))
+        if stopped > 0:
+            return stopped
+        if m.steps > most(m):
+            return LIMIT
+        m.extra = m.extra + m.price_of_round
+        code = look(m, stopped == OUT)
+        if code:
+            return code
+        if m.steps + m.extra >= m.pause_at:
+            return PAUSE
+
+
+def batch(m):
+    """Let the next CTAs begin."""
+    if m.stage == NEW and m.host_empties:
+        return RENEW
+    m.resident = m.ctas - m.first
+    if m.resident > m.slots:
+        m.resident = m.slots
+    m.lanes = m.resident * m.threads
+    m.begin()
+    if m.meets:
+        forget(m)
+    m.extra = 0
+    m.begun_at = m.steps
+    m.last = m.blocks - 1
+    m.seen_to_end = 0
+    for i in range(m.blocks + 2):
+        m.counts[i] = 0
+    m.counts[0] = m.lanes
+    for i in range(m.lanes):
+        m.lists[i] = i
+    m.stage = RUNNING
+    return 0
+
+
+def most(m):
+    """The last step that may be taken."""
+    if m.step_limit >= 0:
+        return m.step_limit
+    return m.work + m.begun_at - m.extra
+
+
+def budget(m):
+    """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
+    left = most(m) - m.steps + 1
+    if left < 1:
+        return 1
+    if left > m.round_length:
+        return m.round_length
+    return left
+
+
+def look(m, more):
+    """Note the threads that have come to where they meet others; `more` says whether others can still run."""
+    m.released = 0
+    m.passing = 0
+    m.asked = 0
+    came = m.blocks + 1
+    for i in range(m.counts[came]):
+        lane = m.lists[came * m.capacity + i]
+        m.extra = m.extra + m.price_of[m.waits_at[lane]]
+        code = arrive(m, lane)
+        if code:
+            return code
+    m.counts[came] = 0
+    if m.asked:
+        m.more = more
+        m.stage = ASKING
+        return ASK
+    return settle(m, more)
+
+
+def settle(m, more):
+    """Let those go on that may."""
+    if m.waiting == 0 and m.passing == 0 and m.released == 0:
+        if not more:
+            m.first = m.first + m.apart
+            m.ended = m.ended + m.resident
+            m.stage = NEW
+        return 0
+    ends(m)
+    others = more or m.passing > 0
+    look_at_warps(m, m.released > 0, others)
+    if m.released == 0 and not others and m.waiting > 0:
+        return STUCK
+    go(m)
+    return 0
+
+
+def forget(m):
+    """Let nobody have waited, arrived or ended."""
+    m.waiting = 0
+    m.frees = 0
+    m.goes = 0
+    for i in range(m.slots):
+        m.gone[i] = 0
+        m.in_use_of[i] = 0
+        m.cta_states[i] = m.threads
+    for i in range(m.slots * BARRIERS):
+        m.in_use[i] = 0
+        m.head[i] = 0
+    for i in range(m.slots * BARRIERS * m.barrier_words):
+        m.barriers[i] = 0
+    warps = m.slots * m.warps_in_cta
+    for i in range(warps * BARRIERS * m.part_words):
+        m.parts[i] = 0
+    for i in range(warps):
+        m.warp_states[i] = 0
+        m.groups_in[i] = 0
+        m.earliest[i] = 0
+    for i in range(m.slots):
+        m.warp_states[(i + 1) * m.warps_in_cta - 1] = m.lacking
+    for i in range(warps * LANES):
+        m.group_head[i] = 0
+        m.met[i] = 0
+        m.met_at[i] = 0
+    for i in range(m.patience_words):
+        m.patience[i] = 0
+    if m.in_clusters:
+        for i in range(m.slots // m.cluster):
+            m.cluster_head[i] = 0
+            m.begin_cluster(i, m.threads * m.cluster)
+        for i in range(m.slots * m.threads * m.visit_words):
+            m.visits[i] = 0

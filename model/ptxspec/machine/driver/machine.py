@@ -1,0 +1,205 @@
+"""The machine as the driver sees it: its numbers, its arrays, and the steps that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from ptxspec.machine.driver import (
+    cluster_barriers,
+    cta_barriers,
+    grid,
+    places,
+    threads,
+    turns,
+    warp_collectives,
+)
+from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE
+from ptxspec.machine.folding import scripted
+from ptxspec.machine.roles import Roles
+from ptxspec.terms.steps import Step
+
+#: every function of the driver
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    places.put, places.ready, places.hold, places.let_go, places.fault,
+    cta_barriers.cta_arrive, cta_barriers.cta_release, cta_barriers.cta_lose,
+    cluster_barriers.cluster_arrive, cluster_barriers.cluster_release, cluster_barriers.cluster_lose,
+    warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
+    warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
+    warp_collectives.meeting, threads.arrive, threads.ends, threads.end, turns.turns, turns.turn,
+    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.settle,
+)  # fmt: skip
+
+#: the numbers of the machine. What a launch is: its CTAs, those resident at once, how far apart batches begin, threads of a CTA, CTAs of
+#: a cluster, warps of a CTA, the kernel's blocks, room of the lists, blocks in which lanes read what others gave. What it may: steps,
+#: work, and what a round costs. Then what changes
+NUMBERS = (
+    "ctas", "slots", "apart", "threads", "cluster", "warps_in_cta", "blocks", "capacity", "landings", "meets", "in_clusters",
+    "host_empties", "lacking", "turn_length", "round_length", "step_limit", "work", "price_of_round", "pause_at",
+    "stage", "first", "resident", "lanes", "ended", "steps", "extra", "begun_at", "last", "taken", "seen_to_end", "waiting", "barrier_words", "part_words", "patience_words", "visit_words",
+    "released", "passing", "asked", "more", "frees", "goes", "fault_step", "fault_rule", "fault_lane", "fault_op", "fault_place",
+)  # fmt: skip
+
+
+class Shape(NamedTuple):
+    """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all of
+    them, and their clusters."""
+
+    blocks: int
+    ops: int
+    lanes: int
+    ctas: int
+    warps: int
+    clusters: int
+
+
+class Column(NamedTuple):
+    """An array of the machine: bytes of an element, and how many there are."""
+
+    unit: int
+    length: Callable[[Shape], int]
+
+
+def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
+    barriers, clusters, warps, own = (_page(n) for n in ("barriers", "clusters", "warps", "threads"))
+    return {
+        "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
+        "lose_at_cta": (barriers.lose, ("barriers", "parts")),
+        "arrive_at_cluster": (clusters.arrive, ("cluster_barriers", "visits")),
+        "begin_cluster": (clusters.begin, ("cluster_barriers",)),
+        "wait_at_cluster": (clusters.wait, ("visits",)),
+        "passes_cluster": (clusters.passes, ("cluster_barriers", "visits")),
+        "lose_at_cluster": (clusters.lose, ("cluster_barriers", "visits")),
+        "group_of": (warps.group_of, ()),
+        "join_group": (warps.join_group, ("groups",)),
+        "may_go": (warps.may_go, ("groups",)),
+        "look_in_vain": (warps.look, ("patience",)),
+        "end_thread": (own.end, ("warp_states", "cta_states")),
+    }
+
+
+def _page(name: str) -> Any:
+    import importlib
+
+    return importlib.import_module(f"ptxspec.spec.machine.{name}")
+
+
+@cache
+def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
+    """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by one)."""
+    return _steps()
+
+
+def rows() -> dict[str, int]:
+    """How many words a record of each array has."""
+    found: dict[str, int] = {}
+    for step, arrays in steps().values():
+        for port, array in zip(step.states, arrays, strict=True):
+            if array is not None:
+                found[array] = len(port.words)
+    return found
+
+
+@cache
+def columns() -> dict[str, Column]:
+    """The machine's arrays, by name."""
+    words, barriers, lanes_in_warp = rows(), places.BARRIERS, places.LANES
+
+    def a_lane(s: Shape) -> int:
+        return s.lanes
+
+    def a_place(s: Shape) -> int:
+        return s.ctas * barriers
+
+    def a_group(s: Shape) -> int:
+        return s.warps * lanes_in_warp
+
+    def an_op(s: Shape) -> int:
+        return s.ops
+
+    counted: dict[str, Callable[[Shape], int]] = {
+        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_lane),
+        # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
+        **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.lanes + lanes_in_warp),
+        **dict.fromkeys(("in_use", "head", "tail"), a_place),
+        **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
+        **dict.fromkeys(("resume", "whom", "stays", "reduces", "patient", "spelling", "price_of"), an_op),
+        **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
+        **dict.fromkeys(("earliest", "groups_in"), lambda s: s.warps),
+        "counts": lambda s: s.blocks + 2,
+        "landing": lambda s: s.blocks,
+        "cluster_head": lambda s: s.clusters,
+        "barriers": lambda s: s.ctas * barriers * words["barriers"],
+        "parts": lambda s: s.warps * barriers * words["parts"],
+        "warp_states": lambda s: s.warps * words["warp_states"],
+        "cta_states": lambda s: s.ctas * words["cta_states"],
+        "cluster_barriers": lambda s: s.clusters * words["cluster_barriers"],
+        "visits": lambda s: s.lanes * words["visits"],
+        "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
+        "patience": lambda s: words["patience"],
+    }
+    found = {name: Column(8, length) for name, length in counted.items()}
+    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.lanes)
+    found["scratch"] = Column(4, a_lane)
+    return found
+
+
+def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> dict[str, list[int]]:
+    """What the machine knows of each instruction: at which block threads go on that wait there, whom they meet, and how.
+    `prices` are those of a thread that waits, of one that asks an image, and of one that asks the system."""
+    waiting, image, system = prices
+    whom = [
+        AT_CTA if cta else AT_CLUSTER if cluster else ASKS if asks else AT_PLACE
+        for cta, cluster, asks in zip(roles.of_cta, roles.of_cluster, roles.asks, strict=True)
+    ]
+    return {
+        "resume": resumes,
+        "whom": whom,
+        "stays": roles.waits.astype(int).tolist(),
+        "reduces": roles.counts.astype(int).tolist(),
+        "patient": roles.patient.astype(int).tolist(),
+        "spelling": roles.kind.tolist(),
+        "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),
+    }
+
+
+def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> Callable[..., Any]:
+    """The step as a Python function, as the driver calls it: of the records' numbers or their fields, and of operands. It changes the
+    records. It gives, if the step can break a rule, that rule's number, from 1 on, or 0; then the step's results. One value is
+    given as it is, several as a tuple."""
+    function = scripted(step)
+    rules = [r.rule for r in step.meaning.requirements]
+    kept = [
+        (None if array is None else getattr(machine, array), len(port.words))
+        for port, array in zip(step.states, arrays, strict=True)
+    ]
+    changes, results = step.changes, len(step.results)
+    alone = results + bool(rules) == 1
+
+    def take(*given: int) -> Any:
+        words: list[int] = []
+        at = 0
+        where: list[tuple[Any, int, int]] = []
+        for array, length in kept:
+            if array is None:
+                words += given[at : at + length]
+                at += length
+            else:
+                start = given[at] * length
+                where.append((array, start, length))
+                words += array[start : start + length]
+                at += 1
+        rule, *found = function(*words, *given[at:])
+        if rule is not None:
+            broken = 1 + rules.index(rule)
+            return broken if alone else (broken, *[0] * results)
+        at = 0
+        for array, start, length in where[:changes]:
+            array[start : start + length] = found[at : at + length]
+            at += length
+        if rules:
+            return 0 if alone else (0, *found[at:])
+        return found[at] if alone else tuple(found[at:])
+
+    return take

@@ -1,0 +1,49 @@
+"""Where threads stand and go: what all parts of the driver use."""
+
+import importlib
+from typing import Any
+
+from ptxspec.machine.driver.codes import MISUSE
+
+_warps: Any = importlib.import_module("ptxspec.spec.machine.warps")
+_barriers: Any = importlib.import_module("ptxspec.spec.machine.barriers")
+LANES: int = _warps.LANES
+EVERYONE: int = _warps.EVERYONE
+BARRIERS: int = _barriers.BARRIERS
+
+
+def put(m, lane, block):
+    """Put a thread where it goes on, or among those that have ended."""
+    count = m.counts[block]
+    m.lists[block * m.capacity + count] = lane
+    m.counts[block] = count + 1
+    if block == m.blocks:
+        cta = lane // m.threads
+        m.gone[cta] = m.gone[cta] + 1
+
+
+def ready(m, lane):
+    """Let a thread go on behind the instruction at which it waits."""
+    put(m, lane, m.resume[m.waits_at[lane]])
+
+
+def hold(m, lane, where):
+    """Let a thread wait."""
+    m.held[lane] = where
+    m.waiting = m.waiting + 1
+
+
+def let_go(m, lane):
+    """A thread waits no longer."""
+    m.held[lane] = 0
+    m.waiting = m.waiting - 1
+    m.released = m.released + 1
+
+
+def fault(m, step, rule, lane):
+    """A thread waits against a rule, which a step has found broken."""
+    m.fault_step = step
+    m.fault_rule = rule
+    m.fault_lane = lane
+    m.fault_op = m.waits_at[lane]
+    return MISUSE

@@ -1,0 +1,43 @@
+"""A thread that comes to where it meets others, and one that ends."""
+
+from ptxspec.machine.driver.cluster_barriers import cluster_arrive, cluster_lose
+from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA
+from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
+from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.driver.warp_collectives import warp_arrive, warp_lose
+
+
+def arrive(m, lane):
+    """A thread comes to the instruction at which it is said to wait."""
+    op = m.waits_at[lane]
+    whom = m.whom[op]
+    if whom == AT_CTA:
+        return cta_arrive(m, lane, op)
+    if whom == AT_CLUSTER:
+        return cluster_arrive(m, lane, op)
+    if whom == ASKS:
+        m.asking[m.asked] = lane
+        m.asked = m.asked + 1
+        return 0
+    return warp_arrive(m, lane, op)
+
+
+def ends(m):
+    """Note all threads that have ended since this was last asked, in that order."""
+    for i in range(m.seen_to_end, m.counts[m.blocks]):
+        end(m, m.lists[m.blocks * m.capacity + i])
+    m.seen_to_end = m.counts[m.blocks]
+
+
+def end(m, lane):
+    """A thread has ended: others wait for it no longer."""
+    cta = lane // m.threads
+    in_cta = lane - cta * m.threads
+    warp = cta * m.warps_in_cta + in_cta // LANES
+    gone, alive = m.end_thread(warp, cta, in_cta % LANES)
+    if m.in_use_of[cta] > 0:
+        cta_lose(m, cta, in_cta, gone, alive)
+    if m.in_clusters:
+        cluster_lose(m, lane)
+    if m.groups_in[warp] > 0:
+        warp_lose(m, warp, gone)

@@ -1,0 +1,46 @@
+"""Turns: which threads run next, and for how long."""
+
+from ptxspec.machine.driver.codes import NO_LIMIT, OUT
+from ptxspec.machine.driver.places import put
+
+
+def turns(m, limit):
+    """Let threads run until none can, or so many steps are done."""
+    while m.steps < limit:
+        block = m.last
+        looked = 0
+        while True:
+            block += 1
+            if block >= m.blocks:
+                block = 0
+            if m.counts[block] > 0:
+                break
+            looked += 1
+            if looked >= m.blocks:
+                return 0
+        code = turn(m, block, limit)
+        if code:
+            return code
+    # what a lane gave must be read before it can give something else
+    for i in range(m.landings):
+        if m.counts[m.landing[i]] > 0:
+            code = turn(m, m.landing[i], NO_LIMIT)
+            if code:
+                return code
+    return OUT
+
+
+def turn(m, block, limit):
+    """Give a turn to each thread that stands at a block, as long as there are steps left."""
+    count = m.counts[block]
+    m.counts[block] = 0
+    m.last = block
+    start = block * m.capacity
+    for i in range(count):
+        m.scratch[i] = m.lists[start + i]
+    code = m.threads_run(block, count, limit)
+    if code:
+        return code
+    for i in range(m.taken, count):
+        put(m, m.scratch[i], block)
+    return 0

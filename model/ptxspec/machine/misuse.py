@@ -1,0 +1,111 @@
+"""What is said of threads that wait against a rule, or for others that never come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.driver import codes, machine
+from ptxspec.machine.engine import Running
+from ptxspec.machine.roles import Roles
+
+#: the rule, a note, and the lane and instruction at which it is reported
+Said = tuple[str, str, int, int]
+
+_STEPS = {
+    codes.CTA_ARRIVES: "arrive_at_cta",
+    codes.JOINS: "join_group",
+    codes.CLUSTER_ARRIVES: "arrive_at_cluster",
+    codes.CLUSTER_WAITS: "wait_at_cluster",
+}
+
+
+def misuse(running: Running) -> Said:
+    """Of a thread whose step broke a rule."""
+    step, number = running.get("fault_step"), running.get("fault_rule")
+    lane, op = running.get("fault_lane"), running.get("fault_op")
+    rule = machine.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
+    named, barrier = int(running.column("named")[lane]), int(running.column("number")[lane])
+    if step == codes.JOINS:
+        own = lane % running.get("threads") % 32
+        return rule, f"lane {own} is not in the mask {named:#010x}", lane, op
+    if step == codes.CTA_ARRIVES:
+        kind = machine.steps()["arrive_at_cta"][0].states[0].type
+        place = running.get("fault_place") * len(kind.fields) + list(kind.fields).index("named")
+        names = sorted([int(running.column("barriers")[place]) or -1, named])
+        counts = " and ".join("all" if n < 0 else str(n) for n in names)
+        notes = {
+            "barrier number": f"barrier {barrier}",
+            "barrier count": f"{named} threads",
+            "barrier counts differ": f"barrier {barrier}: {counts}",
+            "barrier kinds differ": f"barrier {barrier}: some come for a reduction, others not",
+        }
+        return rule, notes[rule], lane, op
+    notes = {
+        "second arrival": "the thread has arrived before, and not waited since",
+        "wait without arrival": "the thread has not arrived since it waited last, if it did",
+    }
+    return rule, notes[rule], lane, op
+
+
+def stuck(running: Running, roles: Roles, extents: Extents) -> Said:
+    """Of threads that wait, where nothing can run any more."""
+    held = running.column("held")[: running.get("lanes")]
+    ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
+        : running.column("counts")[running.get("blocks")]
+    ]
+    for where, said in ((codes.IN_GROUP, _stuck_warp), (codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
+        lanes = np.flatnonzero(held == where)
+        if len(lanes):
+            return said(running, roles, extents, lanes, np.asarray(ended, np.int64))
+    raise AssertionError("nobody waits who could be stuck")
+
+
+def _stuck_warp(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+    """Who waits for whom in a warp."""
+    named, at = running.column("named")[lanes], running.column("waits_at")[lanes]
+    in_cta = lanes % extents.threads
+    warp, own = lanes // extents.threads * 1024 + in_cta // 32, in_cta % 32
+    mates = (warp == warp[0]) & (roles.kind[at] == roles.kind[at[0]])
+    came = mates & (named == named[0])
+    bits = int(np.bitwise_or.reduce(np.int64(1) << own[came]))
+    note = f"lanes {bits:#010x} wait for lanes {int(named[0]):#010x}, and nothing else can run"
+    if mates.sum() > came.sum():
+        note += "; other lanes came under another mask"
+    return "stuck warp", note, int(lanes[0]), int(at[0])
+
+
+def _stuck_cta(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+    """Who waits where in a CTA."""
+    at, numbers, named = (running.column(n)[lanes] for n in ("waits_at", "number", "named"))
+    cta = lanes // extents.threads
+    here = cta == cta[0]
+    mates = here & (numbers == numbers[0])
+    elsewhere = here & ~mates
+    gone = int((ended // extents.threads == cta[0]).sum())
+    wanted = extents.threads - gone if named[0] < 0 else int(named[0])
+    note = f"{mates.sum()} threads wait at barrier {numbers[0]} for {wanted}, and nothing else can run"
+    if elsewhere.any():
+        note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {numbers[elsewhere][0]}"
+    if gone:
+        note += f"; {gone} threads of the CTA have ended"
+    return "stuck barrier", note, int(lanes[0]), int(at[0])
+
+
+def _stuck_cluster(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+    """Who does not arrive in a cluster."""
+    kind = machine.steps()["wait_at_cluster"][0].states[0].type
+    arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
+    every = np.arange(running.get("lanes"))
+    of_cluster = every // (extents.threads * extents.cluster_size)
+    here = of_cluster == of_cluster[lanes[0]]
+    here[ended] = False
+    late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[lanes[0]]))
+    own = int(late[0]) // extents.threads % extents.cluster_size
+    note = (
+        f"{len(late)} threads of the cluster, the first of them in the CTA of rank {own}, do not arrive at its "
+        "barrier, and nothing else can run"
+    )
+    return "stuck barrier", note, int(lanes[0]), int(running.column("waits_at")[lanes[0]])

@@ -1,0 +1,141 @@
+"""The function that makes a batch ready: registers and memory as they begin, and what special registers say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxspec.machine import hosts
+from ptxspec.machine.native.context import FIELD, bits_of
+from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter
+
+if TYPE_CHECKING:
+    from ptxspec.machine.native.engine import Compiled
+
+_WIDE = ("%launch",)
+
+
+def beginning(compiled: Compiled, needs: set[str]) -> str:
+    """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all lanes there may be."""
+    text = _Beginning(compiled, needs)
+    every = list(compiled.special_types)
+    by_cta = [n for n in every if PLACE in asked(meaning(n, compiled.program.clustered))]
+    return f"""
+define i64 @begin(ptr noalias %context) {{
+entry:
+{text.fields()}
+{text.zeros()}
+  %known_at = getelementptr i64, ptr %context, i64 {FIELD["known"]}
+  %known = load i64, ptr %known_at
+  %first_time = icmp eq i64 %known, 0
+  br i1 %first_time, label %all, label %some
+all:
+  store i64 1, ptr %known_at
+{text.filling("all", every, "%slots")}
+some:
+{text.filling("some", by_cta, "%resident")}
+  ret i64 0
+}}"""
+
+
+class _Beginning:
+    def __init__(self, compiled: Compiled, needs: set[str]):
+        self.compiled, self.needs = compiled, needs
+        self.checked = compiled.checked
+
+    def fields(self) -> str:
+        pointers = ("registers", "special", "shared", "local", "record")
+        numbers = (
+            "slots", "resident", "lanes", "threads", "first", "shared_stride", "local_stride", "host_empties",
+            *(f"{p}_bytes" for p in pointers if p != "record"),
+        )  # fmt: skip
+        return "\n".join(
+            f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
+            f"  %{n} = load {'ptr' if n in pointers else 'i64'}, ptr %{n}_at"
+            for n in (*pointers, *numbers)
+        )
+
+    def zeros(self) -> str:
+        """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""
+        compiled, lines = self.compiled, []
+        for i, name in enumerate(sorted(compiled.live[0])):
+            unit = bits_of(compiled.program.kernel.registers[name]) // 8
+            base = f"%zero{i}"
+            lines.append(
+                f"  {base}base = {hosts.within('%registers', compiled.register_bytes, compiled.offsets[name], 1)}\n"
+                f"  {base}size = mul i64 %lanes, {unit}\n"
+                f"  {base} = {hosts.pointer(self.checked, 'registers', f'{base}base', '0', 1, f'{base}size', str(unit * compiled.capacity))}\n"
+                f"  call void @llvm.memset.p0.i64(ptr {base}, i8 0, i64 {base}size, i1 false)"
+            )
+        empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
+        lines.append(empties)
+        for space, count in (("shared", "resident"), ("local", "lanes")):
+            pointer = hosts.pointer(self.checked, space, f"%{space}", "0", 1, f"%{space}_all", f"%{space}_bytes")
+            lines.append(
+                f"  %{space}_all = mul i64 %{count}, %{space}_stride\n  %{space}_start = {pointer}\n"
+                f"  call void @llvm.memset.p0.i64(ptr %{space}_start, i8 0, i64 %{space}_all, i1 false)"
+            )
+        lines.append("  br label %emptied\nemptied:")
+        return "\n".join(lines)
+
+    def filling(self, stem: str, names: list[str], slots: str) -> str:
+        """Text that writes what special registers say, for each thread of so many CTAs; it goes on behind itself."""
+        if not names:
+            return f"  br label %{stem}_done\n{stem}_done:" if stem == "some" else "  br label %some"
+        compiled = self.compiled
+        lines: list[str] = []
+        emitter = Emitter(lines, self.needs, stem=f"{stem}.v")
+        for fact in FACTS:  # named as the terms have them
+            name = f"%{stem}.{fact[1:]}"
+            width = 64 if fact in _WIDE else 1 if fact == "%explicit_cluster" else 32
+            lines.append(
+                f"  {name}.at = getelementptr i64, ptr %context, i64 {FIELD[fact]}\n  {name}.word = load i64, ptr {name}.at\n"
+                f"  {name} = " + (f"trunc i64 {name}.word to i{width}" if width < 64 else f"add i64 {name}.word, 0")
+            )
+        env = {fact: f"%{stem}.{fact[1:]}" for fact in FACTS} | {INDEX: f"%{stem}.index32", PLACE: f"%{stem}.place"}
+        lowering = Lowering(emitter, env)
+        depends = {n: asked(meaning(n, compiled.program.clustered)) for n in names}
+        heads = lines[:]
+        lines.clear()
+        outer, inner = [], []
+        values: dict[str, str] = {}
+        for name in sorted(names, key=lambda n: INDEX in depends[n]):
+            start = len(lines)
+            term, type = meaning(name, compiled.program.clustered), compiled.special_types[name]
+            if type.kind == "pred":
+                values[name] = emitter.emit(f"zext i1 {lowering.truth(term)} to i8")
+            else:
+                values[name] = lowering.low(term, type.width)
+            (inner if INDEX in depends[name] else outer).extend(lines[start:])
+        stores = []
+        for name in names:
+            bits, offset = bits_of(compiled.special_types[name]), compiled.special_offsets[name]
+            base = f"%{stem}.{offset}"
+            length = str(bits // 8 * compiled.capacity)
+            cell = hosts.pointer(self.checked, "special", f"{base}.base", f"%{stem}.lane", bits // 8, bits // 8, length)
+            heads.append(f"  {base}.base = {hosts.within('%special', compiled.special_bytes, offset, 1)}")
+            stores.append(f"  {base}.cell = {cell}\n  store i{bits} {values[name]}, ptr {base}.cell")
+        joined = "\n".join
+        return f"""{joined(heads)}
+  br label %{stem}_slot
+{stem}_slot:
+  %{stem}.slot = phi i64 [0, %{stem}], [%{stem}.slot1, %{stem}_next]
+  %{stem}.place = add i64 %first, %{stem}.slot
+  %{stem}.begin = mul i64 %{stem}.slot, %threads
+{joined(outer)}
+  br label %{stem}_thread
+{stem}_thread:
+  %{stem}.index = phi i64 [0, %{stem}_slot], [%{stem}.index1, %{stem}_thread]
+  %{stem}.lane = add i64 %{stem}.begin, %{stem}.index
+  %{stem}.index32 = trunc i64 %{stem}.index to i32
+{joined(inner)}
+{joined(stores)}
+  %{stem}.index1 = add i64 %{stem}.index, 1
+  %{stem}.more = icmp ult i64 %{stem}.index1, %threads
+  br i1 %{stem}.more, label %{stem}_thread, label %{stem}_next
+{stem}_next:
+  %{stem}.slot1 = add i64 %{stem}.slot, 1
+  %{stem}.others = icmp ult i64 %{stem}.slot1, {slots}
+  br i1 %{stem}.others, label %{stem}_slot, label %{stem}_done
+{stem}_done:""" + ("\n  br label %some" if stem == "all" else "")

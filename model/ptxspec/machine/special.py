@@ -1,0 +1,99 @@
+"""What special registers tell a thread, as terms over its place and the shape of the launch."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from ptxspec.machine.batch import Extents
+from ptxspec.terms import exact
+from ptxspec.terms.core import Int, Term, truth_variable, variable
+from ptxspec.terms.machine import SPECIAL_REGISTERS
+from ptxspec.terms.steps import stored
+
+#: the variables of these terms: a thread's number in its CTA, and its CTA's in the grid, counted cluster by cluster
+INDEX, PLACE = "%index", "%place"
+AXES = "xyz"
+#: the variables for what a launch is, as `Extents.facts` has them
+FACTS = (
+    *(f"{what}.{axis}" for what in ("%grid", "%block", "%cluster") for axis in AXES),
+    "%launch", "%shared", "%dynamic_shared", "%explicit_cluster",
+)  # fmt: skip
+
+
+class Thread:
+    """What a special register's definition may ask of a thread; all are terms. Without clusters each CTA is one."""
+
+    def __init__(self, clustered: bool) -> None:
+        self._rules: Any = importlib.import_module("ptxspec.spec.machine.clusters")
+        self.block = _extents("%block")
+        self.grid = _extents("%grid")
+        self.cluster = _extents("%cluster") if clustered else self._rules.NO_CLUSTERS
+        self.index = variable(INDEX, 32)
+        self.launch, self.shared = variable("%launch", 64), variable("%shared", 32)
+        self.dynamic_shared = variable("%dynamic_shared", 32)
+        self.explicit_cluster = truth_variable("%explicit_cluster")
+
+    @property
+    def cta(self) -> Int:
+        """The number of the thread's CTA in the grid, counted along x, then y, then z."""
+        return self._rules.cta_at(variable(PLACE, 64), self.grid, self.cluster)
+
+
+def _extents(name: str) -> tuple[Int, Int, Int]:
+    x, y, z = (variable(f"{name}.{axis}", 32) for axis in AXES)
+    return x, y, z
+
+
+@cache
+def meaning(name: str, clustered: bool) -> Term:
+    """The value of a special register, named with its component, that does not change while a program runs."""
+    for register in SPECIAL_REGISTERS.values():
+        if name in register.names:
+            values = register.read(Thread(clustered))
+            values = (*values, *values) if register.components else (values,)
+            return stored(values[register.names.index(name)], register.type)
+    raise KeyError(name)
+
+
+def asked(term: Term) -> set[str]:
+    """The variables that a term depends on."""
+    found: set[str] = set()
+    todo, seen = [term], {id(term)}
+    while todo:
+        one = todo.pop()
+        if one.op == "var":
+            found.add(one.attrs[0])
+        for below in one.args:
+            if id(below) not in seen:
+                seen.add(id(below))
+                todo.append(below)
+    return found
+
+
+def unchanging(names: Iterable[str]) -> list[str]:
+    """Those of the names that are special registers which do not change while a program runs."""
+    constant = {n for r in SPECIAL_REGISTERS.values() if not r.changes for n in r.names}
+    return [n for n in names if n in constant]
+
+
+class SpecialValues:
+    """What special registers say in a launch, worked out once for each thread of a CTA, or for each CTA."""
+
+    def __init__(self, names: Iterable[str], clustered: bool, extents: Extents):
+        facts = dict(zip(FACTS, extents.facts(), strict=True))
+        self._facts = facts | {"%explicit_cluster": extents.explicit_cluster}
+        self._terms = {name: meaning(name, clustered) for name in names}
+        self._asks = {name: asked(term) for name, term in self._terms.items()}
+        self._known: dict[tuple[str, int, int], int] = {}
+
+    def read(self, name: str, index: int, place: int) -> int:
+        """The value for the thread of this number in the CTA at this place."""
+        asks = self._asks[name]
+        key = (name, index if INDEX in asks else 0, place if PLACE in asks else 0)
+        if key not in self._known:
+            values = {**self._facts, INDEX: index, PLACE: place}
+            self._known[key] = int(exact.evaluate(self._terms[name], values))
+        return self._known[key]
