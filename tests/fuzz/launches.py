@@ -19,12 +19,11 @@ import ptxspec
 from ptxspec.evidence.operands import special
 from ptxspec.literate.finder import install
 from ptxspec.machine import engine as shared_by_engines
-from ptxspec.machine import limits
 from ptxspec.terms.types import TYPES
 
 install()
 importlib.import_module("ptxspec.machine.native")
-FAIRNESS: Any = importlib.import_module("ptxspec.spec.machine.divergence")
+ORDER: Any = importlib.import_module("ptxspec.spec.machine.divergence")
 
 SECONDS, GIBIBYTES = 60, 8
 LAUNCHES = 10
@@ -200,15 +199,13 @@ def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
     turns that are over, blocks that are preferred no more. They are as before afterwards."""
     source = random.Random(f"knobs {seed}")
     resident = source.choice([2048, 128, 64, 64, 64])
-    turn = source.choice([100_000, 1000, 60])
-    fair, for_all = source.choice([(64, 16), (16, 8)]) if plan.impatient else (65536, 4096)
+    round_, turn = source.choice([100_000, 1000, 60]), source.choice([1024, 1024, 100, 1])
     knobs = {
         (shared_by_engines, "RESIDENT"): resident,
         (shared_by_engines, "RESIDENT_WITH_IMAGES"): resident,
         (shared_by_engines, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
-        (limits, "TURN"): turn,
-        (FAIRNESS, "ROUND"): fair,
-        (FAIRNESS, "TURNS_FOR_ALL"): for_all,
+        (ORDER, "ROUND"): round_,
+        (ORDER, "TURN"): turn,
     }
     before = {knob: getattr(*knob) for knob in knobs}
     try:

@@ -9,7 +9,7 @@ from launching import both, kernel
 
 import ptxspec
 from ptxspec.machine import flow
-from ptxspec.machine.native import MANY_BLOCKS, SOME_BLOCKS
+from ptxspec.machine.native import MANY_BLOCKS
 
 
 def chain(blocks: int) -> str:
@@ -27,7 +27,7 @@ def chain(blocks: int) -> str:
     return kernel("\n".join(lines))
 
 
-@pytest.mark.parametrize("blocks", [SOME_BLOCKS, MANY_BLOCKS // 4, MANY_BLOCKS + 20])
+@pytest.mark.parametrize("blocks", [32, MANY_BLOCKS // 4, MANY_BLOCKS + 20])
 def test_many_blocks(blocks: int) -> None:
     """Both engines compute the same (`both` sees to it), and something."""
     assert len(set(both(chain(blocks), [np.zeros(9, np.uint32)], block=9)[0].tolist())) == 9

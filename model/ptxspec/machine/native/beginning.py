@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxspec.machine import hosts
+from ptxspec.machine.link import BEGINS, ENDS
 from ptxspec.machine.native.context import FIELD, bits_of
+from ptxspec.machine.native.writing import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
@@ -19,7 +21,7 @@ _WIDE = ("%launch",)
 def beginning(compiled: Compiled, needs: set[str]) -> str:
     """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all lanes there may be."""
     text = _Beginning(compiled, needs)
-    every = list(compiled.special_types)
+    every = list(compiled.special_offsets)
     by_cta = [n for n in every if PLACE in asked(meaning(n, compiled.program.clustered))]
     return f"""
 define i64 @begin(ptr noalias %context) {{
@@ -59,8 +61,10 @@ class _Beginning:
     def zeros(self) -> str:
         """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""
         compiled, lines = self.compiled, []
-        for i, name in enumerate(sorted(compiled.live[0])):
-            unit = bits_of(compiled.program.kernel.registers[name]) // 8
+        registers = compiled.program.kernel.registers
+        read = compiled.live[0] | (registers.keys() & IN_ROWS) - {BEGINS, ENDS}  # the host writes these two
+        for i, name in enumerate(sorted(read)):
+            unit = bits_of(registers[name]) // 8
             base = f"%zero{i}"
             lines.append(
                 f"  {base}base = {hosts.within('%registers', compiled.register_bytes, compiled.offsets[name], 1)}\n"

@@ -58,6 +58,17 @@ class Calls(Stack):
         first = self.edge(self.block.ways[0][1])
         self.lines.append(f"  switch i64 {chosen}, label %{first} [{ways}]")
 
+    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
+        """What stands beside `value` in a list, and whether it is there."""
+        e = self.emitter
+        first = second = "0"
+        found = "false"
+        for number, one, two in ways:
+            here = e.compare("eq", value, str(number), 64)
+            first, second = e.select(here, one, first, 64), e.select(here, two, second, 64)
+            found = e.logic("or", found, here)
+        return first, second, found
+
     def enter(self, op: Op, index: int, lowering: Lowering) -> None:
         """Pass a call's arguments, open a frame, and go on where the function begins."""
         e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call

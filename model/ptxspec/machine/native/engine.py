@@ -75,9 +75,10 @@ class Compiled:
         }
         from ptxspec.language.specials import special_registers
 
-        self.special_types = {n: special_registers()[n] for n in unchanging(sorted(names))}
-        self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(self.special_types)}
-        self.special_bytes = len(self.special_types) * 8 * capacity
+        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
+        #: those that do not change while the program runs, and where their values lie
+        self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(unchanging(self.special_types))}
+        self.special_bytes = len(self.special_offsets) * 8 * capacity
         self.live = program.flow.live_in()
         #: for each block the registers that it writes
         self.writes = [self._written(block) for block in program.flow.blocks]
