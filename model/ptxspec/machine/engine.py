@@ -14,14 +14,16 @@ from ptxspec.language.constants import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, Flow
+from ptxspec.machine.flow import Block, Flow, values_of
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles
+from ptxspec.machine.special import asked
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Wait
+from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
@@ -254,6 +256,24 @@ def given(effect: Pause) -> Given:
             return Given(none, every, none)
         case _:
             assert_never(effect)
+
+
+def fixed(program: Program, op: Op) -> tuple[int, int, int] | None:
+    """What every thread gives that waits at an instruction, as signed words, if that is written in the program."""
+    effect = op.plan.meaning.effect
+    if not isinstance(effect, Pause) or isinstance(effect, ImageAccess):
+        return None
+    known: dict[str, int] = {}
+    for type, own, operand in values_of(op):
+        value = constant_of(program, type, operand)
+        if value is not None and own.op == "var":
+            known[own.attrs[0]] = value
+    terms = given(effect)
+    if not set().union(*(asked(term) for term in terms)) <= known.keys():
+        return None
+    words = (evaluate(term, known) & (1 << 64) - 1 for term in terms)
+    number, named, value = (word - (word >> 63 << 64) for word in words)
+    return number, named, value
 
 
 def stopped(effect: Stop) -> Violation:

@@ -10,7 +10,8 @@ import numpy as np
 from ptxspec.language.checked import Checked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, machine
-from ptxspec.machine.engine import Fault, Program, Running, describe
+from ptxspec.machine.driver.places import BARRIERS
+from ptxspec.machine.engine import Fault, Program, Running, describe, fixed
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits
@@ -90,6 +91,23 @@ class Host(NamedTuple):
         for name, values in machine.tables(roles, resumes, self.limits.prices()).items():
             running.table(name, values)
         running.table("landing", landings)
+        for name, values in self._fixed().items():
+            running.table(name, values)
+
+    def _fixed(self) -> dict[str, list[int]]:
+        """For each instruction what is known of those that meet there, and what each gives then."""
+        roles = self.program.roles
+        rows = []
+        for i, op in enumerate(self.program.kernel.code):
+            known = fixed(self.program, op)
+            if known is None:
+                rows.append((codes.UNKNOWN, 0, 0, 0))
+                continue
+            number, named, _ = known
+            whole = roles.of_cta[i] and not roles.counts[i] and named < 0 and 0 <= number < BARRIERS
+            rows.append((codes.WHOLE_CTA if whole else codes.FIXED, *known))
+        names = ("fixed", "fixed_number", "fixed_named", "fixed_value")
+        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
     def _serve(self, running: Running) -> None:
         """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""

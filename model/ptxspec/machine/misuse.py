@@ -27,11 +27,12 @@ def misuse(running: Running) -> Said:
     step, number = running.get("fault_step"), running.get("fault_rule")
     lane, op = running.get("fault_lane"), running.get("fault_op")
     rule = machine.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
-    named, barrier = int(running.column("named")[lane]), int(running.column("number")[lane])
+    named = int(given(running, "named", np.array([lane]))[0])
     if step == codes.JOINS:
         own = lane % running.get("threads") % 32
         return rule, f"lane {own} is not in the mask {named:#010x}", lane, op
     if step == codes.CTA_ARRIVES:
+        named, barrier = running.get("fault_named"), running.get("fault_number")
         kind = machine.steps()["arrive_at_cta"][0].states[0].type
         place = running.get("fault_place") * len(kind.fields) + list(kind.fields).index("named")
         names = sorted([int(running.column("barriers")[place]) or -1, named])
@@ -63,9 +64,16 @@ def stuck(running: Running, roles: Roles, extents: Extents) -> Said:
     raise AssertionError("nobody waits who could be stuck")
 
 
+def given(running: Running, name: str, lanes: Any) -> Any:
+    """What threads gave where they wait."""
+    at = running.column("waits_at")[lanes]
+    known = running.column("fixed")[at] != codes.UNKNOWN
+    return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[lanes])
+
+
 def _stuck_warp(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
     """Who waits for whom in a warp."""
-    named, at = running.column("named")[lanes], running.column("waits_at")[lanes]
+    named, at = given(running, "named", lanes), running.column("waits_at")[lanes]
     in_cta = lanes % extents.threads
     warp, own = lanes // extents.threads * 1024 + in_cta // 32, in_cta % 32
     mates = (warp == warp[0]) & (roles.kind[at] == roles.kind[at[0]])
@@ -79,7 +87,8 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, lanes: Any, en
 
 def _stuck_cta(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
     """Who waits where in a CTA."""
-    at, numbers, named = (running.column(n)[lanes] for n in ("waits_at", "number", "named"))
+    at = running.column("waits_at")[lanes]
+    numbers, named = (given(running, name, lanes) for name in ("number", "named"))
     cta = lanes // extents.threads
     here = cta == cta[0]
     mates = here & (numbers == numbers[0])

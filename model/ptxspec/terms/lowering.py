@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.exact import DEPTH, TooDeep, from_below
-from ptxspec.terms.vocabulary import meaning_of
+from ptxspec.terms.vocabulary import invalid_operands, meaning_of
 
 
 class Backend(Protocol):
@@ -41,6 +41,9 @@ class Backend(Protocol):
     def call(self, name: str, static: tuple, args: list[Any]) -> Any: ...
     def freedom(self, term: Any, lowering: Lowering) -> Any:
         """The bits of a result that PTX leaves open."""
+
+    def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> Any:
+        """Whether the operands of a supplied operation are invalid; None to have that computed."""
 
 
 class Lowering:
@@ -240,6 +243,12 @@ class Lowering:
             return b.truth_const(t.attrs[0])
         if t.op == "var":
             return self.env(t.attrs[0])
+        of = invalid_operands(t)
+        if of is not None:
+            name, type, operands = of
+            found = b.invalid(name, type, lambda: [self.low(o, type.width) for o in operands])
+            if found is not None:
+                return found
         if t.op in ("eq", "lt"):
             x, y, width, signed = self.pair(*t.args)
             return b.compare("eq" if t.op == "eq" else "slt" if signed else "ult", x, y, width)

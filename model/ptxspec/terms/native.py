@@ -125,14 +125,23 @@ class Emitter:
             self.needs.add(_directed(name, rounding, width))
             self.needs.update(_directed_needs(name, width))
             return self.emit(f"call i{width} @{function}({', '.join(f'i{width} {a}' for a in args)})")
-        op, _ = SUPPLIED[name]
+        return self.emit(f"bitcast {real} {self._operation(name, width, args)} to i{width}")
+
+    def _operation(self, name: str, width: int, args: list[str]) -> str:
+        """The processor's own operation, to nearest."""
+        (op, _), real = SUPPLIED[name], _FLOATS[width]
         floats = [self.emit(f"bitcast i{width} {a} to {real}") for a in args]
-        if op in _FUNCTIONS:
-            self.needs.add(f"declare {real} @llvm.{op}.f{width}({', '.join([real] * len(floats))})")
-            result = self.emit(f"call {real} @llvm.{op}.f{width}({', '.join(f'{real} {f}' for f in floats)})")
-        else:
-            result = self.emit(f"{op} {real} {', '.join(floats)}")
-        return self.emit(f"bitcast {real} {result} to i{width}")
+        if op not in _FUNCTIONS:
+            return self.emit(f"{op} {real} {', '.join(floats)}")
+        self.needs.add(f"declare {real} @llvm.{op}.f{width}({', '.join([real] * len(floats))})")
+        return self.emit(f"call {real} @llvm.{op}.f{width}({', '.join(f'{real} {f}' for f in floats)})")
+
+    def invalid(self, name: str, type: Any, operands: Callable[[], list[str]]) -> str | None:
+        """The processor gives a NaN exactly where the operands are invalid."""
+        if name not in SUPPLIED or type.name not in ("f32", "f64"):
+            return None
+        result = self._operation(name, type.width, operands())
+        return self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
         return lowering.low((self.choose or unchosen)(term), term.attrs[1])

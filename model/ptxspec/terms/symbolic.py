@@ -96,6 +96,9 @@ class Solver:
             return below
         return z3.If(z3.Extract(n - 1, n - 1, v) == 1, self.lookup(table[half:], v, n - 1, to), below)
 
+    def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> Any:
+        return None
+
     def supplies(self, name: str, static: tuple) -> bool:
         return name in SUPPLIED and static[0].name in _SORTS
 

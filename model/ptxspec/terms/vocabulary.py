@@ -5,6 +5,8 @@ Arguments called x, y are exact integers (an `Int` term or a Python int); c is a
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -208,6 +210,38 @@ def meaning_of(call: Int) -> tuple[Int, tuple[str, ...]]:
         inputs = [variable(n, type.width) for n in names]
         _meanings[key] = low_bits(SHORTCUTS[name](type, *static, *inputs), type.width)
     return _meanings[key], names
+
+
+#: by a condition's id: the shortcut whose operands it says are invalid, their type, and the operands
+_invalid: dict[int, tuple[Any, str, Type, tuple[Int, ...]]] = {}
+
+
+def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool]]:
+    """Mark a definition f(type, x, …) as the condition under which the shortcut of this name has no result but a NaN. An
+    interpretation whose own operation gives a NaN exactly then may look at that; the tests hold it against the definition."""
+
+    def mark(function: Callable[..., Bool]) -> Callable[..., Bool]:
+        @functools.wraps(function)
+        def condition(type: Type, *operands: Int) -> Bool:
+            found = function(type, *operands)
+            if found.op != "const":  # the condition keeps its operands alive, and this table none of them
+                key = id(found)
+                gone = weakref.ref(found, lambda _: _invalid.pop(key, None))
+                _invalid[key] = (gone, name, type, tuple(map(weakref.ref, operands)))  # type: ignore[arg-type]
+            return found
+
+        return condition
+
+    return mark
+
+
+def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
+    """(shortcut, type, operands) if the condition says that the shortcut's operands are invalid; else None."""
+    found = _invalid.get(id(condition))
+    if found is None or found[0]() is not condition:
+        return None
+    operands = [o() for o in found[3]]  # type: ignore[operator]
+    return None if any(o is None for o in operands) else (found[1], found[2], operands)  # type: ignore[return-value]
 
 
 # Freedom ---------------------------------------------------------------------------------------------------------------

@@ -19,3 +19,5 @@ CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS = range(4)
 
 #: more steps than a launch can have
 NO_LIMIT = 1 << 62
+#: what is known of an instruction at which threads meet: nothing; what each gives; and that it is the whole CTA they meet there
+UNKNOWN, FIXED, WHOLE_CTA = range(3)

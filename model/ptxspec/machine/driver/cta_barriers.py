@@ -7,20 +7,27 @@ from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, 
 def cta_arrive(m, lane, op):
     """A thread arrives at a barrier, and waits there if its instruction says so."""
     number = m.number[lane]
+    named = m.named[lane]
+    value = m.value[lane]
+    if m.fixed[op]:
+        number = m.fixed_number[op]
+        named = m.fixed_named[op]
+        value = m.fixed_value[op]
     cta = lane // m.threads
     in_cta = lane - cta * m.threads
     warp = in_cta // LANES
     place = cta * BARRIERS
     if 0 <= number and number < BARRIERS:
         place += number
-    named = m.named[lane]
     rule, done, _, arrived, holding = m.arrive_at_cta(
         place, place * m.warps_in_cta + warp,
-        number, named, named < 0, m.reduces[op], m.value[lane], in_cta % LANES,
+        number, named, named < 0, m.reduces[op], value, in_cta % LANES,
         m.warp_states[cta * m.warps_in_cta + warp], m.cta_states[cta],
     )  # fmt: skip
     if rule:
         m.fault_place = place
+        m.fault_number = number
+        m.fault_named = named
         return fault(m, CTA_ARRIVES, rule, lane)
     if not m.in_use[place]:
         m.in_use[place] = 1
@@ -39,6 +46,42 @@ def cta_arrive(m, lane, op):
     if done:
         cta_release(m, cta, place, arrived, holding)
     return 0
+
+
+def cta_together(m, lane, op, count):
+    """So many threads of one CTA, from this lane on, come to a barrier of the whole CTA, and are all that have come there; whether
+    they could be counted at once."""
+    cta = lane // m.threads
+    place = cta * BARRIERS + m.fixed_number[op]
+    if m.in_use[place]:
+        return 0
+    fits, done = m.arrive_together(place, count, m.cta_states[cta])
+    if not fits:
+        return 0
+    block = m.resume[op]
+    if not m.stays[op] or done:
+        begin = block * m.capacity + m.counts[block]
+        for i in range(count):
+            m.lists[begin + i] = lane + i
+        m.counts[block] = m.counts[block] + count
+    if block == m.blocks:
+        m.gone[cta] = m.gone[cta] + count
+    if not m.stays[op]:
+        m.passing = m.passing + count
+    elif done:
+        m.released = m.released + count
+    if not done:
+        m.in_use[place] = 1
+        m.in_use_of[cta] = m.in_use_of[cta] + 1
+        if m.stays[op]:
+            m.head[place] = lane + 1
+            m.tail[place] = lane + count
+            m.waiting = m.waiting + count
+            for i in range(count):
+                m.held[lane + i] = AT_CTA
+                m.link[lane + i] = lane + i + 2
+            m.link[lane + count - 1] = 0
+    return 1
 
 
 def cta_release(m, cta, place, arrived, holding):

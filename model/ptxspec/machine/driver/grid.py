@@ -1,8 +1,9 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
 from ptxspec.machine.driver.codes import (
-    ANSWERED, ASK, ASKING, DONE, EMPTIED, LIMIT, NEW, OUT, PAUSE, RENEW, RUNNING, STUCK,
+    ANSWERED, ASK, ASKING, DONE, EMPTIED, LIMIT, NEW, OUT, PAUSE, RENEW, RUNNING, STUCK, WHOLE_CTA,
 )  # fmt: skip
+from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, LANES, ready
 from ptxspec.machine.driver.threads import arrive, ends
 from ptxspec.machine.driver.turns import turns
@@ -86,18 +87,43 @@ def look(m, more):
     m.passing = 0
     m.asked = 0
     came = m.blocks + 1
-    for i in range(m.counts[came]):
-        lane = m.lists[came * m.capacity + i]
-        m.extra = m.extra + m.price_of[m.waits_at[lane]]
-        code = arrive(m, lane)
-        if code:
-            return code
+    start = came * m.capacity
+    count = m.counts[came]
+    i = 0
+    while i < count:
+        lane = m.lists[start + i]
+        op = m.waits_at[lane]
+        together = 0
+        if m.fixed[op] == WHOLE_CTA:
+            together = run_of(m, start + i, count - i, lane, op)
+            if not cta_together(m, lane, op, together):
+                together = 0
+        if together:
+            m.extra = m.extra + m.price_of[op] * together
+            i += together
+        else:
+            m.extra = m.extra + m.price_of[op]
+            code = arrive(m, lane)
+            if code:
+                return code
+            i += 1
     m.counts[came] = 0
     if m.asked:
         m.more = more
         m.stage = ASKING
         return ASK
     return settle(m, more)
+
+
+def run_of(m, at, most, lane, op):
+    """How many threads of one CTA, with consecutive lanes, have come one after the other to this instruction."""
+    left = (lane // m.threads + 1) * m.threads - lane
+    if left < most:
+        most = left
+    count = 1
+    while count < most and m.lists[at + count] == lane + count and m.waits_at[lane + count] == op:
+        count += 1
+    return count
 
 
 def settle(m, more):

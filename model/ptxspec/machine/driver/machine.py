@@ -23,12 +23,12 @@ from ptxspec.terms.steps import Step
 #: every function of the driver
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     places.put, places.ready, places.hold, places.let_go, places.fault,
-    cta_barriers.cta_arrive, cta_barriers.cta_release, cta_barriers.cta_lose,
+    cta_barriers.cta_arrive, cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose,
     cluster_barriers.cluster_arrive, cluster_barriers.cluster_release, cluster_barriers.cluster_lose,
     warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
     warp_collectives.meeting, threads.arrive, threads.ends, threads.end, turns.turns, turns.turn,
-    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.settle,
+    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.run_of, grid.settle,
 )  # fmt: skip
 
 #: the numbers of the machine. What a launch is: its CTAs, those resident at once, how far apart batches begin, threads of a CTA, CTAs of
@@ -39,6 +39,7 @@ NUMBERS = (
     "host_empties", "lacking", "turn_length", "round_length", "step_limit", "work", "price_of_round", "pause_at",
     "stage", "first", "resident", "lanes", "ended", "steps", "extra", "begun_at", "last", "taken", "seen_to_end", "waiting", "barrier_words", "part_words", "patience_words", "visit_words",
     "released", "passing", "asked", "more", "frees", "goes", "fault_step", "fault_rule", "fault_lane", "fault_op", "fault_place",
+    "fault_number", "fault_named",
 )  # fmt: skip
 
 
@@ -65,6 +66,7 @@ def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     barriers, clusters, warps, own = (_page(n) for n in ("barriers", "clusters", "warps", "threads"))
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
+        "arrive_together": (barriers.arrive_together, ("barriers",)),
         "lose_at_cta": (barriers.lose, ("barriers", "parts")),
         "arrive_at_cluster": (clusters.arrive, ("cluster_barriers", "visits")),
         "begin_cluster": (clusters.begin, ("cluster_barriers",)),
@@ -124,7 +126,8 @@ def columns() -> dict[str, Column]:
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.lanes + lanes_in_warp),
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
         **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
-        **dict.fromkeys(("resume", "whom", "stays", "reduces", "patient", "spelling", "price_of"), an_op),
+        **dict.fromkeys(("resume", "whom", "stays", "reduces", "patient", "spelling", "price_of", "fixed", "fixed_number",
+                       "fixed_named", "fixed_value"), an_op),
         **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
         **dict.fromkeys(("earliest", "groups_in"), lambda s: s.warps),
         "counts": lambda s: s.blocks + 2,

@@ -9,6 +9,9 @@ from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
 
 def warp_arrive(m, lane, op):
     """A thread comes to an instruction of its warp."""
+    if m.fixed[op]:
+        m.named[lane] = m.fixed_named[op]
+        m.value[lane] = m.fixed_value[op]
     named = m.named[lane]
     if named < 0:
         hold(m, lane, AT_PLACE)

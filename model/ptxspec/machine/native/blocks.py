@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
-from ptxspec.machine.engine import ANSWER, Given, given, requested
+from ptxspec.machine.engine import ANSWER, Given, fixed, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
 from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
@@ -286,7 +286,8 @@ class BlockText(Calls):
 
     def wait(self, effect: Pause | None, lowering: Lowering | None = None) -> None:
         """Put the thread among those that wait, with what it gives."""
-        gives = [] if effect is None or lowering is None else list(zip(Given._fields, given(effect), strict=True))
+        known = fixed(self.program, self.kernel.code[self.block.end - 1]) is not None
+        gives = [] if known or effect is None else list(zip(Given._fields, given(effect), strict=True))
         for field, term in gives:
             assert lowering is not None
             self.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {self.at(field, '%lane', 8)}")
