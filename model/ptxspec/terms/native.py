@@ -10,10 +10,12 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
+import time
 from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
+from ptxspec.terms import object_code
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
@@ -45,6 +47,10 @@ class Emitter:
         self.lines, self.needs, self.choose = lines, needs, choose
         self._stem, self._made = stem, 0
         self._seen: dict[str, str] = {}
+        #: by the name of a comparison that says whether a result is a NaN, that result; by the name of a value that is a result with
+        #: one NaN in place of all, the result itself
+        self._tested: dict[str, str] = {}
+        self._results: dict[str, str] = {}
 
     def emit(self, text: str) -> str:
         """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
@@ -82,7 +88,11 @@ class Emitter:
         return self.emit(f"{op} i{n} {x}, {y}")
 
     def select(self, c: str, x: str, y: str, n: int) -> str:
-        return self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
+        found = self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
+        tested = self._tested.get(c)
+        if tested is not None and self._seen.get(f"bitcast {_FLOATS[n]} {tested} to i{n}") == y:
+            self._results[found] = tested
+        return found
 
     def compare(self, op: str, x: str, y: str, n: int) -> str:
         return self.emit(f"icmp {op} i{n} {x}, {y}")
@@ -130,7 +140,8 @@ class Emitter:
     def _operation(self, name: str, width: int, args: list[str]) -> str:
         """The processor's own operation, to nearest."""
         (op, _), real = SUPPLIED[name], _FLOATS[width]
-        floats = [self.emit(f"bitcast i{width} {a} to {real}") for a in args]
+        # another operation on a NaN is a NaN, whichever it is: so it need not wait until that is decided
+        floats = [self._results.get(a) or self.emit(f"bitcast i{width} {a} to {real}") for a in args]
         if op not in _FUNCTIONS:
             return self.emit(f"{op} {real} {', '.join(floats)}")
         self.needs.add(f"declare {real} @llvm.{op}.f{width}({', '.join([real] * len(floats))})")
@@ -141,7 +152,9 @@ class Emitter:
         if name not in SUPPLIED or type.name not in ("f32", "f64"):
             return None
         result = self._operation(name, type.width, operands())
-        return self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
+        found = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
+        self._tested[found] = result
+        return found
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
         return lowering.low((self.choose or unchosen)(term), term.attrs[1])
@@ -264,7 +277,7 @@ class Library:
     function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
     names those functions, where others call each other from library to library.
 
-    `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but two, which make nearly
+    `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but three, which make nearly
     all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
     """
 
@@ -278,6 +291,7 @@ class Library:
         quick: bool = False,
         entered: Collection[str] | None = None,
     ):
+        import llvmlite
         import llvmlite.binding as llvm
 
         machine = _target_machine(level)
@@ -285,41 +299,60 @@ class Library:
         definitions = sorted(n for n in needs if not n.startswith("declare"))
         text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
-        module = llvm.parse_assembly(self.text)
-        module.data_layout = str(machine.target_data)
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
-        options.loop_vectorization = vectorize
-        options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        if quick:
-            passes = llvm.create_new_function_pass_manager()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-            for function in module.functions:
-                if not function.is_declaration:
-                    passes.run(function, builder)
-        else:
-            builder.getModulePassManager().run(module, builder)
-        self._engine = llvm.create_mcjit_compiler(module, machine)
+        made_of = (self.text, f"{level} {quick} {vectorize}", *_processor(), llvmlite.__version__)
+        name = object_code.name_of(*made_of)
+        code = object_code.found(name)
+        if code is None:
+            began = time.process_time()
+            code = machine.emit_object(_optimized(self.text, machine, level, quick, vectorize))
+            object_code.keep(name, code, time.process_time() - began)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        self._module = module
 
     def address(self, name: str) -> int:
         return self._engine.get_function_address(name)
 
-    def optimized(self) -> str:
-        """The module after LLVM's passes, for reading."""
-        return str(self._module)
+
+def _optimized(text: str, machine: Any, level: int, quick: bool, vectorize: bool) -> Any:
+    """The module of a text after LLVM's passes."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = vectorize
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    if not quick:
+        builder.getModulePassManager().run(module, builder)
+        return module
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    return module
+
+
+@cache
+def _processor() -> tuple[str, str]:
+    import llvmlite.binding as llvm
+
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def _target_machine(level: int):
     import llvmlite.binding as llvm
 
     _initialize()
+    cpu, features = _processor()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level, jit=True
+        cpu=cpu, features=features, opt=level, jit=True
     )
 
 

@@ -1,0 +1,71 @@
+"""Machine code that was made before, kept on disk: a file a module of LLVM text, named after all that it depends on.
+
+A file begins with the digest of the rest; one that is not whole is made anew. What took little time to make is not kept, and the
+oldest files go when there are too many. With PTXSPEC_KEEP_CODE=0 nothing is read or written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+from ptxspec import storage
+from ptxspec.files import write_whole
+
+#: seconds of compilation from which on the code is kept
+WORTH = 0.05
+#: bytes that all files together may have
+ROOM = 256 << 20
+#: the environment variable that forbids it
+VARIABLE = "PTXSPEC_KEEP_CODE"
+_DIGEST = 32
+
+
+def name_of(*parts: str) -> str:
+    """A name for the code that all this becomes."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _path(name: str) -> Path:
+    return storage.kept("code") / f"{name}.o"
+
+
+def _is_allowed() -> bool:
+    return os.environ.get(VARIABLE, "1") != "0"
+
+
+def found(name: str) -> bytes | None:
+    """The code of that name, if it is there and whole."""
+    if not _is_allowed():
+        return None
+    try:
+        data = _path(name).read_bytes()
+    except OSError:
+        return None
+    code = data[_DIGEST:]
+    return code if code and hashlib.sha256(code).digest() == data[:_DIGEST] else None
+
+
+def keep(name: str, code: bytes, seconds: float) -> None:
+    """Keep code that took so long to make. Where that cannot be, it is made anew the next time."""
+    if seconds < WORTH or not _is_allowed():
+        return
+    path = _path(name)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_room(path.parent, len(code))
+        write_whole(path, hashlib.sha256(code).digest() + code)
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Remove the oldest files until there is room for so many bytes."""
+    files = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder))
+    too_much = sum(own for _, own, _ in files) + size - ROOM
+    for _, own, path in files:
+        if too_much <= 0:
+            return
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        too_much -= own
