@@ -55,6 +55,15 @@ class NativeEngine:
         return found
 
 
+#: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
+GAP = 192
+
+
+def spaced(size: int) -> int:
+    """The distance of two rows of so many bytes."""
+    return (size + 63) // 64 * 64 + GAP
+
+
 class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
@@ -67,7 +76,7 @@ class Compiled:
         at = 0
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name], self.homes[name] = at, len(self.homes)
-            at += bits_of(type) // 8 * capacity
+            at += spaced(bits_of(type) // 8 * capacity)
         self.register_bytes = at
         self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
         names = {
@@ -77,8 +86,9 @@ class Compiled:
 
         self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
         #: those that do not change while the program runs, and where their values lie
-        self.special_offsets = {n: i * 8 * capacity for i, n in enumerate(unchanging(self.special_types))}
-        self.special_bytes = len(self.special_offsets) * 8 * capacity
+        row = spaced(8 * capacity)
+        self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
+        self.special_bytes = len(self.special_offsets) * row
         self.live = program.flow.live_in()
         #: for each block the registers that it writes
         self.writes = [self._written(block) for block in program.flow.blocks]
