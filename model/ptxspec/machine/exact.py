@@ -111,7 +111,7 @@ class ExactRun:
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = importlib.import_module("ptxspec.spec.variables.index")
         self.functions = importlib.import_module("ptxspec.spec.functions.index")
-        self.moves = stack_moves(program.kernel)
+        self.moves, self.narrow = stack_moves(program.kernel), program.flow.narrow
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)
         #: for an instruction without effect, where the run of such instructions ends
@@ -206,7 +206,8 @@ class ExactRun:
             took += block.end - block.start
             if goes is None:
                 goes = count
-            if goes == WAITS or goes == count or (goes <= number and took >= m.turn_length):
+            over = goes <= number and took >= m.turn_length
+            if goes == WAITS or goes == count or over or (goes != number and goes in self.narrow):
                 put(m, lane, count + 1 if goes == WAITS else goes)
                 return took
             number = goes

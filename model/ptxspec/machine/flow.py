@@ -30,6 +30,7 @@ from ptxspec.terms.effects import (
     Wait,
     lands,
 )
+from ptxspec.terms.machine import changing
 from ptxspec.terms.types import TYPES
 
 
@@ -89,6 +90,19 @@ class Flow:
         ]
         #: for each block the first of those to which its threads may go; their number where they go to none
         self.earliest = [min((place[to] for to in edges[old]), default=len(order)) for old in order]
+
+    @cached_property
+    def narrow(self) -> frozenset[int]:
+        """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
+        found = set()
+        for number, block in enumerate(self.blocks):
+            if block.finishes is not None or (block.taken == number) == (block.next == number):
+                continue
+            *others, last = self.kernel.code[block.start : block.end]
+            computes = all(op.plan.meaning.effect is None and not reads_clock(op) for op in others)
+            if computes and isinstance(ending(last), Branch) and last.guard is not None:
+                found.add(number)
+        return frozenset(found)
 
     def _leading(
         self, last: Op, follows: int | None, number: dict[int, int], landing: int
@@ -333,6 +347,11 @@ def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
         yield TYPES["pred"], truth_variable(CONDITION_CODE), tree.Name(CONDITION_CODE)
     for name in op.plan.meaning.specials:
         yield TYPES["u32"], variable(name, 32), tree.Name(name)
+
+
+def reads_clock(op: Op) -> bool:
+    """Whether an instruction reads a special register that changes while the program runs."""
+    return any(isinstance(o, tree.Name) and changing(o.text) is not None for _, _, o in values_of(op))
 
 
 def names_read(op: Op) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ptxspec.machine.driver import machine
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD
+from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
 from ptxspec.terms.native import Library
@@ -60,7 +61,8 @@ class Code:
         piece = Piece(self.compiled, 0, range(self.count), needs).text()
         if piece.count("\n") > LARGE:
             return None
-        return "\n".join([piece, turns_text(self.compiled, OF_ONE), beginning(self.compiled, needs)]), needs
+        loops = narrow_texts(self.compiled, needs)
+        return "\n".join([piece, loops, turns_text(self.compiled, OF_ONE), beginning(self.compiled, needs)]), needs
 
     def _pieces(self) -> None:
         """Compile a large kernel piece by piece."""
@@ -89,7 +91,7 @@ class Code:
         table = ", ".join(f"i64 {address}" for address in addresses)
         text = f"@pieces = private constant [{self.count} x i64] [{table}]\n{turns_text(self.compiled, of_several(self.count))}"
         needs = set()
-        text += beginning(self.compiled, needs)
+        text += narrow_texts(self.compiled, needs) + beginning(self.compiled, needs)
         library = self._library(text, needs, quick=False)
         self.turns, self.begin = library.address("turns"), library.address("begin")
 

@@ -9,7 +9,7 @@ from ptxspec.terms.types import Type
 #: the host's arrays that only instructions touch; the driver's are those of its machine
 OWN_ARRAYS = (
     "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
-    "banks", "slot_of",
+    "banks", "slot_of", "tile",
 )  # fmt: skip
 ARRAYS = (*OWN_ARRAYS, *machine.columns())
 #: numbers that only instructions read
@@ -25,9 +25,12 @@ CONTEXT = (
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}
 
-#: those that code reads where it needs them
-POINTERS = (*ARRAYS, "record")
-NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in ARRAYS))
+#: those that the kernel's code reads where it needs them
+TOUCHED = (
+    *OWN_ARRAYS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named", "learned_value",
+)  # fmt: skip
+POINTERS = (*TOUCHED, "record")
+NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
 
 #: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names
 OWN, ROOM, VARIABLE = 0, 1, 2

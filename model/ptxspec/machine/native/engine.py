@@ -90,6 +90,8 @@ class Compiled:
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
         self.special_bytes = len(self.special_offsets) * row
         self.live = program.flow.live_in()
+        #: bytes that narrow loops need for the threads that go through one side by side
+        self.tile_bytes = 8
         #: for each block the registers that it writes
         self.writes = [self._written(block) for block in program.flow.blocks]
         self.code = Code(self, watch)
@@ -119,7 +121,7 @@ class Compiled:
         self.entered = {0} if flow.blocks else set()
         for number, block in enumerate(flow.blocks):
             for to in onward(block, kernel):
-                if to <= number or piece_of[to] != piece_of[number]:
+                if to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
                     self.entered.add(to)
             last = None if block.finishes is not None else kernel.code[block.end - 1]
             if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
@@ -155,6 +157,7 @@ class NativeRun:
             "registers": np.zeros(compiled.register_bytes + 8, np.uint8),
             "special": np.zeros(compiled.special_bytes + 8, np.uint8),
             "stack": untouched(slots * extents.threads * compiled.stack + 8),
+            "tile": np.zeros(compiled.tile_bytes + 8, np.uint8),
             "request": self.request, "answer": self.answer, "banks": np.array(held, np.int64),
             "arena": memory.arena, "shadow": memory.shadow,
             **{s: memory.buffers_of[s] for s in ("const", "param")},

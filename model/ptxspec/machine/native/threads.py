@@ -9,13 +9,14 @@ from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.flow import Block, onward
 from ptxspec.machine.native.blocks import BlockText
 from ptxspec.machine.native.context import FIELD
+from ptxspec.machine.native.narrow import OVER, WIDE
 from ptxspec.machine.native.writing import IN_ROWS, WRONG, word_of
 
 if TYPE_CHECKING:
     from ptxspec.machine.native.engine import Compiled
 
-#: what the code of one thread's turn gives: at which block of another piece it goes on, or one of these
-OVER, FAILED = -1, -2
+#: what the code of one thread's turn gives, beside OVER and WRONG, or the block of another piece at which it goes on: it failed
+FAILED = -2
 
 
 class Piece(BlockText):
@@ -24,8 +25,10 @@ class Piece(BlockText):
 
     def __init__(self, compiled: Compiled, number: int, members: range, needs: set[str]):
         super().__init__(compiled, needs)
-        self.piece, self.members = number, members
         self.flow = self.program.flow
+        self.piece = number
+        #: the blocks it writes; threads gather at narrow loops for turns of their own
+        self.members = [block for block in members if block not in self.flow.narrow]
         self.stubs: list[str] = []
         self.leaves: set[int] = set()
         self.crosses: set[int] = set()
@@ -56,6 +59,9 @@ class Piece(BlockText):
         """The label at which a thread goes on that comes to a block. If it goes back to it, its turn may be over."""
         if target is None:
             return "ends"
+        if target in self.flow.narrow:
+            self.leaves.add(target)
+            return f"leave{target}"
         inside = target in self.members
         if not inside:
             self.crosses.add(target)
@@ -182,7 +188,7 @@ class Piece(BlockText):
 
 def turns_text(compiled: Compiled, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
-    limit. `call` gives %r for the thread %lane that stands at block %at, whose turn began when %steps were done."""
+    limit. `call` gives %r for the thread %lane that stands at block %begin, whose turn began when %steps were done."""
     cell = hosts.pointer(compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
     fields = "".join(
         f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
@@ -196,6 +202,7 @@ entry:
 {fields}  %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
   %taken_at = getelementptr i64, ptr %context, i64 {FIELD["taken"]}
   %begun = load i64, ptr %steps_at
+  %narrow = call i1 @is_narrow(i64 %block)
   br label %each
 each:
   %k = phi i64 [0, %entry], [%k1, %on]
@@ -204,11 +211,31 @@ each:
   %lane32 = load i32, ptr %lane_at
   %lane = zext i32 %lane32 to i64
   store i64 0, ptr %turn
+  br i1 %narrow, label %side_by_side, label %alone
+side_by_side:
+  %slot = and i64 %k, {WIDE - 1}
+  %first = icmp eq i64 %slot, 0
+  br i1 %first, label %gather, label %take
+gather:
+  %left = sub i64 %count, %k
+  %few = icmp ult i64 %left, {WIDE}
+  %n = select i1 %few, i64 %left, i64 {WIDE}
+  call void @go_through(ptr %context, i64 %block, ptr %lane_at, i64 %n)
+  br label %take
+take:
+  %goes_on = call i64 @take(ptr %context, i64 %block, i64 %lane, i64 %slot, ptr %turn)
+  %is_over = icmp eq i64 %goes_on, {OVER}
+  br i1 %is_over, label %after, label %alone
+alone:
+  %begin = phi i64 [%block, %each], [%goes_on, %take]
 {call}
+  br label %after
+after:
+  %outcome = phi i64 [{OVER}, %take], [%r, %{"alone" if "across" not in call else "back"}]
   %took = load i64, ptr %turn
   %steps1 = add i64 %steps, %took
   %k1 = add i64 %k, 1
-  %good = icmp eq i64 %r, {OVER}
+  %good = icmp eq i64 %outcome, {OVER}
   br i1 %good, label %on, label %bad, !prof !0
 on:
   %more = icmp ult i64 %k1, %count
@@ -221,21 +248,21 @@ done:
   ret i64 0
 bad:
   store i64 %steps1, ptr %steps_at
-  %failed = icmp eq i64 %r, {FAILED}
+  %failed = icmp eq i64 %outcome, {FAILED}
   %code = select i1 %failed, i64 {FAULT}, i64 {BROKEN}
   ret i64 %code
 }}"""
 
 
 #: calls of the piece that has all blocks, and of that one of several which has the block %at
-OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %lane, i64 %block, i64 %steps, ptr %turn)"
+OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %lane, i64 %begin, i64 %steps, ptr %turn)"
 
 
 def of_several(count: int) -> str:
     """`count` is that of all blocks."""
     return f"""  br label %across
 across:
-  %at = phi i64 [%block, %each], [%r, %inside]
+  %at = phi i64 [%begin, %alone], [%r, %inside]
   %piece_at = getelementptr [{count} x i64], ptr @pieces, i64 0, i64 %at
   %piece_is = load i64, ptr %piece_at
   %piece = inttoptr i64 %piece_is to ptr
