@@ -90,7 +90,7 @@ class Emitter:
     def select(self, c: str, x: str, y: str, n: int) -> str:
         found = self.emit(f"select i1 {c}, i{n} {x}, i{n} {y}")
         tested = self._tested.get(c)
-        if tested is not None and self._seen.get(f"bitcast {_FLOATS[n]} {tested} to i{n}") == y:
+        if tested is not None and n in _FLOATS and self._seen.get(f"bitcast {_FLOATS[n]} {tested} to i{n}") == y:
             self._results[found] = tested
         return found
 
