@@ -14,7 +14,7 @@ from ptxspec.language.constants import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, Flow, values_of
+from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
 from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
@@ -22,7 +22,7 @@ from ptxspec.machine.roles import Roles
 from ptxspec.machine.special import asked
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
-from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Wait
+from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
@@ -124,10 +124,10 @@ class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
     def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
     ) -> Running:
-        """Get a launch ready, of which so many CTAs are resident at once. `watch` is called now and then, and raises an exception
-        when the launch is to end."""
+        """Get a launch ready, of which so many CTAs are resident at once for each of so many threads of the host. `watch` is called
+        now and then, and raises an exception when the launch is to end."""
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
@@ -199,6 +199,14 @@ def check_end(end: int, least: int, most: int) -> None:
 def asks_host(kernel: Kernel) -> bool:
     """Whether a kernel asks textures, surfaces or the system for anything."""
     return has_images(kernel) or any(system_function(kernel, op) for op in kernel.code)
+
+
+def may_spread(kernel: Kernel) -> bool:
+    """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no clock, and
+    what it updates is one word at a time."""
+    updates = (e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Update))
+    alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
+    return alone and not asks_host(kernel) and not any(reads_clock(op) for op in kernel.code)
 
 
 def has_images(kernel: Kernel) -> bool:

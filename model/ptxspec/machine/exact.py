@@ -81,8 +81,9 @@ class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
     def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
     ) -> ExactRun:
+        assert workers == 1
         return ExactRun(program, memory, extents, slots, watch)
 
 

@@ -32,19 +32,22 @@ class Host(NamedTuple):
     system: System
     limits: Limits
 
-    def run(self, running: Running, slots: int, host_empties: bool) -> int:
-        """Run the grid to its end; how many steps that took. Raises LaunchError if the program breaks a rule."""
+    def run(self, running: Running, slots: int, worker: int, workers: int, host_empties: bool) -> int:
+        """Run every so manieth batch of the grid to its end; how many steps that took. Raises LaunchError if the program breaks a
+        rule."""
         self._prepare(running, slots, host_empties)
+        running.set("first", worker * slots)
+        running.set("apart", workers * slots)
         while True:
             code = running.run()
             steps = running.get("steps")
             match code:
                 case codes.DONE:
-                    self.limits.report(steps, self.extents.ctas, self.extents.ctas)
+                    self.limits.went_on(worker, steps, running.get("ended"))
                     return steps
                 case codes.PAUSE:
                     self.limits.check()
-                    self.limits.report(steps, running.get("ended"), self.extents.ctas)
+                    self.limits.went_on(worker, steps, running.get("ended"))
                     running.set("pause_at", steps + running.get("extra") + self.limits.pause)
                 case codes.RENEW:
                     self.limits.check()
@@ -78,7 +81,7 @@ class Host(NamedTuple):
         landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles.of_warp[b.finishes]]
         rows = machine.rows()
         numbers = {
-            "ctas": extents.ctas, "slots": slots, "apart": slots, "threads": extents.threads, "cluster": extents.cluster_size,
+            "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
             "warps_in_cta": -(-extents.threads // 32), "blocks": len(blocks), "landings": len(landings),
             "meets": int((roles.of_warp | roles.of_cta | roles.of_cluster).any()), "in_clusters": int(roles.of_cluster.any()),
             "host_empties": int(host_empties), "lacking": threads.lanes_without_thread(extents.threads),

@@ -6,6 +6,7 @@ import importlib
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.engine import Engine, Program, function_addresses, program
+from ptxspec.machine.engine import Engine, Program, function_addresses, may_spread, program
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
@@ -28,6 +29,7 @@ from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System
+from ptxspec.machine.workers import together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
@@ -179,6 +181,7 @@ class Module:
         nonportable_cluster: bool = False,
         profile: str = "hopper",
         engine: options.Engine = "native",
+        workers: int = 1,
         step_limit: int | None = None,
         time_limit: float | None = None,
         memory_limit: int | None = None,
@@ -196,6 +199,10 @@ class Module:
         the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
         results that PTX leaves open, `engine` is "native" or "exact".
+
+        `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as under
+        one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that reads a
+        clock, asks images or the system, or updates more than 64 bits at once.
 
         `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
@@ -242,6 +249,8 @@ class Module:
         self._check_shape(kernel, extents, dynamic_shared)
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
+        if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+            raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
         if profile not in self._profiles:
             self._profiles[profile] = Profile(profile)
@@ -273,9 +282,18 @@ class Module:
         steps = 0
         try:
             if ready.flow.blocks:
-                running = runner.start(ready, memory, extents, slots, limits.check)
-                host = Host(self.checked, ready, extents, memory, unit, system, limits)
-                steps = host.run(running, slots, engine == "exact" or memory.is_large)
+                limits.ctas = extents.ctas
+                if engine == "exact" or step_limit is not None or not may_spread(ready.kernel):
+                    workers = 1
+                workers = min(workers, -(-extents.ctas // slots))
+                works = []
+                for worker, own in enumerate([memory, *(memory.beside() for _ in range(workers - 1))]):
+                    running = runner.start(ready, own, extents, slots, workers, limits.check)
+                    host = Host(self.checked, ready, extents, own, unit, system, limits)
+                    empties = engine == "exact" or own.is_large
+                    works.append(partial(host.run, running, slots, worker, workers, empties))
+                steps = together(works, limits.stop)
+                limits.finished()
         except NoChoice as error:
             raise open_result(error, None) from None
         finally:

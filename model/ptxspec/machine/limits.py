@@ -37,17 +37,29 @@ class Limits:
         self.seconds = _seconds(time_limit)
         if progress is not None and not callable(progress):
             raise TypeError(f"progress is called with three numbers; {progress!r} cannot be")
+        self._stopped = False
+        #: for each thread of the host its steps, and its CTAs that have ended
+        self._steps: dict[int, int] = {}
+        self._done: dict[int, int] = {}
         self._ends = math.inf if self.seconds is None else self._began + self.seconds
         self._progress = progress
         self._engine = engine
         page = importlib.import_module("ptxspec.spec.machine.limits")
+        #: those of the grid
+        self.ctas = 0
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
         self.memory: int = page.MEMORY if memory is None else memory
         #: steps after which the driver comes back to look at the clock
         self.pause = PAUSE[engine]
 
+    def stop(self) -> None:
+        """Let all who check end: the launch has failed elsewhere."""
+        self._stopped = True
+
     def check(self) -> None:
         """Raise LaunchError if the time is over. Cheap: to be called wherever something may take long."""
+        if self._stopped:
+            raise LaunchError("stopped", "the launch has ended elsewhere")
         if time.monotonic() > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
 
@@ -86,14 +98,19 @@ class Limits:
             f"that the {self._engine} engine does for them unless step_limit says how many the launch may take",
         )
 
-    def report(self, steps: int, done: int, total: int) -> None:
-        """Tell how far the launch is, if that was asked for, and not told a moment ago; the end is always told."""
-        if self._progress is None:
-            return
+    def went_on(self, worker: int, steps: int, done: int) -> None:
+        """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if that was
+        asked for, and not told a moment ago."""
+        self._steps[worker], self._done[worker] = steps, done
         now = time.monotonic()
-        if done == total or now - self._reported >= REPORT:
+        if self._progress is not None and now - self._reported >= REPORT:
             self._reported = now
-            self._progress(steps, done, total)
+            self._progress(sum(self._steps.values()), sum(self._done.values()), self.ctas)
+
+    def finished(self) -> None:
+        """Tell the end, if progress was asked for."""
+        if self._progress is not None:
+            self._progress(sum(self._steps.values()), self.ctas, self.ctas)
 
 
 def _whole(what: str, value: Any) -> int | None:

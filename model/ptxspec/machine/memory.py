@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import mmap
 from collections import deque
+from copy import copy
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
@@ -131,6 +132,16 @@ class Memory:
         self.first = alive
         self.alive = untouched(0 if alive is None else len(self.local))
         self.begin()
+
+    def beside(self) -> Memory:
+        """The same memory for other CTAs: what is global or constant is shared, the rest is their own."""
+        other = copy(self)
+        other.buffers_of = dict(self.buffers_of)
+        other.shared = other.buffers_of["shared"] = untouched(len(self.shared))
+        other.local = other.buffers_of["local"] = untouched(len(self.local))
+        other.gone, other.alive = np.zeros_like(self.gone), untouched(len(self.alive))
+        other.begin()
+        return other
 
     def hold(self, heap: Heap) -> None:
         """Let the part of the module's memory from the heap's beginning on hold the pieces of the heap alone."""

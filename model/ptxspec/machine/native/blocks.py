@@ -130,6 +130,9 @@ class BlockText(Calls):
         match effect:
             case StackEnd() | Reserve() | Release():
                 return self.move_stack(op, effect, env, index)
+            case Update() if self.compiled.spread:
+                self.update_alone(effect, self.access(op, lowering, index), env, index)
+                return self.results(op, Lowering(self.emitter, env))
             case Load() | Update():
                 type, pointer = effect.type, self.access(op, lowering, index)
                 for i in range(effect.count):
@@ -158,6 +161,27 @@ class BlockText(Calls):
                 raise AssertionError("what ends a block stands in its midst")
             case _:
                 assert_never(effect)
+
+    def update_alone(self, effect: Update, pointer: str, env: dict[str, str], index: int) -> None:
+        """Read, compute and write with nobody in between, while other threads of the host run threads too."""
+        word, align, stem = f"i{effect.type.width}", effect.type.bytes, f"u{index}"
+        cell = self.element_of(pointer, 0, effect.type.bytes)
+        before = self.label("before")
+        self.lines.append(
+            f"  %{stem}cell = {cell}\n  %{stem}first = load atomic {word}, ptr %{stem}cell monotonic, align {align}\n"
+            f"  br label %{before}\n{before}:\n  br label %{stem}try\n{stem}try:\n"
+            f"  %{stem}old = phi {word} [%{stem}first, %{before}], [%{stem}seen, %{stem}try]"
+        )
+        env["%loaded0"] = f"%{stem}old"
+        known = dict(self.emitter._seen)
+        new = Lowering(self.emitter, env).low(effect.values[0], effect.type.width)
+        self.lines.append(
+            f"  %{stem}pair = cmpxchg ptr %{stem}cell, {word} %{stem}old, {word} {new} seq_cst seq_cst, align {align}\n"
+            f"  %{stem}seen = extractvalue {{{word}, i1}} %{stem}pair, 0\n  %{stem}done = extractvalue {{{word}, i1}} %{stem}pair, 1\n"
+            f"  br i1 %{stem}done, label %{stem}on, label %{stem}try\n{stem}on:"
+        )
+        self.emitter._seen.clear()
+        self.emitter._seen.update(known)
 
     def instruction(self, op: Op, index: int) -> None:
         env = self.environment(op)

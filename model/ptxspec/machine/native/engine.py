@@ -40,18 +40,19 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool, bool, bool], Compiled] = {}
 
     def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
     ) -> NativeRun:
-        return NativeRun(self.compiled(program, watch), program, memory, extents, slots)
+        return NativeRun(self.compiled(program, workers > 1, watch), program, memory, extents, slots)
 
-    def compiled(self, program: Program, watch: Callable[[], None]) -> Compiled:
-        key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked())
+    def compiled(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
+        key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked(), spread)
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = Compiled(program, resident(program.kernel, program.clustered), watch)
+            capacity = resident(program.kernel, program.clustered)
+            found = self._compiled[key] = Compiled(program, capacity, spread, watch)
         return found
 
 
@@ -67,7 +68,9 @@ def spaced(size: int) -> int:
 class Compiled:
     """A kernel's machine code and the layout of its registers."""
 
-    def __init__(self, program: Program, capacity: int, watch: Callable[[], None]):
+    def __init__(self, program: Program, capacity: int, spread: bool, watch: Callable[[], None]):
+        #: whether several threads of the host run it at the same time
+        self.spread = spread
         self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
         kernel = program.kernel
         self.offsets: dict[str, int] = {}
