@@ -8,12 +8,14 @@ cached page is loaded without parsing any Markdown.
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.machinery
 import importlib.util
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from ptxspec.literate.documents import Document, Fence, blanked, parse
 
@@ -134,6 +136,13 @@ def pages(root: str = "ptxspec.spec", below: str = "") -> Iterator[tuple[str, Pa
             yield from pages(package, name)
         else:
             yield f"{package}.{name}", place
+
+
+def load(name: str) -> ModuleType:
+    """The page of a module's name, such as "ptxspec.spec.machine.limits". Raises ModuleNotFoundError. What the model takes
+    from one page it takes by a contract (`ptxspec.contracts`); this is for whoever goes through the pages that there are."""
+    install()
+    return importlib.import_module(name)
 
 
 def document_of(module) -> Document:
