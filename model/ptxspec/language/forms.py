@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import importlib
 import itertools
 import math
 import zlib
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.errors import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
@@ -218,7 +218,7 @@ class Opcode:
 
     def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
-        page = importlib.import_module("ptxspec.spec.instructions.index")
+        page = contracts.mnemonics()
         words = mnemonic.split(".")[1:]
         own = page.NEXT_TO.get(self.name, ())
         count = next((i for i, word in enumerate(words) if word not in own), len(words))
@@ -337,7 +337,7 @@ class Registry:
         self.opcodes: dict[str, Opcode] = {}
         self.pages: dict[str, Any] = {}
         for name, path in finder.pages(package):
-            module = importlib.import_module(name)
+            module = finder.load(name)
             self.pages[name] = module
             if name.startswith(f"{package}.instructions.") and path.stem != "index":
                 self._bind(module, str(path))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.machine import folding
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
@@ -92,10 +92,10 @@ class ExactRun:
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
-        fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        fairness = contracts.divergence()
         self.for_all = written(fairness.for_all(variable("turns", 64)), "turns")
-        self.variables = importlib.import_module("ptxspec.spec.variables.index")
-        self.functions = importlib.import_module("ptxspec.spec.functions.index")
+        self.variables = contracts.variables()
+        self.functions = contracts.functions()
         self.moves = stack_moves(program.kernel)
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.scopes import MODULE
@@ -73,17 +73,17 @@ class Flow:
         raw += landings
         edges = {i: successors(b) for i, b in enumerate(raw)}
         self._add_returns(raw, edges)
-        page = importlib.import_module("ptxspec.spec.machine.divergence")
+        page = contracts.divergence()
         order = page.order(edges, 0) if raw else []
         place = {old: new for new, old in enumerate(order)}
         self.blocks = [
             Block(
                 raw[old].start,
                 raw[old].end,
-                None if raw[old].taken is None else place[raw[old].taken],
-                None if raw[old].next is None else place[raw[old].next],
+                _at(place, raw[old].taken),
+                _at(place, raw[old].next),
                 raw[old].finishes,
-                tuple((what, None if way is None else place[way]) for what, way in raw[old].ways),
+                tuple((what, _at(place, way)) for what, way in raw[old].ways),
             )
             for old in order
         ]
@@ -206,9 +206,13 @@ class Flow:
         return _flowing_back([successors(b) for b in self.blocks], reads, writes)
 
 
+def _at(place: dict[int, int], block: int | None) -> int | None:
+    return None if block is None else place[block]
+
+
 def _cut(bounds: list[int], end: int) -> list[int]:
     """Where blocks begin, once those are cut that are too long; all end at `end` at the latest."""
-    longest = importlib.import_module("ptxspec.spec.machine.limits").LONGEST_BLOCK
+    longest = contracts.limits().LONGEST_BLOCK
     return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
 
 

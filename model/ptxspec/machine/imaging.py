@@ -7,12 +7,12 @@ terms are evaluated thread by thread, under the native one they become a loop in
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER
@@ -95,7 +95,7 @@ class Unit:
 
     def handle_of(self, thing: Any) -> np.uint64:
         """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
-        base = importlib.import_module("ptxspec.spec.variables.opaque_types").HOST_HANDLES
+        base = contracts.opaque_types().HOST_HANDLES
         return np.uint64(next((h for h, known in self.bound.items() if known is thing and h >= base), 0))
 
     def _broken(self, access: Access, number: int) -> Violation:

@@ -8,13 +8,13 @@ MOST_CHARACTERS, its parts nest at most MOST_DEPTH deep, and no number on the wa
 from __future__ import annotations
 
 import ast
-import importlib
 import operator
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language.specials import first_name
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, TermError, constant
@@ -38,12 +38,13 @@ _REGISTER = re.compile(r"(?<![\w)\]])%[A-Za-z_]\w*(?:\.[xyzwrgba]\b)?|\bCC\.CF\b
 _LETTERS = {"%": "\u01c3", ".": "\u01c0"}
 _SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
 
-_CLASSES = {
-    "nan": "is_nan",
-    "infinite": "is_infinite",
-    "zero": "is_zero",
-    "subnormal": "is_subnormal",
-    "negative": "is_negative",
+#: which function of the page of formats says whether a pattern is of a class
+_CLASSES: dict[str, Callable[[contracts.FloatingPoint], Callable[[Int, Type], Bool]]] = {
+    "nan": lambda formats: formats.is_nan,
+    "infinite": lambda formats: formats.is_infinite,
+    "zero": lambda formats: formats.is_zero,
+    "subnormal": lambda formats: formats.is_subnormal,
+    "negative": lambda formats: formats.is_negative,
 }
 
 
@@ -178,8 +179,7 @@ class _Reader:
         if name == "signed":
             return sign_extend(self.number(argument), width)
         if name in _CLASSES and width in (16, 32, 64):
-            page = importlib.import_module("ptxspec.spec.arithmetic.floating_point")
-            return getattr(page, _CLASSES[name])(self.number(argument), TYPES[f"f{width}"])
+            return _CLASSES[name](contracts.floating_point())(self.number(argument), TYPES[f"f{width}"])
         raise self.fail(node, f"{name}() is not known here; there are signed, {', '.join(_CLASSES)}")
 
     def number(self, node: ast.AST) -> Int:

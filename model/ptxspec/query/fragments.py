@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constants import constant_bits
@@ -147,7 +147,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
     registers = _types(items, source, types or {})
     specials = special_registers()
-    rules = importlib.import_module("ptxspec.spec.operands.type_checking")
+    rules = contracts.type_checking()
     values: dict[str, Any] = {}
     inputs: dict[str, bool] = {}
     formats: dict[str, Type] = {}

@@ -86,11 +86,10 @@ def refuted(title: str, left: str, right: str, *, assume: str | None = None, pro
 @cache
 def load_all() -> tuple[Identity, ...]:
     """Every identity of every page under proofs/."""
-    from ptxspec.literate.finder import install, pages
+    from ptxspec.literate import finder
 
-    install()
-    for name, _ in pages("ptxspec.proofs"):
-        importlib.import_module(name)
+    for name, _ in finder.pages("ptxspec.proofs"):
+        finder.load(name)
     return tuple(IDENTITIES)
 
 

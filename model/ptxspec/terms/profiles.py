@@ -6,7 +6,6 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -46,13 +45,20 @@ def names() -> list[str]:
     return sorted(n.rsplit(".", 1)[-1] for n, path in pages("ptxspec.spec", "profiles") if path.stem != "index")
 
 
+def load(name: str) -> None:
+    """Let a profile's page state its choices. Raises ModuleNotFoundError for a name that no page has."""
+    from ptxspec.literate import finder
+
+    finder.load(f"ptxspec.spec.profiles.{name}")
+
+
 class Profile:
     """The choices of one profile. Raises ValueError for a name no page has."""
 
     def __init__(self, name: str):
         if name not in names():
             raise ValueError(f"no profile is called {name!r}; there are {', '.join(names())}")
-        importlib.import_module(f"ptxspec.spec.profiles.{name}")
+        load(name)
         self.name = name
         self._choices = CHOICES.get(name, {})
 
