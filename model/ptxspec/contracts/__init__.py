@@ -15,11 +15,21 @@ from ptxspec.contracts.arithmetic import (
     rounding,
     unit_function,
 )
-from ptxspec.contracts.functions import (
+from ptxspec.contracts.calls import (
     Functions,
     SystemFunctions,
     functions,
     system_functions,
+)
+from ptxspec.contracts.declarations import (
+    Attributes,
+    Initializers,
+    OpaqueTypes,
+    Variables,
+    attributes,
+    initializers,
+    opaque_types,
+    variables,
 )
 from ptxspec.contracts.images import (
     Cubes,
@@ -41,7 +51,7 @@ from ptxspec.contracts.machine import (
     thread_coordinates,
 )
 from ptxspec.contracts.resolving import ContractError
-from ptxspec.contracts.state_spaces import (
+from ptxspec.contracts.spaces import (
     Banks,
     GenericAddressing,
     Space,
@@ -74,16 +84,6 @@ from ptxspec.contracts.syntax import (
     mnemonics,
     type_checking,
     types,
-)
-from ptxspec.contracts.variables import (
-    Attributes,
-    Initializers,
-    OpaqueTypes,
-    Variables,
-    attributes,
-    initializers,
-    opaque_types,
-    variables,
 )
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ptxspec.contracts.resolving import page
 
@@ -59,7 +59,7 @@ class ConstantExpressions(Protocol):
     def Constant(self, type: str, value: int) -> TypedConstant:
         """A constant of a type."""
 
-    def evaluated(self, operator: str, operands: tuple[TypedConstant, ...]) -> TypedConstant:
+    def evaluated(self, operator: str, operands: tuple[Any, ...]) -> TypedConstant:
         """What an operator gives. Raises Refused."""
 
 
