@@ -27,7 +27,7 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
-from ptxspec.terms.effects import Access
+from ptxspec.terms.effects import Access, Call
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -86,7 +86,7 @@ class Overruns:
         return states
 
     def _calls(self, block: Block) -> bool:
-        return ending(self.kernel.code[block.end - 1]) == "call"
+        return isinstance(ending(self.kernel.code[block.end - 1]), Call)
 
     def _through(
         self, block: Block, state: dict[str, Known], note: Callable[[int, Op, dict[str, Known]], None] | None
