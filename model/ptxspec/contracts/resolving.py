@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError
@@ -72,13 +72,15 @@ def resolved(name: str, contract: Callable[..., Owed]) -> Owed:
     """The page `name` below the specification, once it is seen to keep the contract. Raises ContractError for a page that is not
     there, for a name that it lacks, and for a name that should be a function and is none."""
     wanted = _protocol(contract)
-    found: Any = _loaded(f"{SPECIFICATION}.{name}", wanted)
+    found = _loaded(f"{SPECIFICATION}.{name}", wanted)
     for one, is_function in names(wanted).items():
         if not hasattr(found, one):
-            raise ContractError(found.__file__, 1, f"the page does not define {one}, which {_called(wanted)} asks for")
+            raise ContractError(
+                str(found.__file__), 1, f"the page does not define {one}, which {_called(wanted)} asks for"
+            )
         if is_function and not callable(getattr(found, one)):
-            raise ContractError(found.__file__, 1, f"{one} is no function, which {_called(wanted)} asks for")
-    return found
+            raise ContractError(str(found.__file__), 1, f"{one} is no function, which {_called(wanted)} asks for")
+    return cast(Owed, found)  # which has just been seen
 
 
 def names(contract: type[Any]) -> dict[str, bool]:

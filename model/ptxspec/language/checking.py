@@ -30,7 +30,7 @@ class Checking:
         self.rules = contracts.type_checking()
         self.specials = special_registers()
         self.limits = contracts.memory_rules().LIMITS
-        self._plans: dict[tuple, Plan | str] = {}
+        self._plans: dict[tuple[Any, ...], Plan | str] = {}
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
         #: where each variable, function and entry of the module is declared for the first time

@@ -35,4 +35,4 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     rounding = contracts.rounding()
     source, bits = TYPES[f"f{value.width}"], constant(value.bits)
     number = rounding.converted(type, "rn", bits, source)
-    return evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {})
+    return int(evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {}))

@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
@@ -165,7 +166,7 @@ def _spell(operand: notation.Operand) -> str:
 def page_name(path: str) -> str:
     """A document's path from the folder of the documents on, for messages."""
     try:
-        return str(finder.Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
+        return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
     except ValueError:
         return path
 
@@ -246,7 +247,7 @@ class Opcode:
     @cached_property
     def forms(self) -> list[Form]:
         """Every form, in the order of the pages. Raises DocumentError if two lines define one form."""
-        seen: dict[tuple, SyntaxLine] = {}
+        seen: dict[tuple[Any, ...], SyntaxLine] = {}
         forms = []
         for line, definition in self.lines:
             for mnemonic, bound in line.mnemonics():
@@ -311,7 +312,7 @@ class Opcode:
         return Counter(map(self.page, mnemonics)).most_common(1)[0][0]
 
 
-def _operand_shape(form: Form) -> tuple:
+def _operand_shape(form: Form) -> tuple[Any, ...]:
     """What tells two lines of one mnemonic apart: the kinds of their operands, and which stand in braces."""
     shape = []
     for operand in form.syntax.operands:

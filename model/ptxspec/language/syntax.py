@@ -46,9 +46,10 @@ def syntax() -> Syntax:
     outside = {"constant": ("an operand", begins)}
     assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
-    first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in RECOVERED}
+    prefixes = {name: assembly.prefixes_of(name) for name in RECOVERED}
+    first = {name: (_texts(found[0]), _texts(found[1])) for name, found in prefixes.items()}
     named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
-    return Syntax(lexicon, parser, first, tuple(sorted(named)))  # type: ignore[arg-type]
+    return Syntax(lexicon, parser, first, tuple(sorted(named)))
 
 
 def _named(node: grammar.Node) -> set[str]:

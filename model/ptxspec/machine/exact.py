@@ -216,14 +216,17 @@ class ExactRun:
             case Call():
                 return self.enter(effect, op, index, block, env, lane)
             case Return() if self.stacks[lane]:
-                return self.stacks[lane][-1][0]
+                back: int = self.stacks[lane][-1][0]
+                return back
             case IndexedBranch():
                 (chosen,) = self.values("target", (effect.index,), env, lane)
                 if chosen >= len(block.ways):
                     raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
-                return block.ways[chosen][1]
+                way: int | None = block.ways[chosen][1]
+                return way
             case Branch() | Return() | Exit():
-                return block.taken
+                taken: int | None = block.taken
+                return taken
             case _:
                 assert_never(effect)
 
@@ -288,7 +291,10 @@ class ExactRun:
 
     def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], lane: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
-        return self.scripts.values(self.index, what, terms)(self.registers[lane], lane, env, self.choose)
+        found: tuple[Any, ...] = self.scripts.values(self.index, what, terms)(
+            self.registers[lane], lane, env, self.choose
+        )
+        return found
 
     def write(self, index: int, env: dict[str, Any], lane: int) -> None:
         """Let an instruction's destinations have their values."""
@@ -333,7 +339,7 @@ class ExactRun:
 
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
-            return evaluate(self.changing[name], {"%elapsed": self.elapsed})
+            return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
         return int(self.special[name][0][lane])
 
     # calls ---------------------------------------------------------------------------------------------------------------

@@ -259,9 +259,15 @@ def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
     wanted = effect.target.name
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role == ("in", wanted):
-            return operand.text  # type: ignore[union-attr]
+        if role == ("in", wanted) and isinstance(operand, tree.Name):
+            return operand.text
     raise AssertionError(f"{op.plan.form} has no operand {wanted}")
+
+
+def parts_of(role: tuple[Any, ...], operand: tree.Operand) -> Iterator[tuple[Any, Any]]:
+    """Of operands in braces or brackets, what each of them is to the instruction, and the operand."""
+    assert isinstance(operand, tree.Group)
+    return zip(role[1], operand.elements, strict=True)
 
 
 def written(op: Op) -> Iterator[tuple[Any, int]]:
@@ -269,7 +275,7 @@ def written(op: Op) -> Iterator[tuple[Any, int]]:
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
         members: list[tuple[Any, Any]] = [(role, operand)]
         if role[0] == "each":
-            members = list(zip(role[1], operand.elements, strict=True))  # type: ignore[union-attr]
+            members = list(parts_of(role, operand))
         for part, one in members:
             if part[0] != "out":
                 continue
@@ -305,7 +311,7 @@ def sources(op: Op) -> Iterator[tuple[Any, tree.Operand]]:
         if role[0] == "in":
             yield inputs[role[1]], operand
         elif role[0] == "each":
-            for part, one in zip(role[1], operand.elements, strict=True):  # type: ignore[union-attr]
+            for part, one in parts_of(role, operand):
                 if part[0] == "in":
                     yield inputs[part[1]], one
 

@@ -17,7 +17,7 @@ from typing import Any
 from ptxspec import contracts
 from ptxspec.language.specials import first_name
 from ptxspec.terms.arithmetic import bits_for
-from ptxspec.terms.core import Bool, Int, TermError, constant
+from ptxspec.terms.core import Bool, Int, TermError, constant, integer, truth
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import sign_extend
 
@@ -62,7 +62,7 @@ class AssumptionError(ValueError):
 def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, Type]) -> Bool:
     """The condition as a term over the inputs' variables. Raises AssumptionError if it is none."""
     if not text:
-        return constant(True)
+        return truth(True)
     if len(text) > MOST_CHARACTERS:
         raise AssumptionError(f"a condition of {len(text):,} characters: {MOST_CHARACTERS:,} are the most")
     spelled = _REGISTER.sub(lambda found: "".join(_LETTERS.get(c, c) for c in found[0]), text.strip())
@@ -156,11 +156,11 @@ class _Reader:
             raise self.fail(node, "a distance that can be negative")
         if isinstance(node.op, ast.LShift):
             self.fits(node, bits + y.hi)
-        return _BINARY[type(node.op)](x, y)
+        return integer(_BINARY[type(node.op)](x, y))
 
     def compared(self, node: ast.Compare) -> Bool:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
-        result: Any = constant(True)
+        result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
             orders = not isinstance(op, ast.Eq | ast.NotEq)
             if (

@@ -100,12 +100,13 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     known = _stored(path)
     key = _key(claim)
     if key not in known:
-        found = claim.check().as_dict()
+        found: dict[str, Any] = claim.check().as_dict()
         if found["status"] not in ("proved", "refuted"):
             return found
         known[key] = found
         storage.write(path, known)
-    return known[key]
+    kept: dict[str, Any] = known[key]
+    return kept
 
 
 def update(

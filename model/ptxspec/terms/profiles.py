@@ -67,7 +67,7 @@ class Profile:
         Raises NoChoice if it leaves the result open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            return exact.unchosen(freedom)
+            return integer(exact.unchosen(freedom))
         return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
 
     def chooses(self, freedom: Any) -> bool:
@@ -88,4 +88,4 @@ class Profile:
         if slug not in self._choices:
             return exact.refuse(freedom, operands)
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
-        return exact.evaluate(chosen, {})
+        return int(exact.evaluate(chosen, {}))
