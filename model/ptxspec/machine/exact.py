@@ -362,7 +362,8 @@ class ExactRun:
         # of an array without a size, nothing may be passed
         pairs = zip(op.call.arguments, op.call.signature.parameters, strict=False)
         values = [self.passed(operand, formal, lane) for operand, formal in pairs]
-        for value, formal in zip(values, callee.signature.parameters, strict=False):  # type: ignore[union-attr]
+        assert callee.signature is not None  # it is no entry
+        for value, formal in zip(values, callee.signature.parameters, strict=False):
             self.receive(value, formal, frame, lane)
         if self.moves:
             self.memory.extend(lane, registers[ENDS], frame, end - frame)
