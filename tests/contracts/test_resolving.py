@@ -7,6 +7,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -188,3 +189,20 @@ def test_contracts_come_before_whoever_uses_them() -> None:
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec"):
                 assert node.module.startswith(("ptxspec.contracts", "ptxspec.literate")), f"{path}:{node.lineno}"
+
+
+@each
+def test_the_model_uses_what_it_asks_for(declared: resolving.Declared) -> None:
+    assert resolving.names(declared.contract).keys() <= used()
+
+
+@cache
+def used() -> set[str]:
+    """Every name after a dot in the model, outside of the contracts."""
+    return {
+        node.attr
+        for path in MODEL.rglob("*.py")
+        if path.parent.name != "contracts"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
