@@ -13,7 +13,7 @@ import weakref
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
-from ptxspec.terms import arithmetic
+from ptxspec.terms.arithmetic import OPERATIONS
 
 Kind = TypeVar("Kind", covariant=True)
 
@@ -97,7 +97,7 @@ def _intern(cls: type, op: str, args: tuple[Any, ...], attrs: tuple[Any, ...], l
 
 def make(op: str, args: tuple[Term, ...] = (), attrs: tuple[Any, ...] = ()) -> Any:
     """The term `op(args)`, folded if every argument is a constant."""
-    rule = arithmetic.OPERATIONS[op]
+    rule = OPERATIONS[op]
     if rule.meaning is not None and all(a.op == "const" for a in args):
         return constant(rule.meaning(*[a.attrs[0] for a in args], *attrs))
     lo, hi = rule.range(args, attrs)

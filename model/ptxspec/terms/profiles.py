@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxspec.terms import exact
 from ptxspec.terms.core import Int, blame, integer
+from ptxspec.terms.exact import evaluate, refuse, unchosen
 from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
 
 #: profile -> slug -> the function that chooses
@@ -67,7 +67,7 @@ class Profile:
         Raises NoChoice if it leaves the result open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            return integer(exact.unchosen(freedom))
+            return integer(unchosen(freedom))
         return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
 
     def chooses(self, freedom: Any) -> bool:
@@ -86,6 +86,6 @@ class Profile:
         it leaves them open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            return exact.refuse(freedom, operands)
+            return refuse(freedom, operands)
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
-        return int(exact.evaluate(chosen, {}))
+        return int(evaluate(chosen, {}))
