@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import NamedTuple
+
+from ptxspec import contracts
 
 
 class Extents(NamedTuple):
@@ -35,13 +36,21 @@ class Extents(NamedTuple):
 
     def facts(self) -> tuple[int, ...]:
         """What special registers tell of the launch, in the order in which the native engine's context has it."""
-        return (*self.grid, *self.block, *self.cluster, self.launch, self.shared, self.dynamic_shared, int(self.explicit_cluster))
+        return (
+            *self.grid,
+            *self.block,
+            *self.cluster,
+            self.launch,
+            self.shared,
+            self.dynamic_shared,
+            int(self.explicit_cluster),
+        )
 
     def where(self, lane: int, first: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """(thread's, CTA's) coordinates of a lane, where the CTA of lane 0 is at the place `first` among those of the grid, counted
         cluster by cluster and in each by rank."""
-        clusters = importlib.import_module("ptxspec.spec.machine.clusters")
-        position = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").position
+        clusters = contracts.clusters()
+        position = contracts.thread_coordinates().position
         own = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
         thread = position(lane % self.threads, self.block)
         cta = position(clusters.cta_at(first + lane // self.threads, self.grid, own), self.grid)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, machine
@@ -70,8 +70,8 @@ class Host(NamedTuple):
                     raise AssertionError(f"the driver came back with {code}")
 
     def _prepare(self, running: Running, slots: int, host_empties: bool) -> None:
-        order = importlib.import_module("ptxspec.spec.machine.divergence")
-        threads: Any = importlib.import_module("ptxspec.spec.machine.threads")
+        order = contracts.divergence()
+        threads = contracts.threads()
         flow, roles, extents = self.program.flow, self.program.roles, self.extents
         blocks = flow.blocks
         resumes = [0] * len(self.program.kernel.code)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.terms import exact
 from ptxspec.terms.core import Int, Term, truth_variable, variable
@@ -27,7 +26,7 @@ class Thread:
     """What a special register's definition may ask of a thread; all are terms. Without clusters each CTA is one."""
 
     def __init__(self, clustered: bool) -> None:
-        self._rules: Any = importlib.import_module("ptxspec.spec.machine.clusters")
+        self._rules = contracts.clusters()
         self.block = _extents("%block")
         self.grid = _extents("%grid")
         self.cluster = _extents("%cluster") if clustered else self._rules.NO_CLUSTERS

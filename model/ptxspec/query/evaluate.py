@@ -220,19 +220,16 @@ def _rounded(name: str, value: float, type: Type) -> int:
 
 def _special_values(names: Iterable[str]) -> dict[str, int]:
     """Special registers as the only thread of the only CTA reads them."""
-    wanted = list(names)
-    if not wanted:
+    from ptxspec.machine.batch import Extents
+    from ptxspec.machine.special import SpecialValues, unchanging
+
+    constant = unchanging(names)
+    if not constant:
         return {}
-    import numpy as np
-
-    from ptxspec.machine.batch import Extents, Threads, special_values
-
-    one = np.zeros(1, np.int64)
-    found = special_values(wanted, Threads(Extents((1, 1, 1), (1, 1, 1)), one, one))
+    alone = SpecialValues(constant, False, Extents((1, 1, 1), (1, 1, 1)))
     kinds = special_registers()
-    return {
-        name: bool(values[0]) if kinds[name].kind == "pred" else int(values[0]) for name, (values, _) in found.items()
-    }
+    found = {name: alone.read(name, 0, 0) for name in constant}
+    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in found.items()}
 
 
 def readings(bits: Any, type: Type) -> dict[str, Any]:

@@ -41,9 +41,7 @@ class Emitter:
     """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom; the names of values
     begin with `stem`."""
 
-    def __init__(
-        self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None, stem: str = "v"
-    ):
+    def __init__(self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None, stem: str = "v"):
         self.lines, self.needs, self.choose = lines, needs, choose
         self._stem, self._made = stem, 0
         self._seen: dict[str, str] = {}
@@ -120,10 +118,10 @@ class Emitter:
             else self.emit(f"load i{size}, ptr {at}")
         )
 
-    def supplies(self, name: str, static: tuple) -> bool:
+    def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         return name in SUPPLIED and static[0].name in ("f32", "f64")
 
-    def call(self, name: str, static: tuple, args: list[str]) -> str:
+    def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
         type, rounding, ftz = static
         width, real = type.width, _FLOATS[type.width]
         if ftz:
@@ -157,7 +155,8 @@ class Emitter:
         return found
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
-        return lowering.low((self.choose or unchosen)(term), term.attrs[1])
+        word: str = lowering.low((self.choose or unchosen)(term), term.attrs[1])
+        return word
 
 
 @cache
@@ -311,7 +310,7 @@ class Library:
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        return self._engine.get_function_address(name)
+        return int(self._engine.get_function_address(name))
 
 
 def _optimized(text: str, machine: Any, level: int, quick: bool, vectorize: bool) -> Any:
@@ -345,15 +344,13 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def _target_machine(level: int):
+def _target_machine(level: int) -> Any:
     import llvmlite.binding as llvm
 
     _initialize()
     cpu, features = _processor()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=level, jit=True
-    )
+    return target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True)
 
 
 @cache

@@ -102,7 +102,7 @@ class Solver:
     def supplies(self, name: str, static: tuple) -> bool:
         return name in SUPPLIED and static[0].name in _SORTS
 
-    def call(self, name: str, static: tuple, args: list[Any]) -> Any:
+    def call(self, name: str, static: tuple[Any, ...], args: list[Any]) -> Any:
         self.has_floats = True
         type, rounding, ftz = static
         sort, mode = _SORTS[type.name](), _ROUNDING[rounding]()

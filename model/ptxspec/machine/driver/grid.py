@@ -1,7 +1,19 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
 from ptxspec.machine.driver.codes import (
-    ANSWERED, ASK, ASKING, DONE, EMPTIED, LIMIT, NEW, OUT, PAUSE, RENEW, RUNNING, STUCK, WHOLE_CTA,
+    ANSWERED,
+    ASK,
+    ASKING,
+    DONE,
+    EMPTIED,
+    LIMIT,
+    NEW,
+    OUT,
+    PAUSE,
+    RENEW,
+    RUNNING,
+    STUCK,
+    WHOLE_CTA,
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, LANES, ready

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.machine.driver import (
     cluster_barriers,
     cta_barriers,
@@ -63,7 +64,8 @@ class Column(NamedTuple):
 
 
 def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
-    barriers, clusters, warps, own = (_page(n) for n in ("barriers", "clusters", "warps", "threads"))
+    barriers, clusters = contracts.barriers(), contracts.clusters()
+    warps, own = contracts.warps(), contracts.threads()
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
         "arrive_together": (barriers.arrive_together, ("barriers",)),
@@ -79,12 +81,6 @@ def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "look_in_vain": (warps.look, ("patience",)),
         "end_thread": (own.end, ("warp_states", "cta_states")),
     }
-
-
-def _page(name: str) -> Any:
-    import importlib
-
-    return importlib.import_module(f"ptxspec.spec.machine.{name}")
 
 
 @cache
@@ -126,8 +122,22 @@ def columns() -> dict[str, Column]:
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.lanes + lanes_in_warp),
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
         **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
-        **dict.fromkeys(("resume", "whom", "stays", "reduces", "patient", "spelling", "price_of", "fixed", "fixed_number",
-                       "fixed_named", "fixed_value"), an_op),
+        **dict.fromkeys(
+            (
+                "resume",
+                "whom",
+                "stays",
+                "reduces",
+                "patient",
+                "spelling",
+                "price_of",
+                "fixed",
+                "fixed_number",
+                "fixed_named",
+                "fixed_value",
+            ),
+            an_op,
+        ),
         **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
         **dict.fromkeys(("earliest", "groups_in"), lambda s: s.warps),
         "counts": lambda s: s.blocks + 2,

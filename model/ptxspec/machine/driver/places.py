@@ -1,15 +1,10 @@
 """Where threads stand and go: what all parts of the driver use."""
 
-import importlib
-from typing import Any
-
+from ptxspec import contracts
 from ptxspec.machine.driver.codes import MISUSE
 
-_warps: Any = importlib.import_module("ptxspec.spec.machine.warps")
-_barriers: Any = importlib.import_module("ptxspec.spec.machine.barriers")
-LANES: int = _warps.LANES
-EVERYONE: int = _warps.EVERYONE
-BARRIERS: int = _barriers.BARRIERS
+LANES: int = contracts.warps().LANES
+BARRIERS: int = contracts.barriers().BARRIERS
 
 
 def put(m, lane, block):

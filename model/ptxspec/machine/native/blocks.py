@@ -10,8 +10,8 @@ from ptxspec.machine.engine import ANSWER, Given, fixed, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
 from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
-from ptxspec.machine.native.writing import IN_ROWS, word_of
 from ptxspec.machine.native.outlined import returned, word
+from ptxspec.machine.native.writing import IN_ROWS, word_of
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
     Arrive,

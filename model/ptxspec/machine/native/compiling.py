@@ -33,7 +33,6 @@ class Taken(NamedTuple):
     step: Step
     arrays: tuple[str | None, ...]
 
-
     @property
     def values(self) -> int:
         """How many values the driver gets of it: the number of the rule that was broken, if it can break one, and its results."""
@@ -158,7 +157,9 @@ class _Function:
             case ast.While(orelse=[]):
                 self.repeat(node.test, node.body, None)
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
-                begin, end = ("0", self.value(args[0])) if len(args) == 1 else (self.value(args[0]), self.value(args[1]))
+                begin, end = (
+                    ("0", self.value(args[0])) if len(args) == 1 else (self.value(args[0]), self.value(args[1]))
+                )
                 self.local(name)
                 self.say(f"store i64 {begin}, ptr %{name}")
                 self.repeat((name, end), node.body, name)
@@ -352,7 +353,9 @@ class _Function:
                 given += [f"i64 {self.value(values.pop(0))}" for _ in port.words]
             else:
                 place = self.emit(f"mul i64 {self.value(values.pop(0))}, {len(port.words)}")
-                self.element(node, array, self.emit(f"add i64 {place}, {len(port.words) - 1}"))  # that all of it is there
+                self.element(
+                    node, array, self.emit(f"add i64 {place}, {len(port.words) - 1}")
+                )  # that all of it is there
                 given.append(f"ptr {self.element(node, array, place)}")
         given += [f"i64 {self.value(v)}" for v in values]
         results = 1 + len(taken.step.results)
@@ -380,7 +383,9 @@ def _step(name: str, taken: Taken, world: World, needs: set[str]) -> str:
             env[word] = own if type.width == 64 else emitter.truncate(own, 64, type.width)
     for k, port in enumerate(step.operands):
         parameters.append(f"i64 %operand{k}")
-        env[port.name] = f"%operand{k}" if port.type.width == 64 else emitter.truncate(f"%operand{k}", 64, port.type.width)
+        env[port.name] = (
+            f"%operand{k}" if port.type.width == 64 else emitter.truncate(f"%operand{k}", 64, port.type.width)
+        )
     lowering = Lowering(emitter, env)
     requirements, terms = step.meaning
     kind = "{" + ", ".join(["i64"] * (1 + len(step.results))) + "}"
@@ -398,7 +403,9 @@ def _step(name: str, taken: Taken, world: World, needs: set[str]) -> str:
     lines.append(f"  ret {kind} {emitter.emit(value)}")
     for k in range(len(requirements)):
         lines.append(f"broken{k}:\n  %rule{k} = insertvalue {kind} undef, i64 {k + 1}, 0\n  ret {kind} %rule{k}")
-    return "\n".join([f"define internal {kind} @step_{name}({', '.join(parameters)}) alwaysinline {{", "entry:", *lines, "}"])
+    return "\n".join(
+        [f"define internal {kind} @step_{name}({', '.join(parameters)}) alwaysinline {{", "entry:", *lines, "}"]
+    )
 
 
 def word_of(emitter: Emitter, lowering: Lowering, term: Any, type: Any) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
@@ -81,7 +81,7 @@ class Compiled:
             self.offsets[name], self.homes[name] = at, len(self.homes)
             at += spaced(bits_of(type) // 8 * capacity)
         self.register_bytes = at
-        self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
+        self.stack = contracts.functions().STACK if kernel.functions else 0
         names = {
             n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
         }
@@ -201,7 +201,11 @@ class NativeRun:
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""
         memory = self.memory
-        self.arrays |= {"shared": memory.buffers_of["shared"], "local": memory.buffers_of["local"], "alive": memory.alive}
+        self.arrays |= {
+            "shared": memory.buffers_of["shared"],
+            "local": memory.buffers_of["local"],
+            "alive": memory.alive,
+        }
         for name, array in self.arrays.items():
             self._say(name, array.ctypes.data)
             self._say(f"{name}_bytes", array.nbytes)

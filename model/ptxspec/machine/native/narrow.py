@@ -122,7 +122,9 @@ class Narrow(BlockText):
             else:
                 bits, base = bits_of(type), f"%special_{self.compiled.special_offsets[name]}"
                 length = str(bits // 8 * self.compiled.capacity)
-                word = self.emitter.emit(f"load i{bits}, ptr {self.at('special', '%lane', bits // 8, base=base, length=length)}")
+                word = self.emitter.emit(
+                    f"load i{bits}, ptr {self.at('special', '%lane', bits // 8, base=base, length=length)}"
+                )
             self.store_cell(name, "%g", word)
         self.store_cell(_ACTIVE, "%g", "1")
         self.store_cell(_ROUNDS, "%g", "0")
@@ -208,7 +210,8 @@ def narrow_texts(compiled: Compiled, needs: set[str]) -> str:
     texts = [text for loop in loops for text in (loop.function(), loop.outcome())]
     ways = " ".join(f"i64 {loop.number}, label %do{loop.number}" for loop in loops)
     going = "\n".join(
-        f"do{n}:\n  call void @narrow{n}(ptr %context, ptr %lanes, i64 %n)\n  ret void" for n in (loop.number for loop in loops)
+        f"do{n}:\n  call void @narrow{n}(ptr %context, ptr %lanes, i64 %n)\n  ret void"
+        for n in (loop.number for loop in loops)
     )
     taking = "\n".join(
         f"do{n}:\n  %r{n} = call i64 @committed{n}(ptr %context, i64 %lane, i64 %slot, ptr %turn)\n  ret i64 %r{n}"

@@ -90,7 +90,9 @@ class Piece(BlockText):
         length = self.block.end - self.block.start
         if length:
             turn = f"%{self.label('turn')}"
-            self.lines.append(f"  {turn} = load i64, ptr %turn\n  {turn}x = add i64 {turn}, {length}\n  store i64 {turn}x, ptr %turn")
+            self.lines.append(
+                f"  {turn} = load i64, ptr %turn\n  {turn}x = add i64 {turn}, {length}\n  store i64 {turn}x, ptr %turn"
+            )
 
     def spill(self, names: set[str]) -> None:
         """Store those of some registers in their rows that may have changed in this turn."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
@@ -52,9 +52,9 @@ class Writing:
         self.faults: list[str] = []
         #: how many bytes each pointer was formed for whose elements are reached one by one
         self.held: dict[str, int] = {}
-        page = importlib.import_module("ptxspec.spec.functions.index")
+        page = contracts.functions()
         self.next_frame = page.next_frame(variable("%stack_end", 64))
-        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.layout = contracts.generic_addressing()
         self.number, self.block, self.index = -1, Block(0, 0, None, None), 0
         self.current: dict[str, str] = {}
         self.changed: set[str] = set()
@@ -176,7 +176,9 @@ class Writing:
         type = self.kernel.registers[name]
         self.labels += 1
         value = f"%row{self.labels}"
-        self.lines.append(f"  {value} = load i{bits_of(type)}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}")
+        self.lines.append(
+            f"  {value} = load i{bits_of(type)}, ptr {self.where(name)}, align {min(bits_of(type), 64) // 8}"
+        )
         return self.emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value
 
     def store_in_row(self, name: str, value: str) -> None:
@@ -244,7 +246,7 @@ class Writing:
         """The address of an element, by the words of the page."""
         start = self.operand(None, 64, tree.Sum(operand.base, 0))
         index = self.operand(None, 32, operand.register)
-        page = importlib.import_module("ptxspec.spec.variables.index")
+        page = contracts.variables()
         begin, which = variable("%start", 64), variable("%index", 32)
         term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
         return Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
