@@ -22,7 +22,7 @@ from ptxspec.language.checked import (
     unbanked,
 )
 from ptxspec.language.constants import constant_bits, constant_fits
-from ptxspec.language.fitting import select_form
+from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import page_name, unknown_opcode
 from ptxspec.language.operands import Operands, Unresolved
 from ptxspec.language.scopes import Names
