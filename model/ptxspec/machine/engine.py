@@ -13,10 +13,10 @@ from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constants import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
+from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow
 from ptxspec.machine.folding import Folder
-from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles

@@ -12,6 +12,16 @@ import numpy as np
 from ptxspec.language import tree
 from ptxspec.machine import folding
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
+from ptxspec.machine.call_graph import (
+    BEGINS,
+    ENDS,
+    FRAME,
+    frame_size,
+    kept_bytes,
+    passed_beyond,
+    returned,
+    stack_moves,
+)
 from ptxspec.machine.engine import (
     ANSWER,
     REQUEST,
@@ -32,16 +42,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import names_read
-from ptxspec.machine.link import (
-    BEGINS,
-    ENDS,
-    FRAME,
-    frame_size,
-    kept_bytes,
-    passed_beyond,
-    returned,
-    stack_moves,
-)
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.system import system_function

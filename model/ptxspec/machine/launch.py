@@ -15,6 +15,7 @@ from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Batch, Extents, Waiting
+from ptxspec.machine.call_graph import frame_size, stack_moves
 from ptxspec.machine.engine import (
     Engine,
     Fault,
@@ -30,7 +31,6 @@ from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits, Progress
-from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine

@@ -7,9 +7,9 @@ from typing import assert_never
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.call_graph import BEGINS, ENDS, RETURNED
 from ptxspec.machine.engine import ANSWER, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
-from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.context import FAULT, FIELD, bits_of
 from ptxspec.machine.native.outlined import returned, word

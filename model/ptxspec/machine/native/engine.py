@@ -11,6 +11,7 @@ import numpy as np
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import folding, hosts
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
+from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.engine import (
     ANSWER,
     REQUEST,
@@ -27,7 +28,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import names_read
-from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code
 from ptxspec.machine.native.context import CONTEXT, FAULT, FIELD, RAN_OUT, ROOM, VARIABLE, bits_of
