@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ptxspec.language import pages
+from ptxspec.language import cited
 from ptxspec.language.checked import Signature, spaces, unbanked
 from ptxspec.language.graphs import components, reached
 from ptxspec.language.instructions import Instructions
@@ -21,7 +21,7 @@ class Abi(Instructions):
         least = importlib.import_module("ptxspec.spec.functions.index").LEAST_BITS
         defined = {self.symbols[f.name] for f in self.module.functions if f.body is not None}
         for position in self.pointed if without is not None else ():
-            self.complain(position, f"there is no function's address beside {without}", pages.FUNCTIONS)
+            self.complain(position, f"there is no function's address beside {without}", cited.FUNCTIONS)
         said: set[int] = set()
         narrow: dict[int, bool] = {}
         circle = components(leads) if without is not None else {}
@@ -41,7 +41,7 @@ class Abi(Instructions):
                     problem = f"there is no recursion beside {without}"
                 if problem and position not in said:
                     said.add(position)
-                    self.complain(position, problem, pages.FUNCTIONS)
+                    self.complain(position, problem, cited.FUNCTIONS)
 
     def _without_abi(self) -> str | None:
         """What an ABI does not have, if the module has it: something with several results, or a thread's variable that the module

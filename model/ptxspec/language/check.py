@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib
 
-from ptxspec.language import pages, tree
+from ptxspec.language import cited, tree
 from ptxspec.language.abi import Abi
 from ptxspec.language.checked import Checked, Kernel, Op, Place, spaces, unbanked
 from ptxspec.language.declarations import MOST_ALIGNED
-from ptxspec.language.errors import Source
+from ptxspec.language.diagnostics import Source
 from ptxspec.language.named import Places, Range
 from ptxspec.language.parser import read
 from ptxspec.language.scopes import Names, labels_of_scopes
@@ -124,7 +124,7 @@ class Checker(Abi):
                 if unique in kernel.labels:
                     self.complain(item.position, f"the label {item.name} is defined twice")  # type: ignore[union-attr]
                 elif item.name in names.registers or item.name in names.places or item.name in names.tables:  # type: ignore[union-attr]
-                    self.complain(item.position, f"{item.name} is declared twice in this scope", pages.VARIABLES)  # type: ignore[union-attr]
+                    self.complain(item.position, f"{item.name} is declared twice in this scope", cited.VARIABLES)  # type: ignore[union-attr]
                 names.passed.add(item.name)  # type: ignore[union-attr]
                 kernel.labels[unique] = len(kernel.code)
             elif kind is tree.Scope:
@@ -135,7 +135,7 @@ class Checker(Abi):
                 else:
                     names = names.outer  # type: ignore[assignment]
             elif kind in (tree.Targets, tree.Prototype) and names.taken(item.name):  # type: ignore[union-attr]
-                self.complain(item.position, f"{item.name} is declared twice in this scope", pages.VARIABLES)  # type: ignore[union-attr]
+                self.complain(item.position, f"{item.name} is declared twice in this scope", cited.VARIABLES)  # type: ignore[union-attr]
             elif kind is tree.Targets:
                 self.since(item.directive, item.position)  # type: ignore[union-attr]
                 names.tables[item.name] = self.targets(item, names)  # type: ignore[union-attr,arg-type]
@@ -160,12 +160,12 @@ class Checker(Abi):
                 self.may_be_passed(item.type, bool(item.dimensions), item.position)  # type: ignore[union-attr]
                 if (item.align or 1) > MOST_ALIGNED:  # type: ignore[union-attr]
                     self.complain(
-                        item.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", pages.FUNCTIONS
+                        item.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS
                     )
                 sizes = {"param": kernel.sizes["local"]}
                 place = _known(names, self.declare(item, names, sizes), True)  # type: ignore[arg-type]
                 if place is not None and place.type is None and not place.dimensions:
-                    self.complain(item.position, "a variable in .param is no vector", pages.FUNCTIONS)
+                    self.complain(item.position, "a variable in .param is no vector", cited.FUNCTIONS)
                 kernel.sizes["local"] = sizes["param"]
             else:
                 if "[" in item.space:  # type: ignore[union-attr]
@@ -233,7 +233,7 @@ class Checker(Abi):
         table = importlib.import_module("ptxspec.spec.machine.memory").PARAMETERS
         most = next(n for since, n, target in table if self.version >= since and self.target >= target)
         if kernel.sizes["param"] > most:
-            self.complain(parameter.position, f"an entry's parameters have at most {most} bytes", pages.MEMORY)
+            self.complain(parameter.position, f"an entry's parameters have at most {most} bytes", cited.MEMORY)
             return False
         kernel.parameters.append(place)
         kernel.parameter_types.append((type, parameter.size is not None))
@@ -244,11 +244,11 @@ class Checker(Abi):
         """A parameter of an entry that is declared among its variables."""
         sizes = variable.dimensions
         if variable.vector != 1 or variable.repeat is not None or variable.values is not None or len(sizes) > 1:
-            self.complain(variable.position, "a parameter of an entry is one value or one array", pages.FUNCTIONS)
+            self.complain(variable.position, "a parameter of an entry is one value or one array", cited.FUNCTIONS)
         elif sizes and sizes[0] is None:
-            self.complain(variable.position, "an array without a size needs an initializer", pages.VARIABLES)
+            self.complain(variable.position, "an array without a size needs an initializer", cited.VARIABLES)
         elif names.taken(variable.name):
-            self.complain(variable.position, f"{variable.name} is declared twice in this scope", pages.VARIABLES)
+            self.complain(variable.position, f"{variable.name} is declared twice in this scope", cited.VARIABLES)
         else:
             size = sizes[0] if sizes else None
             found = tree.Parameter(variable.type, variable.name, variable.align, size, variable.position)

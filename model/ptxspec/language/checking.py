@@ -6,12 +6,12 @@ import importlib
 import re
 from typing import Any
 
-from ptxspec.language import pages, tree
+from ptxspec.language import cited, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
-from ptxspec.language.errors import Complaints, Later, Source
+from ptxspec.language.diagnostics import Complaints, Later, Source
+from ptxspec.language.digits import integer_of
 from ptxspec.language.forms import registry
 from ptxspec.language.named import Places
-from ptxspec.language.numbers import integer_of
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
@@ -93,17 +93,17 @@ class Checking:
         if self.version < first:
             major, minor = self.version
             needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
-            self.complain(position, needs, pages.DIRECTIVES)
+            self.complain(position, needs, cited.DIRECTIVES)
         needed = importlib.import_module("ptxspec.spec.directives.index").NEEDS.get(directive, 0)
         if self.target < needed:
             needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
-            self.complain(position, needs, pages.DIRECTIVES)
+            self.complain(position, needs, cited.DIRECTIVES)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
         gone = importlib.import_module("ptxspec.spec.directives.index").GONE[what]
         if self.version >= gone:
-            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", pages.DIRECTIVES)
+            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
             return False
         return True
 
@@ -118,7 +118,7 @@ class Checking:
         page = banks()
         number = page.bank_of(written)
         if number >= page.BANKS:
-            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", pages.BANKS)
+            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", cited.BANKS)
         elif self.before("the number of a bank of constants", position) and number != page.FIRST:
             self.since("a bank of constants", position)
         return str(page.space_of(number))
@@ -135,9 +135,9 @@ class Checking:
         if self.version < since:
             version = f"{self.version[0]}.{self.version[1]}"
             needs = f".{name} needs PTX ISA {since[0]}.{since[1]}; the module says {version}"
-            self.complain(position, needs, pages.TYPES)
+            self.complain(position, needs, cited.TYPES)
         elif self.target < needed:
-            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", pages.TYPES)
+            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", cited.TYPES)
         return found
 
 

@@ -7,10 +7,10 @@ import re
 from functools import cached_property
 from typing import Any
 
-from ptxspec.language import pages, tree
+from ptxspec.language import cited, tree
 from ptxspec.language.building.declarations import OPEN
 from ptxspec.language.checked import Formal, Place, Pointer, Signature, spaces, unbanked
-from ptxspec.language.constants import constant_bits
+from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names
@@ -36,12 +36,12 @@ class Declarations(OpaqueVariables):
         for parameter in parameters:
             if self.is_opaque(parameter.type):
                 problem = f"a function has no parameters of type .{parameter.type}: pass the handle"
-                self.complain(parameter.position, problem, pages.FUNCTIONS)
+                self.complain(parameter.position, problem, cited.FUNCTIONS)
                 continue
             type = self.type(parameter.type, parameter.position)
             if parameter.space == "reg":
                 if parameter.size is not None:
-                    self.complain(parameter.position, "a register is no array", pages.FUNCTIONS)
+                    self.complain(parameter.position, "a register is no array", cited.FUNCTIONS)
                 if parameter.vector > 1:
                     if self.fits_vector(type, parameter.vector, parameter.position):
                         names = [f"{parameter.name}.{c}{suffix}" for c in "xyzw"[: parameter.vector]]
@@ -58,13 +58,13 @@ class Declarations(OpaqueVariables):
                 self.since("a parameter without a size", parameter.position)
                 if parameter is not parameters[-1] or are_results:
                     what = f"{parameter.name} has no size, which only a function's last parameter may lack"
-                    self.complain(parameter.position, what, pages.FUNCTIONS)
+                    self.complain(parameter.position, what, cited.FUNCTIONS)
             if not self.fits_vector(type, parameter.vector, parameter.position):
                 continue
             align = parameter.align or type.bytes * parameter.vector
             if align > MOST_ALIGNED:
                 self.complain(
-                    parameter.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", pages.FUNCTIONS
+                    parameter.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS
                 )
                 continue
             at = -(-at // align) * align
@@ -84,7 +84,7 @@ class Declarations(OpaqueVariables):
             found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at += size
             if at > self.limits["local"]:
-                self.complain(parameter.position, f".local holds at most {self.limits['local']} bytes", pages.MEMORY)
+                self.complain(parameter.position, f".local holds at most {self.limits['local']} bytes", cited.MEMORY)
                 break
         return tuple(found), at
 
@@ -92,7 +92,7 @@ class Declarations(OpaqueVariables):
         """Whether there may be a vector of a type; complains if not."""
         if length == 1 or (type.kind != "pred" and type.width * length <= 128):
             return True
-        self.complain(position, "a vector has at most 128 bits, and no predicates", pages.VARIABLES)
+        self.complain(position, "a vector has at most 128 bits, and no predicates", cited.VARIABLES)
         return False
 
     def signature(
@@ -101,7 +101,7 @@ class Declarations(OpaqueVariables):
         suffix = f"@{name}"
         given, end = self.formals(returns, 0, suffix, True)
         if len(returns) > 1 and any(r.space == "param" for r in returns):
-            self.complain(returns[1].position, "several results are all registers", pages.FUNCTIONS)
+            self.complain(returns[1].position, "several results are all registers", cited.FUNCTIONS)
         taken, end = self.formals(parameters, end, suffix)
         return Signature(name, given, taken, end, position)
 
@@ -111,7 +111,7 @@ class Declarations(OpaqueVariables):
         known = self.signatures.setdefault(symbol, found)
         if [[f.declared for f in fs] for fs in known[1:3]] != [[f.declared for f in fs] for fs in found[1:3]]:
             self.complain(
-                function.position, f"{function.name} was declared with other parameters before", pages.FUNCTIONS
+                function.position, f"{function.name} was declared with other parameters before", cited.FUNCTIONS
             )
 
     def same_parameters(self, entry: tree.Function) -> None:
@@ -119,7 +119,7 @@ class Declarations(OpaqueVariables):
         first = self.functions[entry.name]
         lists = [[(p.type, p.vector, p.size, p.align) for p in f.parameters] for f in (first, entry)]
         if first.is_entry and lists[0] != lists[1]:
-            self.complain(entry.position, f"{entry.name} was declared with other parameters before", pages.FUNCTIONS)
+            self.complain(entry.position, f"{entry.name} was declared with other parameters before", cited.FUNCTIONS)
 
     def declare_alias(self, alias: tree.Alias) -> None:
         """A second name of a function. Both have been declared, this one without a body."""
@@ -145,7 +145,7 @@ class Declarations(OpaqueVariables):
             elif self.aliased(alias.of) == alias.name:
                 problem = self._circle(alias)
         if problem is not None:
-            self.complain(alias.position, problem, pages.FUNCTIONS)
+            self.complain(alias.position, problem, cited.FUNCTIONS)
         else:
             self.aliases[alias.name] = self._nearer[alias.name] = alias.of
 
@@ -187,35 +187,35 @@ class Declarations(OpaqueVariables):
         if minor > page.VERSIONS.get(major, -1):
             last = max(page.VERSIONS)
             latest = f"the latest is {last}.{page.VERSIONS[last]}"
-            self.complain(module.version_position, f"there is no PTX ISA {major}.{minor}; {latest}", pages.DIRECTIVES)
+            self.complain(module.version_position, f"there is no PTX ISA {major}.{minor}; {latest}", cited.DIRECTIVES)
             return
         target, *options = module.target
         since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
         if since is None:
             hint = did_you_mean(target, page.TARGETS)
-            self.complain(module.target_position, f"{target} is no target that is known{hint}", pages.DIRECTIVES)
+            self.complain(module.target_position, f"{target} is no target that is known{hint}", cited.DIRECTIVES)
         elif module.version < since:
             needs = f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
-            self.complain(module.target_position, needs, pages.DIRECTIVES)
+            self.complain(module.target_position, needs, cited.DIRECTIVES)
         for option, position in zip(options, module.option_positions, strict=True):
             found = page.OPTIONS.get(option)
             if found is None:
                 said = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
-                self.complain(position, said, pages.DIRECTIVES)
+                self.complain(position, said, cited.DIRECTIVES)
                 continue
             first, before = found
             if module.version < first:
                 needs = f"{option} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
-                self.complain(position, needs, pages.DIRECTIVES)
+                self.complain(position, needs, cited.DIRECTIVES)
             if before is not None and self.target >= before:
-                self.complain(position, f"{option} is for targets before sm_{before}", pages.DIRECTIVES)
+                self.complain(position, f"{option} is for targets before sm_{before}", cited.DIRECTIVES)
         modes = [p for o, p in zip(options, module.option_positions, strict=True) if o.startswith("texmode_")]
         if len(set(options) & {"texmode_unified", "texmode_independent"}) > 1:
-            self.complain(modes[-1], "a module has one texture mode", pages.DIRECTIVES)
+            self.complain(modes[-1], "a module has one texture mode", cited.DIRECTIVES)
         if module.address_size_position is not None:
             self.since(".address_size", module.address_size_position)
             if module.address_size == 32:
-                self.complain(module.address_size_position, "addresses of 32 bits are not supported", pages.DIRECTIVES)
+                self.complain(module.address_size_position, "addresses of 32 bits are not supported", cited.DIRECTIVES)
         for what, position in module.uses:
             self.since(what, position)
 
@@ -230,7 +230,7 @@ class Declarations(OpaqueVariables):
             self.complain(variable.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
             return None
         if names.taken(variable.name, variable.repeat):
-            self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
+            self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", cited.VARIABLES)
             return None
         if "[" in variable.space:
             return self.beginning_of_bank(variable, type)
@@ -240,7 +240,7 @@ class Declarations(OpaqueVariables):
             return None
         if variable.space == "param" and variable.vector > 1 and not variable.dimensions:
             what = "a variable in .param is a value or an array, not a vector"
-            self.complain(variable.position, what, pages.STATE_SPACES)
+            self.complain(variable.position, what, cited.STATE_SPACES)
             return None
         dimensions = list(variable.dimensions)
         values = variable.values
@@ -250,7 +250,7 @@ class Declarations(OpaqueVariables):
                 try:
                     dimensions[0] = page.first_dimension(values)
                 except page.Refused as refused:
-                    self.complain(variable.position, str(refused), pages.INITIALIZERS)
+                    self.complain(variable.position, str(refused), cited.INITIALIZERS)
                     return None
             elif variable.linkage == "extern" and (variable.space == "shared" or self.part is not None):
                 dimensions[0] = 0  # as large as the launch says, or another module
@@ -260,14 +260,14 @@ class Declarations(OpaqueVariables):
                 )
                 return None
             else:
-                self.complain(variable.position, "an array without a size needs an initializer", pages.VARIABLES)
+                self.complain(variable.position, "an array without a size needs an initializer", cited.VARIABLES)
                 return None
         most = self.limits[variable.space]
         size = _bytes(type.bytes * variable.vector, dimensions, most)
         align = variable.align or type.bytes * variable.vector
         if size is None or max(align, size * (variable.repeat or 1)) > most:
             given = "more bytes" if size is None else f"{size} bytes"
-            self.complain(variable.position, f"{given} in .{variable.space}, which holds at most {most}", pages.MEMORY)
+            self.complain(variable.position, f"{given} in .{variable.space}, which holds at most {most}", cited.MEMORY)
             return None
         initial = None
         pointers: tuple[Pointer, ...] = ()
@@ -281,7 +281,7 @@ class Declarations(OpaqueVariables):
                     initial, pointers = self.image(variable, type, sizes_known, names)
         elif values is not None:
             self.complain(
-                variable.position, f"a variable in .{variable.space} cannot be initialized", pages.STATE_SPACES
+                variable.position, f"a variable in .{variable.space} cannot be initialized", cited.STATE_SPACES
             )
         offset = -(-sizes[variable.space] // align) * align
         dynamic = variable.linkage == "extern" and variable.space == "shared" and size == 0
@@ -309,7 +309,7 @@ class Declarations(OpaqueVariables):
             self.complain(
                 variable.position,
                 f"these are too many variables: .{variable.space} holds at most {most} bytes",
-                pages.MEMORY,
+                cited.MEMORY,
             )
         return made
 
@@ -317,14 +317,14 @@ class Declarations(OpaqueVariables):
         """A variable in a bank of constants other than the first."""
         if variable.linkage != "extern" or not variable.dimensions or variable.dimensions[0]:
             what = f"a variable in .{variable.space} is .extern, and an array whose first size is left empty"
-            self.complain(variable.position, what, pages.BANKS)
+            self.complain(variable.position, what, cited.BANKS)
             return None
         align = variable.align or type.bytes * variable.vector
         return Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)
 
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
         if variable.dimensions:
-            self.complain(variable.position, "there are no arrays of registers", pages.VARIABLES)
+            self.complain(variable.position, "there are no arrays of registers", cited.VARIABLES)
             return
         type = self.type(variable.type, variable.position)
         if variable.values is not None:
@@ -332,7 +332,7 @@ class Declarations(OpaqueVariables):
         if not self.fits_vector(type, variable.vector, variable.position):
             return
         if names.taken(variable.name, variable.repeat):
-            self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", pages.VARIABLES)
+            self.complain(variable.position, f"{_written(variable)} is declared twice in this scope", cited.VARIABLES)
         if variable.vector != 1:
             if variable.repeat is None:
                 names.add_vector(variable.name, variable.vector, type)
@@ -366,7 +366,7 @@ class Declarations(OpaqueVariables):
                     pointers.append(self._pointer(value, type, names, page, variable.position, len(data)))
                 data.extend(number.to_bytes(type.bytes, "little"))
         except page.Refused as refused:
-            self.complain(variable.position, str(refused), pages.INITIALIZERS)
+            self.complain(variable.position, str(refused), cited.INITIALIZERS)
             return b"", ()
         return bytes(data), tuple(pointers)
 

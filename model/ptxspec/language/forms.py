@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ptxspec.language.errors import Later
+from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine

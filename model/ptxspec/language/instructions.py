@@ -6,7 +6,7 @@ import importlib
 import struct
 from typing import Any
 
-from ptxspec.language import pages, tree
+from ptxspec.language import cited, tree
 from ptxspec.language.checked import (
     Call,
     Formal,
@@ -21,7 +21,7 @@ from ptxspec.language.checked import (
     spaces,
     unbanked,
 )
-from ptxspec.language.constants import constant_bits, constant_fits
+from ptxspec.language.constant_bits import constant_bits, constant_fits
 from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import page_name, unknown_opcode
 from ptxspec.language.operands import Operands, Unresolved
@@ -91,7 +91,7 @@ class Instructions(Operands):
                 place = kernel.places.get(base.text) if isinstance(base, tree.Name | tree.Indexed) else None
                 if place is not None and place.framed:
                     problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
-                    self.complain(item.position, problem, pages.FUNCTIONS)
+                    self.complain(item.position, problem, cited.FUNCTIONS)
                     return None
         op = Op(plan, tuple(operands), guard, item.position)  # type: ignore[arg-type]
         effect = plan.meaning.effect  # type: ignore[union-attr]
@@ -123,21 +123,21 @@ class Instructions(Operands):
             framed = place.framed if place is not None else kernel.signature is not None or bool(said)
             if said and place is not None and not framed:
                 problem = f"{item.mnemonic} reaches what belongs to a function, not an entry's parameters"
-                self.complain(item.position, problem, pages.STATE_SPACES)
+                self.complain(item.position, problem, cited.STATE_SPACES)
                 return None
             taken = kernel.signature.parameters if kernel.signature is not None else ()
             if guard is not None and place is not None and framed and not _is_formal(place, kernel):
                 self.complain(
-                    item.position, "what passes an argument or a result of a call has no guard", pages.FUNCTIONS
+                    item.position, "what passes an argument or a result of a call has no guard", cited.FUNCTIONS
                 )
             if not isinstance(effect, effects.Load) and (
                 not framed or any(f.place is place is not None for f in taken)
             ):
-                self.complain(item.position, "an entry's or a function's parameters are not written", pages.FUNCTIONS)
+                self.complain(item.position, "an entry's or a function's parameters are not written", cited.FUNCTIONS)
             if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
                 if any(f.place is place for f in kernel.signature.returns):
                     self.complain(
-                        item.position, "a function writes its results, and does not read them", pages.FUNCTIONS
+                        item.position, "a function writes its results, and does not read them", cited.FUNCTIONS
                     )
             op = op._replace(space=spaces().OF_FRAMES if framed else "")
         return op
@@ -151,12 +151,12 @@ class Instructions(Operands):
             if item.directive == ".branchtargets":
                 label = names.label(target)
                 if label is None:
-                    self.complain(item.position, f"{target} is no label of this function", pages.CONTROL)
+                    self.complain(item.position, f"{target} is no label of this function", cited.CONTROL)
                 found.append(label or target)
                 continue
             function, symbol = self.functions.get(target), self.function_symbol(target)
             if function is None or function.position > item.position:
-                self.complain(item.position, f"{target} is no function declared before", pages.FUNCTIONS)
+                self.complain(item.position, f"{target} is no function declared before", cited.FUNCTIONS)
             signature = self.signatures.get(symbol)
             if signature is None:
                 problem = problem or f"{target} is no function"
@@ -193,13 +193,13 @@ class Instructions(Operands):
         effect = op.plan.meaning.effect
         if said == spaces().IN_A_FUNCTION[0] and not isinstance(effect, spaces().ITS_EFFECTS):
             what = f"there is no {item.mnemonic}: only loads and stores take .{said}"
-            self.complain(item.position, what, pages.STATE_SPACES)
+            self.complain(item.position, what, cited.STATE_SPACES)
             return True
         for index, operand in enumerate(op.operands):
             if isinstance(operand, tree.Address) and operand.unified:
                 wrong = self.unified_problem(op, operand, kernel)
                 if wrong:
-                    self.complain(self.operand_position(item, index), f"{item.mnemonic}: {wrong}", pages.ATTRIBUTES)
+                    self.complain(self.operand_position(item, index), f"{item.mnemonic}: {wrong}", cited.ATTRIBUTES)
                     return True
         if effect is not None:
             return False
@@ -209,7 +209,7 @@ class Instructions(Operands):
             return True
         wrong = self.address_problem(op.operands, shape, kernel, item.position)
         if wrong:
-            self.complain(item.position, wrong, pages.FUNCTIONS)
+            self.complain(item.position, wrong, cited.FUNCTIONS)
         return wrong is not None
 
     def address_problem(
@@ -244,7 +244,7 @@ class Instructions(Operands):
         list_name = operand_of(op, effect.targets.name).text
         table = names.table(list_name)
         if not isinstance(table, Table) or table.directive != ".branchtargets":
-            self.complain(item.position, f"{list_name} is no list of labels (.branchtargets)", pages.CONTROL)
+            self.complain(item.position, f"{list_name} is no list of labels (.branchtargets)", cited.CONTROL)
             return None
         return op._replace(targets=table.known)
 
@@ -264,20 +264,20 @@ class Instructions(Operands):
             table = names.table(list_name)
             if isinstance(table, Table) and table.directive == ".calltargets":
                 if table.problem is not None:
-                    self.complain(table.position, table.problem, pages.FUNCTIONS)
+                    self.complain(table.position, table.problem, cited.FUNCTIONS)
                     return None
                 known = table.known
                 signature, *also = table.signatures
             elif isinstance(table, Signature):
                 signature, known = table, None
             else:
-                self.complain(item.position, f"{list_name} is neither .callprototype nor .calltargets", pages.CONTROL)
+                self.complain(item.position, f"{list_name} is neither .callprototype nor .calltargets", cited.CONTROL)
                 return None
             self.mentions.setdefault(kernel.name, []).append((None, item.position, signature))
         for one in (signature, *also):
             passed = self.passed(function or "the function", arguments, results, one, kernel)
             if isinstance(passed, str):
-                self.complain(item.position, passed, pages.FUNCTIONS)
+                self.complain(item.position, passed, cited.FUNCTIONS)
                 return None
             if one is signature:
                 op = op._replace(call=Call(function, signature, passed[0], passed[1], known))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, spaces, unbanked
-from ptxspec.language.errors import Later
+from ptxspec.language.diagnostics import Later
 from ptxspec.language.parser import operand_offset
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin

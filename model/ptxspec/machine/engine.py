@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
-from ptxspec.language.constants import constant_bits
+from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Batch, Waiting
 from ptxspec.machine.call_graph import linked, stack_moves

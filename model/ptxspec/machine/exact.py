@@ -73,7 +73,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.machine import changing
-from ptxspec.terms.scripts import written
+from ptxspec.terms.python_code import written
 
 
 class ExactEngine:

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from ptxspec.language.errors import Complaints, Later, Source
+from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.escaping import shortened
 from ptxspec.language.building.base import Base, page
-from ptxspec.language.numbers import TooLarge, double_of, integer_of
+from ptxspec.language.digits import TooLarge, double_of, integer_of
 from ptxspec.language.parser_generator import Failed
 from ptxspec.language.tree import Number, Real, Spelled
 
