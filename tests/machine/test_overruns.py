@@ -122,6 +122,17 @@ def test_what_cannot_be_decided_is_not_reported(how: str) -> None:
     assert both(kernel(body, module=module), [np.zeros(1, np.uint32)])[0].tolist() == [7]
 
 
+def test_what_goes_into_a_function_in_a_register_of_the_module_is_not_followed() -> None:
+    program = """.version 2.3\n.target sm_20\n.address_size 64
+.reg .u64 m;
+.func f() { .reg .u32 r; ld.shared.u32 r, [m+16]; st.shared.u32 [m+4], r; ret; }
+.visible .entry k(.param .u64 out) { .reg .u64 %rd<2>; .reg .u32 r;
+  .shared .align 16 .u32 s[4]; .shared .align 16 .u32 ss[4];
+  ld.param.u64 %rd1, [out]; st.shared.u32 [ss], 7; mov.u64 m, s; call f;
+  ld.shared.u32 r, [s+4]; st.global.u32 [%rd1], r; ret; }"""
+    assert both(program, [np.zeros(1, np.uint32)])[0].tolist() == [7]
+
+
 def test_a_pointer_past_the_end_is_no_access() -> None:
     body = "mov.u64 %rd3, s; add.u64 %rd4, %rd3, 16; A: ld.shared.u32 %r9, [%rd3]; add.u64 %rd3, %rd3, 4; setp.lt.u64 %p1, %rd3, %rd4; @%p1 bra A;"
     both(kernel(LOCALS + body + STORES), [np.zeros(1, np.uint32)])

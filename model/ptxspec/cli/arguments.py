@@ -136,7 +136,8 @@ def _file(path: str, what: str, room: int) -> np.ndarray:
             if size > os.fstat(file.fileno()).st_size - file.tell():
                 raise Failed(f"{what}: {path}: it is shorter than its header says", "file")
             file.seek(0)
-            return np.load(file, allow_pickle=False)
+            found: np.ndarray = np.load(file, allow_pickle=False)
+            return found
     except OSError as error:
         raise Failed(f"{what}: {path}: {error.strerror or error}", "file") from None
     except (ValueError, EOFError, TypeError, SyntaxError, RecursionError) as error:

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 import click
 
@@ -61,7 +61,7 @@ def known(error: BaseException) -> Failed | None:
         named = [os.fspath(n) for n in (error.filename, error.filename2) if isinstance(n, str | os.PathLike)]
         return Failed(": ".join([*map(str, named[:1]), error.strerror or str(error)]), "file")
     if _is(error, "ptxspec.language.diagnostics", "PtxError"):
-        return Failed(str(error), "text", **error.as_dict())  # type: ignore[attr-defined]
+        return Failed(str(error), "text", **error.as_dict())
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
         return Failed(str(error), "fault", fault=_fault(error))
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
@@ -82,7 +82,7 @@ def unexpected(error: BaseException) -> Failed:
     return Failed(f"internal error: {said[:500]}{at}; {more}", "internal", INTERNAL)
 
 
-def _is(error: BaseException, module: str, name: str) -> bool:
+def _is(error: BaseException, module: str, name: str) -> TypeGuard[Any]:
     """Whether an exception is of a class of a module, which is not imported for that."""
     found = sys.modules.get(module)
     return found is not None and isinstance(error, getattr(found, name))

@@ -8,13 +8,13 @@ by running programs under both engines.
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.evidence.operands import rows
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
@@ -134,7 +134,7 @@ def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     values = [(r.type, v) for r in meaning.results for v in r.values]
     cell = meaning.effect
     if isinstance(cell, Update):
-        base = constant(importlib.import_module("ptxspec.spec.state_spaces.generic_addressing").GLOBAL_BASE)
+        base = constant(contracts.generic_addressing().GLOBAL_BASE)
         place = {v.attrs[0]: base for i in meaning.inputs if i.type is None for v in i.variables}
         place |= {name: constant(0) for name in meaning.specials}
         values = [(t, substitute(v, place)) for t, v in [*values, *((cell.type, v) for v in cell.values)]]

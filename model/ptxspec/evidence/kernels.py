@@ -7,10 +7,10 @@ it leaves there comes out after the destinations.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Call, Store, Update
 from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
@@ -193,7 +193,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
 
 def padded(types: tuple[Type, ...]) -> tuple[Type, ...]:
     """The types of the elements that a tuple is written with: there is no tuple of three."""
-    sizes = importlib.import_module("ptxspec.spec.operands.type_checking").TUPLES
+    sizes = contracts.type_checking().TUPLES
     count = next(n for n in sizes if n >= len(types))
     return (*types, *types[-1:] * (count - len(types)))
 

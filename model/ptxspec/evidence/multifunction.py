@@ -16,7 +16,6 @@ from __future__ import annotations
 import ctypes
 import datetime
 import hashlib
-import importlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.evidence.recorded import FOLDER
 from ptxspec.terms.core import variable
 from ptxspec.terms.definitions import Input, Meaning, Result
@@ -116,7 +116,7 @@ class Function(NamedTuple):
         type = TYPES[f"f{self.width}"]
         names = ("x", "y") if self.kind == "pair" else ("x",)
         variables = [variable(n, self.width) for n in names]
-        function = getattr(importlib.import_module(f"ptxspec.spec.multifunction_unit.{self.page}"), self.name)
+        function = getattr(contracts.unit_function(self.page), self.name)
         inputs = tuple(Input(n, type, (v,)) for n, v in zip(names, variables, strict=True))
         return Meaning(inputs, (Result(type, (function(*variables, *self.static),)),), None)
 
@@ -172,7 +172,7 @@ def table_digests() -> dict[str, str]:
     """By page, the SHA-256 digest of its table's coefficients, written in decimal with commas: all A, all B, all C."""
     found = {}
     for page in sorted({f.page for f in FUNCTIONS}):
-        table = importlib.import_module(f"ptxspec.spec.multifunction_unit.{page}").TABLE
+        table = contracts.unit_function(page).TABLE
         numbers = ",".join(str(n) for column in table for n in column)
         found[page] = hashlib.sha256(numbers.encode()).hexdigest()
     return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-
+from ptxspec import contracts
 from ptxspec.language import cited
 from ptxspec.language.checked import Signature, spaces, unbanked
 from ptxspec.language.graphs import components, reached
@@ -18,7 +17,7 @@ class Abi(Instructions):
         entries = [self.symbols[name] for name, f in self.functions.items() if f.is_entry]
         leads = {name: {c for c, _, _ in self.mentions.get(name, ()) if c is not None} for name in self._callers()}
         without = self._without_abi()
-        least = importlib.import_module("ptxspec.spec.functions.index").LEAST_BITS
+        least = contracts.functions().LEAST_BITS
         defined = {self.symbols[f.name] for f in self.module.functions if f.body is not None}
         for position in self.pointed if without is not None else ():
             self.complain(position, f"there is no function's address beside {without}", cited.FUNCTIONS)

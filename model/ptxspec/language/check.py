@@ -5,8 +5,7 @@ The rules come from the pages: forms from the syntax fences, agreement of types 
 
 from __future__ import annotations
 
-import importlib
-
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.abi import Abi
 from ptxspec.language.checked import Checked, Kernel, Op, Place, spaces, unbanked
@@ -72,7 +71,7 @@ class Checker(Abi):
         symbol = self.symbols[function.name]
         kernel = Kernel(symbol, None if function.is_entry else self.signatures[symbol])
         kernel.performance = function.performance
-        gone = importlib.import_module("ptxspec.spec.directives.index").GONE
+        gone = contracts.directives().GONE
         for directive in function.performance:
             self.since(directive, function.position)
             if directive in gone:
@@ -186,7 +185,7 @@ class Checker(Abi):
                 kernel.sizes = {k: sizes[k] for k in kernel.sizes}
         self._place_open(kernel)
         self.count_handles(function.position, kernel.places)
-        at_the_end = importlib.import_module("ptxspec.spec.functions.index").AT_THE_END
+        at_the_end = contracts.functions().AT_THE_END
         kernel.code.append(Op(self.plan(at_the_end, ()), (), None, function.position))
         return kernel
 
@@ -230,7 +229,7 @@ class Checker(Abi):
         element = 0 if parameter.size is None else type.bytes
         place = Place(parameter.name, "param", offset, size, align, element=element)
         kernel.sizes["param"] = offset + size
-        table = importlib.import_module("ptxspec.spec.machine.memory").PARAMETERS
+        table = contracts.memory_rules().PARAMETERS
         most = next(n for since, n, target in table if self.version >= since and self.target >= target)
         if kernel.sizes["param"] > most:
             self.complain(parameter.position, f"an entry's parameters have at most {most} bytes", cited.MEMORY)

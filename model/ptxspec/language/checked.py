@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-from functools import cache
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.types import Type
 
-
-@cache
-def spaces() -> Any:
-    """What spec/state-spaces/index.md says of each state space."""
-    return importlib.import_module("ptxspec.spec.state_spaces.index")
-
-
-@cache
-def banks() -> Any:
-    """What spec/state-spaces/banks.md says of constants in banks."""
-    return importlib.import_module("ptxspec.spec.state_spaces.banks")
+#: the pages of the state spaces, and of constants in banks
+spaces, banks = contracts.state_spaces, contracts.banks
 
 
 def unbanked(space: str) -> str:

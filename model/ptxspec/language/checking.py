@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
 from ptxspec.language.diagnostics import Complaints, Later, Source
@@ -17,8 +17,6 @@ from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import TYPES, Type
 
-_RULES = "ptxspec.spec.operands.type_checking"
-
 
 class Checking:
     """One module under check."""
@@ -29,10 +27,10 @@ class Checking:
         self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
         self.complaints = Complaints(source)
         self.table = registry().opcodes
-        self.rules = importlib.import_module(_RULES)
+        self.rules = contracts.type_checking()
         self.specials = special_registers()
-        self.limits: dict[str, int] = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
-        self._plans: dict[tuple, Plan | str] = {}
+        self.limits = contracts.memory_rules().LIMITS
+        self._plans: dict[tuple[Any, ...], Plan | str] = {}
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
         #: where each variable, function and entry of the module is declared for the first time
@@ -71,7 +69,7 @@ class Checking:
         self._passed: dict[str, tuple[Type | None, Place | None]] = {}
         self.version = module.version
         self.target = _target_number(module.target[0])
-        directives = importlib.import_module("ptxspec.spec.directives.index")
+        directives = contracts.directives()
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
 
@@ -89,19 +87,19 @@ class Checking:
 
     def since(self, directive: str, position: int) -> None:
         """Complain of a directive that is newer than the module's version."""
-        first = importlib.import_module("ptxspec.spec.directives.index").SINCE.get(directive, (1, 0))
+        first = contracts.directives().SINCE.get(directive, (1, 0))
         if self.version < first:
             major, minor = self.version
             needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
             self.complain(position, needs, cited.DIRECTIVES)
-        needed = importlib.import_module("ptxspec.spec.directives.index").NEEDS.get(directive, 0)
+        needed = contracts.directives().NEEDS.get(directive, 0)
         if self.target < needed:
             needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
             self.complain(position, needs, cited.DIRECTIVES)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
-        gone = importlib.import_module("ptxspec.spec.directives.index").GONE[what]
+        gone = contracts.directives().GONE[what]
         if self.version >= gone:
             self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
             return False
@@ -109,7 +107,7 @@ class Checking:
 
     def may_be_passed(self, type: str, is_array: bool, position: int) -> None:
         """Complain of a variable in .param that is no array and of a type that asks for one."""
-        page = importlib.import_module("ptxspec.spec.types.index")
+        page = contracts.types()
         if type in page.ARRAYS_IN_PARAM and not is_array:
             self.complain(position, f"no single value of type .{type} lies in .param", "spec/types/index.md")
 
@@ -131,7 +129,7 @@ class Checking:
             page = "spec/operands/type-checking.md"
             self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
-        since, needed = importlib.import_module("ptxspec.spec.types.index").NEEDS.get(name, ((1, 0), 0))
+        since, needed = contracts.types().NEEDS.get(name, ((1, 0), 0))
         if self.version < since:
             version = f"{self.version[0]}.{self.version[1]}"
             needs = f".{name} needs PTX ISA {since[0]}.{since[1]}; the module says {version}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.terms.types import TYPES, Type
 
@@ -23,7 +22,7 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     if isinstance(value, tree.Number):
         if type.kind == "pred":
             return int(value.value != 0)
-        return importlib.import_module("ptxspec.spec.operands.type_checking").constant_value(value.value, type.width)
+        return contracts.type_checking().constant_value(value.value, type.width)
     if value.width == type.width or (value.width, type.width) == (32, 64):
         return value.bits
     if type.kind == "b":  # what a variable begins as
@@ -32,8 +31,8 @@ def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:
     from ptxspec.terms.exact import evaluate
     from ptxspec.terms.vocabulary import select
 
-    formats = importlib.import_module("ptxspec.spec.arithmetic.floating_point")
-    rounding = importlib.import_module("ptxspec.spec.arithmetic.rounding")
+    formats = contracts.floating_point()
+    rounding = contracts.rounding()
     source, bits = TYPES[f"f{value.width}"], constant(value.bits)
     number = rounding.converted(type, "rn", bits, source)
-    return evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {})
+    return int(evaluate(select(formats.is_nan(bits, source), formats.carried_nan(type, bits, source), number), {}))

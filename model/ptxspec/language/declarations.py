@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from functools import cached_property
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.building.declarations import OPEN
 from ptxspec.language.checked import Formal, Place, Pointer, Signature, spaces, unbanked
@@ -20,7 +20,6 @@ from ptxspec.terms.types import Type
 _LINKING = "spec/functions/linking.md"
 #: so many names of a circle are told
 _MOST_NAMED = 8
-_INITIALIZERS = "ptxspec.spec.variables.initializers"
 #: the greatest alignment of what is passed to a function
 MOST_ALIGNED = 128
 
@@ -181,7 +180,7 @@ class Declarations(OpaqueVariables):
 
     def preamble(self) -> None:
         """Whether the module's version and target exist, and agree."""
-        page = importlib.import_module("ptxspec.spec.directives.index")
+        page = contracts.directives()
         module = self.module
         major, minor = module.version
         if minor > page.VERSIONS.get(major, -1):
@@ -246,7 +245,7 @@ class Declarations(OpaqueVariables):
         values = variable.values
         if dimensions and dimensions[0] is None:
             if values is not None:
-                page = importlib.import_module(_INITIALIZERS)
+                page = contracts.initializers()
                 try:
                     dimensions[0] = page.first_dimension(values)
                 except page.Refused as refused:
@@ -353,7 +352,7 @@ class Declarations(OpaqueVariables):
     ) -> tuple[bytes, tuple[Pointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
-        page = importlib.import_module(_INITIALIZERS)
+        page = contracts.initializers()
         data = bytearray()
         pointers: list[Pointer] = []
         try:
@@ -378,7 +377,7 @@ class Declarations(OpaqueVariables):
                 initial, pointers = self.image(variable, type, dimensions, self.outer)
                 self.outer.places[variable.name] = place._replace(initial=initial, pointers=pointers)
 
-    def _initial_number(self, value: Any, type: Type, page: Any) -> int | None:
+    def _initial_number(self, value: Any, type: Type, page: contracts.Initializers) -> int | None:
         """The bits of a value of an initializer that is a number, None if it is an address."""
         mask = None
         if isinstance(value, tree.Masked):
@@ -393,7 +392,9 @@ class Declarations(OpaqueVariables):
             return page.masked(mask, value.value % (1 << 64))
         return constant_bits(value, type)
 
-    def _pointer(self, value: Any, type: Type, names: Names, page: Any, position: int, offset: int) -> Pointer:
+    def _pointer(
+        self, value: Any, type: Type, names: Names, page: contracts.Initializers, position: int, offset: int
+    ) -> Pointer:
         """An address in an initializer."""
         mask = None
         if isinstance(value, tree.Masked):

@@ -145,7 +145,8 @@ class Grammar:
             return None
         if isinstance(node, Choice):
             several = [self.terminals(a) for a in node.alternatives]
-            return None if None in several else frozenset().union(*several)  # type: ignore[arg-type]
+            known = [place for place in several if place is not None]
+            return frozenset().union(*known) if len(known) == len(several) else None
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import Any
 
+from ptxspec.contracts import TypeChecking
 from ptxspec.language import tree
 from ptxspec.language.checked import Plan, spaces
 from ptxspec.language.constant_bits import constant_fits
@@ -19,7 +20,11 @@ from ptxspec.terms.types import TYPES, Type
 
 
 def select_form(
-    opcode: Opcode, mnemonic: str, shape: tuple[Any, ...], rules: Any, module: tuple[tuple[int, int], int] | None
+    opcode: Opcode,
+    mnemonic: str,
+    shape: tuple[Any, ...],
+    rules: TypeChecking,
+    module: tuple[tuple[int, int], int] | None,
 ) -> Any:
     """The one form of `mnemonic` that operands of this shape fit, or a complaint. `module` is the version and the target that the
     form must exist for; None: it may be of any."""
@@ -58,7 +63,7 @@ def select_form(
     return _with_implied(plan, shape, rules, module)
 
 
-def _with_implied(plan: Plan, shape: tuple[Any, ...], rules: Any, module: tuple[tuple[int, int], int]) -> Plan:
+def _with_implied(plan: Plan, shape: tuple[Any, ...], rules: TypeChecking, module: tuple[tuple[int, int], int]) -> Plan:
     """The plan of a form in a module whose version or target gives it modifiers that it does not spell."""
     form = plan.form
     slots = {s.name for s in form.syntax.slots}
@@ -70,7 +75,7 @@ def _with_implied(plan: Plan, shape: tuple[Any, ...], rules: Any, module: tuple[
     return found._replace(form=form)
 
 
-def fit(form: Form, shape: tuple[Any, ...], rules: Any) -> Any:
+def fit(form: Form, shape: tuple[Any, ...], rules: TypeChecking) -> Any:
     """A Plan, or (operand's index, reason) why the operands do not fit the form."""
     places = form.places
     required = sum(1 for p in places if not p[0].optional)
@@ -176,7 +181,7 @@ def _describe(kind: Any) -> str:
     }[kind[0]]
 
 
-def _value_problem(form: Form, wanted: Any, kind: Any, rules: Any, destination: bool = False) -> str | None:
+def _value_problem(form: Form, wanted: Any, kind: Any, rules: TypeChecking, destination: bool = False) -> str | None:
     """Why an operand of this kind cannot stand for a value of the type, or None."""
     if _is(kind, "special") and not form.definition.may_read_special_registers(form.modifiers):
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
@@ -200,7 +205,7 @@ def _value_problem(form: Form, wanted: Any, kind: Any, rules: Any, destination: 
     return f"{form.mnemonic} needs {'a register' if destination else 'a value'} of type {wanted} here, not {_describe(kind)}"
 
 
-def _source(form: Form, operand: Operand, annotation: Any, kind: Any, rules: Any) -> tuple[str | None, Any]:
+def _source(form: Form, operand: Operand, annotation: Any, kind: Any, rules: TypeChecking) -> tuple[str | None, Any]:
     role = ("in", operand.name)
     wanted = operand_type(annotation, form.modifiers)
     if isinstance(annotation, Immediate):
@@ -233,7 +238,7 @@ def _alone(kind: Any) -> Any:
     return kind[1][0] if _is(kind, "braces") and len(kind[1]) == 1 else kind
 
 
-def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Any, rules: Any, exact: bool) -> str | None:
+def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Any, rules: TypeChecking, exact: bool) -> str | None:
     """Why an operand cannot stand for coordinates or, of an `exact` number, for gradients; or None."""
     kinds = kind[1] if _is(kind, "braces") else (kind,)
     least = next(n for n in rules.TUPLES if n >= len(types))
@@ -330,7 +335,7 @@ def _special_problem(form: Form, operand: Operand, wanted: Special, kind: Any) -
 
 
 def _destination(
-    form: Form, operand: Operand, wanted: list[Any], kind: Any, rules: Any, first: int
+    form: Form, operand: Operand, wanted: list[Any], kind: Any, rules: TypeChecking, first: int
 ) -> tuple[str | None, Any]:
     role: Any = ("out", first)
     types = [operand_type(w, form.modifiers) for w in wanted]
@@ -359,7 +364,7 @@ def _destination(
     return _written_problem(form, types[0], kind, rules), role  # type: ignore[arg-type]
 
 
-def _vector_problem(form: Form, element: Type, kinds: tuple[Any, ...], rules: Any) -> str | None:
+def _vector_problem(form: Form, element: Type, kinds: tuple[Any, ...], rules: TypeChecking) -> str | None:
     """Why operands in braces cannot take a vector, or None."""
     if all(k == "_" for k in kinds):
         return "one of these must be a register, not the sink _"
@@ -372,7 +377,9 @@ def _mixed(kinds: tuple[Any, ...]) -> str | None:
     return "the registers of a vector are equally wide" if len(widths) > 1 else None
 
 
-def _written_problem(form: Form, wanted: Type, kind: Any, rules: Any, one_of_several: bool = False) -> str | None:
+def _written_problem(
+    form: Form, wanted: Type, kind: Any, rules: TypeChecking, one_of_several: bool = False
+) -> str | None:
     if kind == "_" and (one_of_several or form.definition.discards):
         return None
     return _value_problem(form, wanted, kind, rules, destination=True)

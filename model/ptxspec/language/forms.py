@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import functools
-import importlib
 import itertools
 import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
@@ -165,7 +166,7 @@ def _spell(operand: notation.Operand) -> str:
 def page_name(path: str) -> str:
     """A document's path from the folder of the documents on, for messages."""
     try:
-        return str(finder.Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
+        return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
     except ValueError:
         return path
 
@@ -218,7 +219,7 @@ class Opcode:
 
     def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
-        page = importlib.import_module("ptxspec.spec.instructions.index")
+        page = contracts.mnemonics()
         words = mnemonic.split(".")[1:]
         own = page.NEXT_TO.get(self.name, ())
         count = next((i for i, word in enumerate(words) if word not in own), len(words))
@@ -246,7 +247,7 @@ class Opcode:
     @cached_property
     def forms(self) -> list[Form]:
         """Every form, in the order of the pages. Raises DocumentError if two lines define one form."""
-        seen: dict[tuple, SyntaxLine] = {}
+        seen: dict[tuple[Any, ...], SyntaxLine] = {}
         forms = []
         for line, definition in self.lines:
             for mnemonic, bound in line.mnemonics():
@@ -311,7 +312,7 @@ class Opcode:
         return Counter(map(self.page, mnemonics)).most_common(1)[0][0]
 
 
-def _operand_shape(form: Form) -> tuple:
+def _operand_shape(form: Form) -> tuple[Any, ...]:
     """What tells two lines of one mnemonic apart: the kinds of their operands, and which stand in braces."""
     shape = []
     for operand in form.syntax.operands:
@@ -337,7 +338,7 @@ class Registry:
         self.opcodes: dict[str, Opcode] = {}
         self.pages: dict[str, Any] = {}
         for name, path in finder.pages(package):
-            module = importlib.import_module(name)
+            module = finder.load(name)
             self.pages[name] = module
             if name.startswith(f"{package}.instructions.") and path.stem != "index":
                 self._bind(module, str(path))

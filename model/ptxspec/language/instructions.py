@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.checked import (
     Call,
@@ -230,7 +230,7 @@ class Instructions(Operands):
 
     def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
         """Why the address of an access cannot be .unified, or None."""
-        page = importlib.import_module("ptxspec.spec.variables.attributes")
+        page = contracts.attributes()
         if not page.takes_unified(op.plan.meaning.effect, any(role[0] == "out" for role in op.plan.roles)):
             return "only an address from which a register is loaded, generic or in .global, is .unified"
         if address.base is not None and address.base.text in kernel.places:
@@ -334,7 +334,7 @@ class Instructions(Operands):
             if place.dimensions != int(formal.is_array):
                 wanted = "an array of one dimension" if formal.is_array else "no array"
                 return f"{name} is not what the parameter is, {wanted}"
-            page = importlib.import_module("ptxspec.spec.functions.index")
+            page = contracts.functions()
             agrees = page.arrays_agree if formal.is_array else self.rules.agrees
             if place.type is None or not agrees(formal.type, place.type):
                 return f"{name} holds values of another type, not {formal.type}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
@@ -238,7 +238,7 @@ class _Linker:
 
     def laid_out(self, chosen: dict[str, _Declared]) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
-        limits = importlib.import_module("ptxspec.spec.machine.memory").LIMITS
+        limits = contracts.memory_rules().LIMITS
         sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
         placed: dict[str, Place] = {}
         aligned: dict[str, int] = {}

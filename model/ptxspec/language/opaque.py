@@ -5,10 +5,10 @@ The rules are spec/variables/opaque-types.md's.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Place
 from ptxspec.language.checking import Checking
@@ -18,7 +18,6 @@ from ptxspec.terms.kinds import HANDLES
 from ptxspec.terms.types import Type
 
 _PAGE = "spec/variables/opaque-types.md"
-_CODE = "ptxspec.spec.variables.opaque_types"
 #: the state space that opaque variables have here, which no access reaches
 SPACE = "opaque"
 
@@ -32,7 +31,7 @@ class OpaqueVariables(Checking):
         return "texmode_independent" in self.module.target
 
     def is_opaque(self, type: str, space: str = "") -> bool:
-        return space == "tex" or type in importlib.import_module(_CODE).FIELDS
+        return space == "tex" or type in contracts.opaque_types().FIELDS
 
     def opaque_kind(self, type: str) -> str:
         """What tells variables of one type from those of another where an instruction needs one."""
@@ -40,7 +39,7 @@ class OpaqueVariables(Checking):
 
     def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> Place | Range | None:
         """The handles that one declaration makes; None after a complaint."""
-        page: Any = importlib.import_module(_CODE)
+        page = contracts.opaque_types()
         wrong = None
         type = variable.type
         if variable.space == "tex":
@@ -82,7 +81,7 @@ class OpaqueVariables(Checking):
         return Range(count, place, page.APART, variable.position)
 
     def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
-        page: Any = importlib.import_module(_CODE)
+        page = contracts.opaque_types()
         wrong = self._mode_problem(parameter.type)
         if parameter.size is not None:
             wrong = f"arrays of type .{parameter.type} are not supported"
@@ -99,12 +98,12 @@ class OpaqueVariables(Checking):
         return "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
 
     def _handle(self, name: str, type: str, base: int) -> Place:
-        page: Any = importlib.import_module(_CODE)
+        page = contracts.opaque_types()
         self._handles += 1
         number = (self.part or 0) * page.IN_A_MODULE + self._handles  # handles of modules that are linked differ
         return Place(name, SPACE, page.handle(base, number, type), 0, 1, opaque=self.opaque_kind(type))
 
-    def _fields_problem(self, type: str, values: Any, page: Any) -> str | None:
+    def _fields_problem(self, type: str, values: Any, page: contracts.OpaqueTypes) -> str | None:
         """Why an initializer does not fit an opaque variable, or None."""
         if not isinstance(values, tree.Fields):
             return "an opaque variable is initialized by fields with names: { filter_mode = linear }"
@@ -138,14 +137,14 @@ class OpaqueVariables(Checking):
 
     def too_early_for_handles(self) -> str | None:
         """Why no register holds a handle in this module, or None."""
-        version, target = importlib.import_module(_CODE).INDIRECT
+        version, target = contracts.opaque_types().INDIRECT
         if self.version >= version and self.target >= target:
             return None
         return f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
 
     def count_handles(self, position: int, used: dict[str, Place]) -> None:
         """Complain of an entry that names too many."""
-        page: Any = importlib.import_module(_CODE)
+        page = contracts.opaque_types()
         for type, most in page.MOST.items():
             count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
             if count > most:

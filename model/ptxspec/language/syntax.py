@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.modules import Modules
 from ptxspec.language.first_sets import Place
@@ -36,19 +36,20 @@ def syntax() -> Syntax:
     words: list[grammar.Words] = []
     rules: list[grammar.Rule] = []
     for name, path in finder.pages("ptxspec.spec", "syntax"):
-        document = finder.document_of(importlib.import_module(name))
+        document = finder.document_of(finder.load(name))
         words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
         rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
     lexicon = Lexicon(_in_order(words))
-    unary = importlib.import_module("ptxspec.spec.syntax.constant_expressions").UNARY
+    unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
     built = frozenset(name for name in dir(Modules) if not name.startswith("_"))
     outside = {"constant": ("an operand", begins)}
     assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
-    first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in RECOVERED}
+    prefixes = {name: assembly.prefixes_of(name) for name in RECOVERED}
+    first = {name: (_texts(found[0]), _texts(found[1])) for name, found in prefixes.items()}
     named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
-    return Syntax(lexicon, parser, first, tuple(sorted(named)))  # type: ignore[arg-type]
+    return Syntax(lexicon, parser, first, tuple(sorted(named)))
 
 
 def _named(node: grammar.Node) -> set[str]:

@@ -141,6 +141,10 @@ class Part(NamedTuple):
 Operand = Name | Number | Real | Sum | Address | Element | Indexed | Braces | Bracket | Pair | Parens | Not | Part
 
 
+#: operands that several others make up
+Group = Braces | Bracket | Parens
+
+
 def bare(operand: Operand) -> Operand:
     """An operand without its selector and sign, which the form of the instruction has taken in."""
     return operand.name if isinstance(operand, Part) else operand
@@ -313,7 +317,8 @@ class Module(NamedTuple):
 
 def type_of(item: Any) -> type:
     """The class of an item. (Calling type() would let a type checker narrow to one class, where many are meant.)"""
-    return item.__class__
+    found: type = item.__class__
+    return found
 
 
 def placeless(item: Any) -> Any:

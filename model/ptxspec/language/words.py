@@ -92,7 +92,8 @@ class Lexicon:
         if "#" in text and MARKER in classes:
             markers = [start for start, which in zip(starts, classes, strict=True) if which == MARKER]
             kept = [i for i, which in enumerate(classes) if which != MARKER]
-            words, classes, starts = ([values[i] for i in kept] for values in (words, classes, starts))  # type: ignore[assignment]
+            words, classes = [words[i] for i in kept], [classes[i] for i in kept]
+            starts = [starts[i] for i in kept]
         words += ["", "", ""]
         classes += [END, END, END]
         starts += [len(text)] * 3

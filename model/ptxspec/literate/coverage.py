@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import coverage
 from coverage import CoveragePlugin, FileTracer
@@ -39,20 +41,20 @@ class _Reporter(PythonFileReporter):
 class DocumentCoverage(CoveragePlugin):
     """Claims every code object that was compiled under a document's name."""
 
-    def file_tracer(self, filename: str):
+    def file_tracer(self, filename: str) -> _Tracer | None:
         return _Tracer(filename) if filename.endswith(".md") else None
 
-    def file_reporter(self, filename: str):
+    def file_reporter(self, filename: str) -> _Reporter | str:
         if not filename.endswith(".md"):
             return "python"
         # the reporter asks a Coverage object which lines are excluded; while reporting none is current
         return _Reporter(filename, coverage.Coverage.current() or coverage.Coverage(data_file=None))
 
-    def find_executable_files(self, src_dir: str):
+    def find_executable_files(self, src_dir: str) -> Iterator[str]:
         for path in Path(src_dir).rglob("*.md"):
             if parse(path.read_text("utf-8"), path).of("python"):
                 yield str(path)
 
 
-def coverage_init(reg, options) -> None:
+def coverage_init(reg: Any, options: object) -> None:
     reg.add_file_tracer(DocumentCoverage())

@@ -8,12 +8,15 @@ cached page is loaded without parsing any Markdown.
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.machinery
 import importlib.util
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
 
 from ptxspec.literate.documents import Document, Fence, blanked, parse
 
@@ -36,8 +39,8 @@ def module_name(file_name: str) -> str:
 class DocumentLoader(importlib.machinery.SourceFileLoader):
     """Loads one document. Inherits Python's own handling of cached byte code."""
 
-    def source_to_code(self, data, path, *, _optimize=-1):  # type: ignore[override]
-        text = data.decode("utf-8")
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
+        text = bytes(data).decode("utf-8")
         document = parse(text, str(path))
         tree = ast.parse(blanked(text, document), str(path))
         record = (document.title, document.summary, tuple(tuple(fence) for fence in document.fences))
@@ -54,7 +57,7 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         tree.body[head:head] = constants
         return compile(tree, str(path), "exec", dont_inherit=True, optimize=_optimize)
 
-    def path_stats(self, path):
+    def path_stats(self, path: str) -> dict[str, Any]:
         stats = dict(super().path_stats(path))
         # an entry of another format does not match. Python writes the time that is given here into the entry, but not the size
         stats["mtime"] = int(stats["mtime"]) ^ FORMAT << 24
@@ -65,7 +68,7 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         return blanked(text, parse(text, self.path))
 
 
-def _constant(value) -> ast.expr:
+def _constant(value: Any) -> ast.expr:
     if isinstance(value, tuple):
         return ast.Tuple([_constant(v) for v in value], ast.Load())
     return ast.Constant(value)
@@ -79,7 +82,7 @@ class DocumentFinder:
     """Finds the modules below ptxspec.spec and ptxspec.proofs."""
 
     @staticmethod
-    def find_spec(fullname: str, path=None, target=None):
+    def find_spec(fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         root, folder = next(
             ((r, f) for r, f in ROOTS.items() if fullname == r or fullname.startswith(r + ".")), (None, None)
         )
@@ -127,6 +130,7 @@ def pages(root: str = "ptxspec.spec", below: str = "") -> Iterator[tuple[str, Pa
     if spec is None:
         return
     if spec.submodule_search_locations is None:
+        assert spec.origin is not None  # it is a document
         yield package, Path(spec.origin)
         return
     for name, place in _entries(Path(spec.submodule_search_locations[0])).items():
@@ -136,10 +140,17 @@ def pages(root: str = "ptxspec.spec", below: str = "") -> Iterator[tuple[str, Pa
             yield f"{package}.{name}", place
 
 
-def document_of(module) -> Document:
+def load(name: str) -> ModuleType:
+    """The page of a module's name, such as "ptxspec.spec.machine.limits". Raises ModuleNotFoundError. What the model takes
+    from one page it takes by a contract (`ptxspec.contracts`); this is for whoever goes through the pages that there are."""
+    install()
+    return importlib.import_module(name)
+
+
+def document_of(module: ModuleType) -> Document:
     """The Document a module was loaded from (its path is the one the code was compiled under)."""
     title, summary, fences = module.__document__
-    return Document(module.__file__, title, summary, tuple(Fence(*fence) for fence in fences))
+    return Document(str(module.__file__), title, summary, tuple(Fence(*fence) for fence in fences))
 
 
 def install() -> None:

@@ -5,8 +5,16 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+
+class HasTurn(Protocol):
+    """What only one thread at a time uses."""
+
+    turn: Turn
+
+
+Owner = TypeVar("Owner", bound=HasTurn)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -32,12 +40,12 @@ class Turn:
         self._lock.release()
 
 
-def alone(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+def alone(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
     """Let a method wait for its object's `turn`."""
 
-    @functools.wraps(method)
-    def waits(self: Any, *args: P.args, **how: P.kwargs) -> R:
+    def waits(self: Owner, /, *args: P.args, **how: P.kwargs) -> R:
         with self.turn:
             return method(self, *args, **how)
 
+    functools.update_wrapper(waits, method)
     return waits

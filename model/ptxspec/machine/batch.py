@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.terms.machine import SPECIAL_REGISTERS, SpecialRegister
 
 
@@ -86,7 +86,7 @@ class Batch(NamedTuple):
         place, size = slots + self.first, self.extents.cluster_size
         if size == 1:
             return place
-        page = importlib.import_module("ptxspec.spec.machine.clusters")
+        page = contracts.clusters()
         return page.member(place // size, place % size, self.extents.grid, self.extents.cluster)
 
     def rank(self, lane: int) -> int:
@@ -95,7 +95,7 @@ class Batch(NamedTuple):
 
     def where(self, lane: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         """(thread's, CTA's) coordinates."""
-        position = importlib.import_module("ptxspec.spec.special_registers.thread_coordinates").position
+        position = contracts.thread_coordinates().position
         thread = position(lane % self.extents.threads, self.extents.block)
         cta = position(self._cta(lane), self.extents.grid)
         return tuple(map(int, thread)), tuple(map(int, cta))  # type: ignore[return-value]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op
 from ptxspec.terms.effects import StackUse
@@ -143,7 +143,7 @@ def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:
 def recursive(kernel: Kernel) -> set[str]:
     """The functions that may be active more than once at a time."""
     leads = _leads(kernel)
-    parts = _components()(leads, leads)
+    parts = contracts.divergence().components(leads, leads)
     return {name for part in parts for name in part if len(part) > 1 or name in leads[name]}
 
 
@@ -152,17 +152,14 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
     return {n: list(dict.fromkeys(c for op in f.code for c in calls(kernel, op))) for n, f in kernel.functions.items()}
 
 
-def _components() -> Any:
-    return importlib.import_module("ptxspec.spec.machine.divergence").components
-
-
 def _stack(kernel: Kernel) -> int:
     """Bytes of local memory of a thread: those of its deepest chain of calls, or what there is for recursion."""
-    page = importlib.import_module("ptxspec.spec.functions.index")
+    page = contracts.functions()
     if recursive(kernel) or stack_moves(kernel):
         return frame_size(kernel.functions[kernel.name]) + page.STACK
     leads = _leads(kernel)
     deepest: dict[str, int] = {}
-    for (name,) in reversed(_components()(leads, [kernel.name])):  # what a function calls comes before it
+    found = contracts.divergence().components(leads, [kernel.name])
+    for (name,) in reversed(found):  # what a function calls comes before it
         deepest[name] = frame_size(kernel.functions[name]) + max((deepest[c] for c in leads[name]), default=0)
     return deepest[kernel.name]

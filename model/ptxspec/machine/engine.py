@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, assert_never
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
@@ -111,13 +111,13 @@ class Program(NamedTuple):
 
 def function_addresses(checked: Checked) -> dict[str, int]:
     """The addresses of a module's functions and entries."""
-    page = importlib.import_module("ptxspec.spec.functions.index")
+    page = contracts.functions()
     return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
 def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> Program:
     kernel = linked(checked, name)
-    layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+    layout = contracts.generic_addressing()
     static = kernel.sizes["shared"]
     dynamic = [p for p in kernel.places.values() if p.offset < 0]
     align = max([p.align for p in dynamic], default=1)
@@ -187,7 +187,7 @@ def call_target(program: Program, op: Op, block: Block, function: str | int) -> 
 
 def check_room(program: Program, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
-    most = importlib.import_module("ptxspec.spec.functions.index").STACK
+    most = contracts.functions().STACK
     if stack > most or local > program.kernel.sizes["local"]:
         what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
         raise Violation("stack", f"{what} need more than {most} bytes")
@@ -222,7 +222,7 @@ def state_bytes(program: Program) -> int:
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
     local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
-    calls = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
+    calls = contracts.functions().STACK if kernel.functions else 0
     asked = 8 * (REQUEST + ANSWER) if asks_host(kernel) else 0
     return registers + local + calls + asked + 4 * len(program.flow.blocks) + 8 * WORDS
 

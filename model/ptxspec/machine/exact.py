@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.machine import folding
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
@@ -92,10 +92,10 @@ class ExactRun:
         self.program, self.memory, self.batch = program, memory, batch
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.steps = self.turns = self.last = 0
-        fairness = importlib.import_module("ptxspec.spec.machine.divergence")
+        fairness = contracts.divergence()
         self.for_all = written(fairness.for_all(variable("turns", 64)), "turns")
-        self.variables = importlib.import_module("ptxspec.spec.variables.index")
-        self.functions = importlib.import_module("ptxspec.spec.functions.index")
+        self.variables = contracts.variables()
+        self.functions = contracts.functions()
         self.moves = stack_moves(program.kernel)
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)
@@ -216,14 +216,17 @@ class ExactRun:
             case Call():
                 return self.enter(effect, op, index, block, env, lane)
             case Return() if self.stacks[lane]:
-                return self.stacks[lane][-1][0]
+                back: int = self.stacks[lane][-1][0]
+                return back
             case IndexedBranch():
                 (chosen,) = self.values("target", (effect.index,), env, lane)
                 if chosen >= len(block.ways):
                     raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
-                return block.ways[chosen][1]
+                way: int | None = block.ways[chosen][1]
+                return way
             case Branch() | Return() | Exit():
-                return block.taken
+                taken: int | None = block.taken
+                return taken
             case _:
                 assert_never(effect)
 
@@ -288,7 +291,10 @@ class ExactRun:
 
     def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], lane: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
-        return self.scripts.values(self.index, what, terms)(self.registers[lane], lane, env, self.choose)
+        found: tuple[Any, ...] = self.scripts.values(self.index, what, terms)(
+            self.registers[lane], lane, env, self.choose
+        )
+        return found
 
     def write(self, index: int, env: dict[str, Any], lane: int) -> None:
         """Let an instruction's destinations have their values."""
@@ -333,7 +339,7 @@ class ExactRun:
 
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
-            return evaluate(self.changing[name], {"%elapsed": self.elapsed})
+            return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
         return int(self.special[name][0][lane])
 
     # calls ---------------------------------------------------------------------------------------------------------------
@@ -356,7 +362,8 @@ class ExactRun:
         # of an array without a size, nothing may be passed
         pairs = zip(op.call.arguments, op.call.signature.parameters, strict=False)
         values = [self.passed(operand, formal, lane) for operand, formal in pairs]
-        for value, formal in zip(values, callee.signature.parameters, strict=False):  # type: ignore[union-attr]
+        assert callee.signature is not None  # it is no entry
+        for value, formal in zip(values, callee.signature.parameters, strict=False):
             self.receive(value, formal, frame, lane)
         if self.moves:
             self.memory.extend(lane, registers[ENDS], frame, end - frame)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.scopes import MODULE
@@ -73,17 +73,17 @@ class Flow:
         raw += landings
         edges = {i: successors(b) for i, b in enumerate(raw)}
         self._add_returns(raw, edges)
-        page = importlib.import_module("ptxspec.spec.machine.divergence")
+        page = contracts.divergence()
         order = page.order(edges, 0) if raw else []
         place = {old: new for new, old in enumerate(order)}
         self.blocks = [
             Block(
                 raw[old].start,
                 raw[old].end,
-                None if raw[old].taken is None else place[raw[old].taken],
-                None if raw[old].next is None else place[raw[old].next],
+                _at(place, raw[old].taken),
+                _at(place, raw[old].next),
                 raw[old].finishes,
-                tuple((what, None if way is None else place[way]) for what, way in raw[old].ways),
+                tuple((what, _at(place, way)) for what, way in raw[old].ways),
             )
             for old in order
         ]
@@ -205,9 +205,13 @@ class Flow:
         return _flowing_back([successors(b) for b in self.blocks], reads, writes)
 
 
+def _at(place: dict[int, int], block: int | None) -> int | None:
+    return None if block is None else place[block]
+
+
 def _cut(bounds: list[int], end: int) -> list[int]:
     """Where blocks begin, once those are cut that are too long; all end at `end` at the latest."""
-    longest = importlib.import_module("ptxspec.spec.machine.limits").LONGEST_BLOCK
+    longest = contracts.limits().LONGEST_BLOCK
     return [at for i, start in enumerate(bounds) for at in range(start, [*bounds[i + 1 : i + 2], end][0], longest)]
 
 
@@ -254,9 +258,15 @@ def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
     wanted = effect.target.name
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role == ("in", wanted):
-            return operand.text  # type: ignore[union-attr]
+        if role == ("in", wanted) and isinstance(operand, tree.Name):
+            return operand.text
     raise AssertionError(f"{op.plan.form} has no operand {wanted}")
+
+
+def parts_of(role: tuple[Any, ...], operand: tree.Operand) -> Iterator[tuple[Any, Any]]:
+    """Of operands in braces or brackets, what each of them is to the instruction, and the operand."""
+    assert isinstance(operand, tree.Group)
+    return zip(role[1], operand.elements, strict=True)
 
 
 def written(op: Op) -> Iterator[tuple[Any, int]]:
@@ -264,7 +274,7 @@ def written(op: Op) -> Iterator[tuple[Any, int]]:
     for role, operand in zip(op.plan.roles, op.operands, strict=True):
         members: list[tuple[Any, Any]] = [(role, operand)]
         if role[0] == "each":
-            members = list(zip(role[1], operand.elements, strict=True))  # type: ignore[union-attr]
+            members = list(parts_of(role, operand))
         for part, one in members:
             if part[0] != "out":
                 continue
@@ -300,7 +310,7 @@ def sources(op: Op) -> Iterator[tuple[Any, tree.Operand]]:
         if role[0] == "in":
             yield inputs[role[1]], operand
         elif role[0] == "each":
-            for part, one in zip(role[1], operand.elements, strict=True):  # type: ignore[union-attr]
+            for part, one in parts_of(role, operand):
                 if part[0] == "in":
                     yield inputs[part[1]], one
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import NamedTuple
+
+from ptxspec import contracts
 
 
 class Heap(NamedTuple):
@@ -21,7 +22,7 @@ class Heap(NamedTuple):
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes more, 0 if there is no room."""
-        gap = importlib.import_module("ptxspec.spec.functions.system").HEAP_GAP
+        gap = contracts.system_functions().HEAP_GAP
         at = self.end[0]
         if at + size + gap <= self.base + self.size:
             self.end[0] = at + -(-size // gap) * gap + gap
@@ -46,5 +47,5 @@ class Heap(NamedTuple):
 
 
 def new_heap(base: int) -> Heap:
-    page = importlib.import_module("ptxspec.spec.functions.system")
+    page = contracts.system_functions()
     return Heap(base, page.HEAP, {}, {}, [base + page.HEAP_GAP])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.marshalling import host_array
 from ptxspec.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
-from ptxspec.terms.core import integer
+from ptxspec.terms.core import Int, integer
 from ptxspec.terms.image_access import Image
 from ptxspec.terms.image_access import Sampler as SamplerState
 from ptxspec.terms.types import TYPES
@@ -99,7 +99,7 @@ def _stored(what: str, texels: Any, geometry: str, is_linear: bool) -> Storage:
     if "cube" in geometry:
         if first[0] != first[1]:
             raise ValueError(f"{what}: a cube's faces are square, not {first[0]} × {first[1]}")
-        faces = importlib.import_module("ptxspec.spec.textures.cube").FACES
+        faces = contracts.cubes().FACES
         if layers % faces or (geometry == "cube" and layers != faces):
             raise ValueError(f"{what}: a cube has {faces} faces, not {layers}")
     if is_linear and (geometry not in ("1d", "2d") or len(chain) > 1):
@@ -170,12 +170,14 @@ class Sampler:
         for one in (filter, mipmap_filter):
             if one not in _FILTERS:
                 raise ValueError(f"a filter is nearest or linear, not {one!r}")
-        least, greatest = (_in_fractions("a level of detail", level, "bound") for level in levels)
+        rules = contracts.levels()
+        least, greatest = (_in_fractions("a level of detail", level, rules.bound) for level in levels)
         if least > greatest:
             raise ValueError(f"the levels of detail begin at {levels[0]} and end before, at {levels[1]}")
         first, second, third = (_ADDRESSES[mode] for mode in modes)
+        added = _in_fractions("a bias", bias, rules.bias_of)
         self.state = SamplerState(
-            (first, second, third), filter, mipmap_filter, True, False, _in_fractions("a bias", bias, "bias_of"), least, greatest,
+            (first, second, third), filter, mipmap_filter, True, False, added, least, greatest,
             bool(force_unnormalized_coords),
         )  # fmt: skip
 
@@ -239,10 +241,10 @@ def _is_linear(layout: str) -> bool:
     return layout == "linear"
 
 
-def _in_fractions(what: str, level: float, rule: str) -> int:
+def _in_fractions(what: str, level: float, rule: Callable[[Int], Int]) -> int:
     """A level of detail in units of 2^−8, as a rule on the page of levels makes it of a single-precision number."""
-    bound = importlib.import_module("ptxspec.spec.variables.opaque_types").MOST_LEVEL
+    bound = contracts.opaque_types().MOST_LEVEL
     if not -bound <= level <= bound:
         raise ValueError(f"{what} lies between {-bound} and {bound}, not at {level}")
     pattern = integer(int(np.float32(level).view(np.uint32)))
-    return int(getattr(importlib.import_module("ptxspec.spec.textures.levels"), rule)(pattern).attrs[0])
+    return int(rule(pattern))

@@ -7,12 +7,12 @@ terms are evaluated thread by thread, under the native one they become a loop in
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER
@@ -42,7 +42,7 @@ class ImageFault(Exception):
 class Held(NamedTuple):
     """The bytes of an image during a launch, and for each whether the launch has written it."""
 
-    storage: Storage
+    storage: Storage | None
     data: np.ndarray
     written: np.ndarray
     is_written: bool
@@ -95,7 +95,7 @@ class Unit:
 
     def handle_of(self, thing: Any) -> np.uint64:
         """The handle under which an image is passed by value; 0 for one that fills a parameter of an opaque type."""
-        base = importlib.import_module("ptxspec.spec.variables.opaque_types").HOST_HANDLES
+        base = contracts.opaque_types().HOST_HANDLES
         return np.uint64(next((h for h, known in self.bound.items() if known is thing and h >= base), 0))
 
     def _broken(self, access: Access, number: int) -> Violation:
@@ -128,14 +128,15 @@ class Unit:
             thing = self._what(image, Surface if name == "surface" else Texture, name.split("_")[0])
             state = getattr(thing, "state", None)
         if effect.sampler is not None:
-            state = thing.with_sampler(self._what(sampler, Sampler, "sampler").state)  # type: ignore[union-attr]
+            assert isinstance(thing, Texture)
+            state = thing.with_sampler(self._what(sampler, Sampler, "sampler").state)
         storage = None if thing is None else thing.storage
         description = storage.image if storage is not None else None
         key = (op.plan.form.mnemonic, id(op.plan.meaning), description, state, self.profile.name)
         access = _accesses.get(key)
         if access is None:
             _forget(_accesses)
-            access = access_of(effect.rule, description, state, effect.operands)  # type: ignore[arg-type]
+            access = access_of(effect.rule, description, state, effect.operands)
             _accesses[key] = access
             _meanings[id(op.plan.meaning)] = op.plan.meaning  # so that its number stays its own
         held = self.held[id(storage)] if storage is not None else _NOTHING
@@ -195,11 +196,11 @@ class Unit:
     def finish(self) -> None:
         """Let the surfaces have what was written."""
         for held in self.held.values():
-            if held.is_written:
+            if held.is_written and held.storage is not None:
                 held.storage.data[:] = held.data[: len(held.storage.data)]
 
 
-_NOTHING = Held(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)  # type: ignore[arg-type]
+_NOTHING = Held(None, np.zeros(PADDING, np.uint8), np.zeros(PADDING, np.uint8), False)
 _accesses: dict[Any, Access] = {}
 _compiled: dict[Any, _Compiled] = {}
 _meanings: dict[int, Any] = {}
@@ -218,7 +219,7 @@ def handle_kind(op: Op) -> str:
     effect = op.plan.meaning.effect
     assert isinstance(effect, ImageAccess)
     wanted = effect.image.attrs[0]
-    return op.plan.form.definition.sources[wanted].annotation.name
+    return str(op.plan.form.definition.sources[wanted].annotation.name)
 
 
 _ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
@@ -316,6 +317,6 @@ class _Compiled:
         lengths = (sum((n - 1) * step for n, step in zip(a.shape, a.strides, strict=True)) + a.itemsize for a in arrays)
         record = hosts.new_record()
         pointers = (asked.ctypes.data, answers.ctypes.data, record.ctypes.data)
-        code = self.function(*memory, count, *columns, *pointers, *lengths)
+        code: int = self.function(*memory, count, *columns, *pointers, *lengths)
         hosts.complain(record)
         return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ptxspec import options
+from ptxspec import contracts, options
 from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
@@ -106,8 +105,8 @@ class Module:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
         if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
             return None
-        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
-        gap = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
+        layout = contracts.generic_addressing()
+        gap = contracts.memory_rules().BUFFER_ALIGNMENT
         own = self._data["global"]
         start = (len(own) // gap + 1) * gap
         heap = new_heap(layout.GLOBAL_BASE + start)
@@ -131,14 +130,14 @@ class Module:
         """What an initializer gets that names a function, which has one of these addresses, or a variable."""
         found = addresses.get(pointer.name)
         if found is None:
-            layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+            layout = contracts.generic_addressing()
             place = self.checked.places[pointer.name]
             found = place.offset + pointer.addend + (layout.GLOBAL_BASE if place.space == "global" else 0)
             if pointer.generic:
                 found += layout.base(place.space)
         found %= 1 << 64
         if pointer.mask is not None:
-            return importlib.import_module("ptxspec.spec.variables.initializers").masked(pointer.mask, found)
+            return contracts.initializers().masked(pointer.mask, found)
         return found % (1 << 8 * pointer.size)
 
     @alone
@@ -158,7 +157,7 @@ class Module:
 
     def _images(self, kernel: Kernel, args: Sequence[Any]) -> tuple[dict[int, Any], dict[int, str]]:
         """What each handle stands for, and what it is called: variables of the module, parameters, and images passed by value."""
-        page: Any = importlib.import_module("ptxspec.spec.variables.opaque_types")
+        page = contracts.opaque_types()
         bound: dict[int, Any] = {}
         names: dict[int, str] = {}
         for name, place in self.checked.places.items():
@@ -480,7 +479,7 @@ def _shape(
 ) -> Extents:
     """The shape of a launch, clusters included, where the entry `name` has these directives. Raises ValueError if they do not
     allow what was asked for."""
-    page = importlib.import_module("ptxspec.spec.machine.clusters")
+    page = contracts.clusters()
     required = page.required(directives)
     if cluster is not None and required is not None and cluster != required:
         raise ValueError(f"{name} requires clusters of {required}, not {cluster}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import TURN, Program, resident, state_bytes
 from ptxspec.machine.errors import LaunchError
@@ -39,7 +39,7 @@ class Limits:
         self._ends = math.inf if self.seconds is None else self._began + self.seconds
         self._progress = progress
         self._engine = engine
-        page = importlib.import_module("ptxspec.spec.machine.limits")
+        page = contracts.limits()
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
         self.memory: int = page.MEMORY if memory is None else memory
         self._extra = self._from = 0

@@ -104,7 +104,7 @@ def host_array(what: str, value: Any) -> np.ndarray | None:
     Arrays are NumPy's, and what has `__dlpack__`, `__array_interface__` or `__array__` and lies in the host's memory. Raises
     TypeError, with a hint, for arrays that are not taken: on a device, copied by their conversion, masked, or of elements
     that memory cannot hold as they are."""
-    array = value
+    array: np.ndarray = value
     if not isinstance(value, np.ndarray):
         if isinstance(value, np.generic) or isinstance(value, type):
             return None

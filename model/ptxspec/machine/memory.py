@@ -6,15 +6,14 @@ Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md
 from __future__ import annotations
 
 import contextlib
-import importlib
 import mmap
 from collections import deque
 from collections.abc import Iterable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import spaces, unbanked
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.heap import Heap
@@ -25,10 +24,8 @@ REMEMBERED = 10_000
 PADDING = 16
 
 
-@cache
-def rules() -> Any:
-    """The page that says which accesses are allowed."""
-    return importlib.import_module("ptxspec.spec.machine.accesses")
+#: the page that says which accesses are allowed
+rules = contracts.accesses
 
 
 def _states(bytes_of: np.ndarray, index: int, size: int) -> int:
@@ -49,8 +46,8 @@ class AddressSpace:
     """Global addresses of one module, handed out once: what lived where, and what still lives."""
 
     def __init__(self, module_size: int):
-        layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
-        self.alignment = importlib.import_module("ptxspec.spec.machine.memory").BUFFER_ALIGNMENT
+        layout = contracts.generic_addressing()
+        self.alignment = contracts.memory_rules().BUFFER_ALIGNMENT
         self.module_base = layout.GLOBAL_BASE
         self._next = self._after(self.module_base + module_size)
         self._first = self._next
@@ -98,7 +95,7 @@ class Memory:
     ):
         """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are."""
         self.space, self.buffers = space, buffers
-        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.layout = contracts.generic_addressing()
         module_global = module["global"]
         self.module_size = len(module_global)
         self.buffer_base = buffers[0][0].base if buffers else space._next
@@ -217,7 +214,7 @@ class Memory:
         return self.shared, rules().part(there, self.strides["shared"]) + offset
 
     def _global_violation(self, address: int, size: int, write: bool) -> Violation:
-        handles = importlib.import_module("ptxspec.spec.variables.opaque_types")
+        handles = contracts.opaque_types()
         if handles.MODULE_HANDLES <= address < handles.END_OF_HANDLES:
             return Violation("opaque", "an access at a handle")
         for allocation, _ in self.buffers:

@@ -8,11 +8,11 @@ that stays is a constant. `spec/machine/memory.md` states the rule, and how far 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Place, spaces
 from ptxspec.language.constant_bits import constant_bits
@@ -27,7 +27,7 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
-from ptxspec.terms.effects import Access
+from ptxspec.terms.effects import Access, Call
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -53,8 +53,8 @@ class Overruns:
 
     def __init__(self, kernel: Kernel, flow: Flow, address: Callable[[str], int], places: dict[str, Place]):
         self.kernel, self.flow, self.address, self.places = kernel, flow, address, places
-        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
-        self.page = importlib.import_module("ptxspec.spec.machine.memory")
+        self.layout = contracts.generic_addressing()
+        self.page = contracts.memory_rules()
         self.found: dict[int, str] = {}
         for number, state in self._states().items():
             self._through(flow.blocks[number], dict(state), self._note)
@@ -86,7 +86,7 @@ class Overruns:
         return states
 
     def _calls(self, block: Block) -> bool:
-        return ending(self.kernel.code[block.end - 1]) == "call"
+        return isinstance(ending(self.kernel.code[block.end - 1]), Call)
 
     def _through(
         self, block: Block, state: dict[str, Known], note: Callable[[int, Op, dict[str, Known]], None] | None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.memory import Memory, rules
+from ptxspec.machine.memory import Memory
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
 
 #: bytes of a text that are read at once, if they lie there
@@ -79,7 +79,7 @@ class _Thread:
         return array[at : at + size].tobytes()
 
     def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
-        longest = importlib.import_module("ptxspec.spec.functions.system").LONGEST_TEXT
+        longest = contracts.system_functions().LONGEST_TEXT
         found = bytearray()
         while most is None or len(found) < most * size:
             piece = self._piece(address + len(found), size)
@@ -111,7 +111,7 @@ class _Thread:
         address = memory.heap.allocate(size)
         at = memory.offset(address) if address else None
         if at is not None:
-            memory.shadow[at : at + size] = rules().READABLE | rules().WRITABLE
+            memory.shadow[at : at + size] = contracts.accesses().READABLE | contracts.accesses().WRITABLE
             memory.arena[at : at + size] = 0
         return address
 

@@ -8,7 +8,7 @@ from typing import Any
 from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.solving import solve
-from ptxspec.terms.core import Bool, constant
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
@@ -89,7 +89,7 @@ def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Pro
     for term, bits in wanted:
         claim = claim & (resolve(substitute(term, inputs), choose) == bits)
     if claim.op == "const":
-        return claim.attrs[0]
+        return bool(claim.attrs[0])
     left = freedoms_in(claim)
     for freedom in left:
         if isinstance(freedom.attrs[4], Approximation):
@@ -103,11 +103,11 @@ def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Pro
 
 def _as_settled(freedoms: list[Any], settled: dict[Any, int]) -> Bool:
     """That a freedom whose operands take the values of a choice made before is that choice."""
-    result: Any = constant(True)
+    result = truth(True)
     for freedom in freedoms:
         for (attrs, operands), bits in settled.items():
             if attrs == freedom.attrs and len(operands) == len(freedom.args):
-                other: Any = constant(False)
+                other = truth(False)
                 for term, value in zip(freedom.args, operands, strict=True):
                     other = other | (term != value)
                 result = result & (other | (freedom == bits))

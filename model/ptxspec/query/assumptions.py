@@ -8,16 +8,16 @@ MOST_CHARACTERS, its parts nest at most MOST_DEPTH deep, and no number on the wa
 from __future__ import annotations
 
 import ast
-import importlib
 import operator
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language.specials import first_name
 from ptxspec.terms.arithmetic import bits_for
-from ptxspec.terms.core import Bool, Int, TermError, constant
+from ptxspec.terms.core import Bool, Int, TermError, constant, integer, truth
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import sign_extend
 
@@ -38,12 +38,13 @@ _REGISTER = re.compile(r"(?<![\w)\]])%[A-Za-z_]\w*(?:\.[xyzwrgba]\b)?|\bCC\.CF\b
 _LETTERS = {"%": "\u01c3", ".": "\u01c0"}
 _SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
 
-_CLASSES = {
-    "nan": "is_nan",
-    "infinite": "is_infinite",
-    "zero": "is_zero",
-    "subnormal": "is_subnormal",
-    "negative": "is_negative",
+#: which function of the page of formats says whether a pattern is of a class
+_CLASSES: dict[str, Callable[[contracts.FloatingPoint], Callable[[Int, Type], Bool]]] = {
+    "nan": lambda formats: formats.is_nan,
+    "infinite": lambda formats: formats.is_infinite,
+    "zero": lambda formats: formats.is_zero,
+    "subnormal": lambda formats: formats.is_subnormal,
+    "negative": lambda formats: formats.is_negative,
 }
 
 
@@ -61,7 +62,7 @@ class AssumptionError(ValueError):
 def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, Type]) -> Bool:
     """The condition as a term over the inputs' variables. Raises AssumptionError if it is none."""
     if not text:
-        return constant(True)
+        return truth(True)
     if len(text) > MOST_CHARACTERS:
         raise AssumptionError(f"a condition of {len(text):,} characters: {MOST_CHARACTERS:,} are the most")
     spelled = _REGISTER.sub(lambda found: "".join(_LETTERS.get(c, c) for c in found[0]), text.strip())
@@ -155,11 +156,11 @@ class _Reader:
             raise self.fail(node, "a distance that can be negative")
         if isinstance(node.op, ast.LShift):
             self.fits(node, bits + y.hi)
-        return _BINARY[type(node.op)](x, y)
+        return integer(_BINARY[type(node.op)](x, y))
 
     def compared(self, node: ast.Compare) -> Bool:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
-        result: Any = constant(True)
+        result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
             orders = not isinstance(op, ast.Eq | ast.NotEq)
             if (
@@ -178,8 +179,7 @@ class _Reader:
         if name == "signed":
             return sign_extend(self.number(argument), width)
         if name in _CLASSES and width in (16, 32, 64):
-            page = importlib.import_module("ptxspec.spec.arithmetic.floating_point")
-            return getattr(page, _CLASSES[name])(self.number(argument), TYPES[f"f{width}"])
+            return _CLASSES[name](contracts.floating_point())(self.number(argument), TYPES[f"f{width}"])
         raise self.fail(node, f"{name}() is not known here; there are signed, {', '.join(_CLASSES)}")
 
     def number(self, node: ast.AST) -> Int:

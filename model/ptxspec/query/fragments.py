@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constant_bits import constant_bits
@@ -138,16 +138,14 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
     source = Source(ended(text), path)
     items = parse_fragment(source)
-    for item in items:
-        if not isinstance(item, tree.Instruction):
-            raise Unsupported(
-                f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}"
-            )
+    instructions = [item for item in items if isinstance(item, tree.Instruction)]
+    if len(instructions) < len(items):
+        raise Unsupported(f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}")
     if len(items) > MOST_INSTRUCTIONS:
         raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
-    registers = _types(items, source, types or {})
+    registers = _types(instructions, source, types or {})
     specials = special_registers()
-    rules = importlib.import_module("ptxspec.spec.operands.type_checking")
+    rules = contracts.type_checking()
     values: dict[str, Any] = {}
     inputs: dict[str, bool] = {}
     formats: dict[str, Type] = {}
@@ -163,14 +161,14 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
             values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
         return values[name]
 
-    for item in items:
-        plan = _plan(item, registers, specials, rules, source)  # type: ignore[arg-type]
+    for item in instructions:
+        plan = _plan(item, registers, specials, rules, source)
         effect = plan.meaning.effect
         if effect is not None:
-            raise _refused(item.mnemonic, effect)  # type: ignore[union-attr]
+            raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
             registers[CONDITION_CODE] = TYPES["pred"]
-        op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)  # type: ignore[union-attr]
+        op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)
         env = {}
         for type, placeholder, operand in values_of(op):
             if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
@@ -181,8 +179,10 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
             env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
         written, written_types = {}, {}
         memo: dict[int, Any] = {}
-        guard = None if op.guard is None else read(op.guard[0], TYPES["pred"])
-        holds = guard if guard is None or not op.guard[1] else ~guard  # type: ignore[index]
+        holds = None
+        if op.guard is not None:
+            guarded = read(op.guard[0], TYPES["pred"])
+            holds = ~guarded if op.guard[1] else guarded
         for name, type, term in destinations(op):
             value = substitute(term, env, memo)
             register = registers[name]

@@ -86,11 +86,10 @@ def refuted(title: str, left: str, right: str, *, assume: str | None = None, pro
 @cache
 def load_all() -> tuple[Identity, ...]:
     """Every identity of every page under proofs/."""
-    from ptxspec.literate.finder import install, pages
+    from ptxspec.literate import finder
 
-    install()
-    for name, _ in pages("ptxspec.proofs"):
-        importlib.import_module(name)
+    for name, _ in finder.pages("ptxspec.proofs"):
+        finder.load(name)
     return tuple(IDENTITIES)
 
 
@@ -101,12 +100,13 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     known = _stored(path)
     key = _key(claim)
     if key not in known:
-        found = claim.check().as_dict()
+        found: dict[str, Any] = claim.check().as_dict()
         if found["status"] not in ("proved", "refuted"):
             return found
         known[key] = found
         storage.write(path, known)
-    return known[key]
+    kept: dict[str, Any] = known[key]
+    return kept
 
 
 def update(

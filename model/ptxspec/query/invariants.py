@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.literate.finder import install, pages
+from ptxspec.literate import finder
 from ptxspec.query.solving import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate
@@ -28,9 +27,8 @@ class Finding(NamedTuple):
 @cache
 def load_all() -> tuple[Claim, ...]:
     """Every claim of every page about the machine."""
-    install()
-    for name, _ in pages("ptxspec.spec.machine"):
-        importlib.import_module(name)
+    for name, _ in finder.pages("ptxspec.spec.machine"):
+        finder.load(name)
     return tuple(CLAIMS)
 
 

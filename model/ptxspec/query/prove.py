@@ -342,7 +342,7 @@ def _trace(side: Fragment, values: Mapping[str, Any], pick: Any, profile: str) -
         try:
             return choices.chosen(freedom, operands)
         except NoChoice:
-            return pick(freedom, operands)
+            return int(pick(freedom, operands))
 
     for step in side.steps:
         writes: dict[str, Any] = {}

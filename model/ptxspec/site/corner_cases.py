@@ -83,7 +83,7 @@ def is_copy(form: Form) -> bool:
     def copied(term: Any) -> bool:
         while term.op in ("low", "signed") and term.args[0].hi - term.args[0].lo < 1 << term.attrs[0]:
             term = term.args[0]
-        return term.op == "var"
+        return bool(term.op == "var")
 
     return all(copied(value) for _, value in results_of(form.meaning()))
 

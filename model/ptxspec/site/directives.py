@@ -48,7 +48,7 @@ class Computed(SphinxDirective):
 
     @property
     def build(self) -> Path:
-        return self.source_folder / self.config.ptxspec_build
+        return self.source_folder / str(self.config.ptxspec_build)
 
     @property
     def register(self) -> dict[str, pages.Entry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ from ptxspec.evidence.image_terms import image_terms
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
 from ptxspec.terms.effects import terms_of
-from ptxspec.terms.profiles import CHOICES
+from ptxspec.terms.profiles import CHOICES, load
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
 
@@ -68,7 +67,7 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
         return "No result of these forms is left open.\n"
     profiles = list(pages.profiles())
     for name in profiles:
-        importlib.import_module(f"ptxspec.spec.profiles.{name}")
+        load(name)
     links = [f"Profile [{name}](/spec/profiles/{name}.md)" for name in profiles]
     head = ["Freedom", "Kind", "Of type", "Forms", *links]
     rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -65,7 +64,7 @@ def sources(modules: Iterable[str]) -> list[Path]:
         name = todo.pop()
         if name in found:
             continue
-        module = importlib.import_module(name)
+        module = finder.load(name)
         found[name] = Path(module.__file__ or "")
         for fence in finder.document_of(module).of("python"):
             todo += re.findall(r"^(?:from|import) (ptxspec\.spec\.[\w.]+)", fence.text, re.M)

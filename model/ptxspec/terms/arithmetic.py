@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+#: of the arguments of an operator, which are terms, and its attributes: the least and the greatest value of its result
+Bounds: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[int, int]]
 
 
 class Operation(NamedTuple):
     """`meaning(*values, *attributes)` computes; `range(terms, attributes)` bounds; `truth`: the result is a Bool."""
 
     meaning: Callable[..., Any] | None
-    range: Callable[[tuple, tuple], tuple[int, int]]
+    range: Bounds
     truth: bool = False
 
 
@@ -50,8 +53,8 @@ def signed(x: int, n: int) -> int:
     return x - (1 << n) if x >> (n - 1) else x
 
 
-def _corners(f: Callable[[int, int], int]):
-    def bounds(args, attrs):
+def _corners(f: Callable[[int, int], int]) -> Bounds:
+    def bounds(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
         a, b = args
         values = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return min(values), max(values)
@@ -59,8 +62,8 @@ def _corners(f: Callable[[int, int], int]):
     return bounds
 
 
-def _bitwise(name: str):
-    def bounds(args, attrs):
+def _bitwise(name: str) -> Bounds:
+    def bounds(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
         a, b = args
         if name == "and" and (a.lo >= 0 or b.lo >= 0):
             return 0, min(x.hi for x in (a, b) if x.lo >= 0)
@@ -73,7 +76,7 @@ def _bitwise(name: str):
     return bounds
 
 
-def _quotient_range(args, attrs):
+def _quotient_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     a, b = args
     most = max(abs(a.lo), abs(a.hi))
     if a.lo >= 0 and b.lo >= 0:
@@ -81,7 +84,7 @@ def _quotient_range(args, attrs):
     return -most, most
 
 
-def _remainder_range(args, attrs):
+def _remainder_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     a, b = args
     most = max(abs(a.lo), abs(a.hi))
     if b.lo > 0 or b.hi < 0:
@@ -89,14 +92,14 @@ def _remainder_range(args, attrs):
     return (0 if a.lo >= 0 else -most), (most if a.hi > 0 else 0)
 
 
-def _low_range(args, attrs):
+def _low_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     (a,), (n,) = args, attrs
     if a.lo >= 0 and a.hi < (1 << n):
         return a.lo, a.hi
     return 0, (1 << n) - 1
 
 
-def _signed_range(args, attrs):
+def _signed_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     (a,), (n,) = args, attrs
     limit = 1 << (n - 1)
     if -limit <= a.lo and a.hi < limit:
@@ -104,13 +107,13 @@ def _signed_range(args, attrs):
     return -limit, limit - 1
 
 
-def _lookup_range(args, attrs):
+def _lookup_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     (index,), (table,) = args, attrs
     reached = table[index.lo : index.hi + 1]
     return min(reached), max(reached)
 
 
-def _truth_range(args, attrs):
+def _truth_range(args: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[int, int]:
     return 0, 1
 
 

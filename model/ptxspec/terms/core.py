@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
-from ptxspec.terms import arithmetic
+from ptxspec.terms.arithmetic import OPERATIONS
+
+Kind = TypeVar("Kind", covariant=True)
 
 
 class TermError(Exception):
@@ -21,11 +24,11 @@ class TermError(Exception):
 
 def blame(message: str) -> TermError:
     """A TermError that names the innermost document line on the stack."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.endswith(".md"):
             return TermError(f"{frame.f_code.co_filename}:{frame.f_lineno}: {message}")
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return TermError(message)
 
 
@@ -50,11 +53,11 @@ class Term:
         if self.op == "const":
             return str(self.attrs[0])
         if self.op == "var":
-            return self.attrs[0]
+            return str(self.attrs[0])
         inner = ", ".join([repr(a) for a in self.args] + [str(a) for a in self.attrs])
         return f"{self.op}({inner})"
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         raise blame("a term cannot be iterated over")
 
     def __index__(self) -> int:
@@ -63,15 +66,15 @@ class Term:
         raise blame("a term was used where Python needs a number")
 
 
-class _Entry(weakref.ref):
+class _Entry(weakref.ref[Term]):
     """A table's hold on a term, which does not keep it alive, and the key under which it stands."""
 
     __slots__ = ("key",)
 
-    key: tuple
+    key: tuple[Any, ...]
 
 
-_interned: dict[tuple, _Entry] = {}
+_interned: dict[tuple[Any, ...], _Entry] = {}
 
 
 def _forget(entry: _Entry) -> None:
@@ -79,7 +82,7 @@ def _forget(entry: _Entry) -> None:
         del _interned[entry.key]
 
 
-def _intern(cls: type, op: str, args: tuple, attrs: tuple, lo: int, hi: int) -> Any:
+def _intern(cls: type, op: str, args: tuple[Any, ...], attrs: tuple[Any, ...], lo: int, hi: int) -> Any:
     key = (cls, op, attrs, *map(id, args))  # the term keeps its arguments alive, so their ids stay theirs
     entry = _interned.get(key)
     found: Any = None if entry is None else entry()
@@ -92,15 +95,26 @@ def _intern(cls: type, op: str, args: tuple, attrs: tuple, lo: int, hi: int) -> 
     return found
 
 
-def make(op: str, args: tuple[Term, ...] = (), attrs: tuple = ()) -> Any:
+def make(op: str, args: tuple[Term, ...] = (), attrs: tuple[Any, ...] = ()) -> Any:
     """The term `op(args)`, folded if every argument is a constant."""
-    rule = arithmetic.OPERATIONS[op]
+    rule = OPERATIONS[op]
     if rule.meaning is not None and all(a.op == "const" for a in args):
         return constant(rule.meaning(*[a.attrs[0] for a in args], *attrs))
     lo, hi = rule.range(args, attrs)
     if lo == hi and not rule.truth:
         return constant(lo)
     return _intern(Bool if rule.truth else Int, op, args, attrs, lo, hi)
+
+
+class Maker(Protocol[Kind]):
+    """`make` for operators whose terms are all of one kind."""
+
+    def __call__(self, op: str, args: tuple[Term, ...] = (), attrs: tuple[Any, ...] = ()) -> Kind: ...
+
+
+#: the same function, typed by what an operator gives
+make_int: Maker[Int] = make
+make_bool: Maker[Bool] = make
 
 
 def constant(value: int | bool) -> Any:
@@ -111,12 +125,14 @@ def constant(value: int | bool) -> Any:
 
 def variable(name: str, width: int) -> Int:
     """An input: the raw bits of a register, as a number from 0 to 2^width − 1."""
-    return _intern(Int, "var", (), (name, width), 0, (1 << width) - 1)
+    found: Int = _intern(Int, "var", (), (name, width), 0, (1 << width) - 1)
+    return found
 
 
 def truth_variable(name: str) -> Bool:
     """An input that is a predicate."""
-    return _intern(Bool, "var", (), (name, 1), 0, 1)
+    found: Bool = _intern(Bool, "var", (), (name, 1), 0, 1)
+    return found
 
 
 def integer(value: Int | int) -> Int:
@@ -124,7 +140,8 @@ def integer(value: Int | int) -> Int:
     if isinstance(value, Int):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        return constant(value)
+        found: Int = constant(value)
+        return found
     raise blame(f"an integer is needed here, not {type(value).__name__} {value!r}")
 
 
@@ -133,7 +150,8 @@ def truth(value: Bool | bool) -> Bool:
     if isinstance(value, Bool):
         return value
     if isinstance(value, bool):
-        return constant(value)
+        found: Bool = constant(value)
+        return found
     raise blame(f"a truth value is needed here, not {type(value).__name__} {value!r}")
 
 
@@ -151,58 +169,58 @@ class Int(Term):
         other = integer(other)
         if other.op == "const" and other.attrs[0] == 0:
             return self
-        return make("add", (self, other))
+        return make_int("add", (self, other))
 
     def __radd__(self, other: int) -> Int:
         return integer(other) + self
 
     def __sub__(self, other: Int | int) -> Int:
-        return make("sub", (self, integer(other)))
+        return make_int("sub", (self, integer(other)))
 
     def __rsub__(self, other: int) -> Int:
-        return make("sub", (integer(other), self))
+        return make_int("sub", (integer(other), self))
 
     def __neg__(self) -> Int:
-        return make("sub", (constant(0), self))
+        return make_int("sub", (constant(0), self))
 
     def __mul__(self, other: Int | int) -> Int:
-        return make("mul", (self, integer(other)))
+        return make_int("mul", (self, integer(other)))
 
     def __rmul__(self, other: int) -> Int:
-        return make("mul", (integer(other), self))
+        return make_int("mul", (integer(other), self))
 
     def __and__(self, other: Int | int) -> Int:
-        return make("and", (self, integer(other)))
+        return make_int("and", (self, integer(other)))
 
     __rand__ = __and__
 
     def __or__(self, other: Int | int) -> Int:
-        return make("or", (self, integer(other)))
+        return make_int("or", (self, integer(other)))
 
     __ror__ = __or__
 
     def __xor__(self, other: Int | int) -> Int:
-        return make("xor", (self, integer(other)))
+        return make_int("xor", (self, integer(other)))
 
     __rxor__ = __xor__
 
     def __invert__(self) -> Int:
         """−1 − x: every bit of the endless two's complement inverted."""
-        return make("sub", (constant(-1), self))
+        return make_int("sub", (constant(-1), self))
 
     def __lshift__(self, count: Int | int) -> Int:
         """x · 2^count, for a count that is never negative."""
-        return make("shl", (self, _count(count)))
+        return make_int("shl", (self, _count(count)))
 
     def __rlshift__(self, other: int) -> Int:
-        return make("shl", (integer(other), _count(self)))
+        return make_int("shl", (integer(other), _count(self)))
 
     def __rshift__(self, count: Int | int) -> Int:
         """⌊x / 2^count⌋, for a count that is never negative."""
-        return make("shr", (self, _count(count)))
+        return make_int("shr", (self, _count(count)))
 
     def __rrshift__(self, other: int) -> Int:
-        return make("shr", (integer(other), _count(self)))
+        return make_int("shr", (integer(other), _count(self)))
 
     def __eq__(self, other: Int | int) -> Bool:  # type: ignore[override]
         return _compare("eq", self, integer(other))
@@ -224,7 +242,7 @@ class Int(Term):
 
     __hash__ = Term.__hash__
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: object) -> NoReturn:
         raise blame("use quotient(a, b), which rounds toward zero and says what division by zero gives")
 
     __truediv__ = __mod__ = __floordiv__
@@ -240,7 +258,7 @@ class Bool(Term):
         for x, y in ((self, other), (other, self)):
             if x.op == "const":
                 return y if x.attrs[0] else x
-        return make("all", (self, other))
+        return make_bool("all", (self, other))
 
     __rand__ = __and__
 
@@ -249,17 +267,17 @@ class Bool(Term):
         for x, y in ((self, other), (other, self)):
             if x.op == "const":
                 return x if x.attrs[0] else y
-        return make("any", (self, other))
+        return make_bool("any", (self, other))
 
     __ror__ = __or__
 
     def __xor__(self, other: Bool | bool) -> Bool:
-        return make("differ", (self, truth(other)))
+        return make_bool("differ", (self, truth(other)))
 
     __rxor__ = __xor__
 
     def __invert__(self) -> Bool:
-        return self.args[0] if self.op == "not" else make("not", (self,))
+        return truth(self.args[0]) if self.op == "not" else make_bool("not", (self,))
 
     def __eq__(self, other: Bool | bool) -> Bool:  # type: ignore[override]
         return ~(self ^ other)
@@ -280,9 +298,9 @@ def _count(value: Int | int) -> Int:
 def _compare(op: str, a: Int, b: Int) -> Bool:
     """A comparison, decided at once where the ranges decide it."""
     if op == "lt" and a.hi < b.lo:
-        return constant(True)
+        return truth(True)
     if op == "lt" and a.lo >= b.hi:
-        return constant(False)
+        return truth(False)
     if op == "eq" and (a.hi < b.lo or b.hi < a.lo):
-        return constant(False)
-    return make(op, (a, b))
+        return truth(False)
+    return make_bool(op, (a, b))

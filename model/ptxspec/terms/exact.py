@@ -130,10 +130,10 @@ def allows(
         taken = 1 if term.op == "select" and evaluate(term.args[0], values, choose, memo) else -1
         term = term.args[taken]
     if term.op != "freedom" or (kept is not None and kept < term.attrs[1]):
-        return evaluate(whole, values, choose, memo) == bits
+        return bool(evaluate(whole, values, choose, memo) == bits)
     operands = tuple(evaluate(a, values, choose, memo) for a in term.args)
     try:
-        return choose(term, operands) == bits
+        return bool(choose(term, operands) == bits)
     except NoChoice as why:
         if why.freedom is not term:
             raise

@@ -114,7 +114,9 @@ def refuse(rule: str, note: str, when: Bool | bool = TRUE) -> None:
     _open().faults.append(Fault(truth(when), rule, note))
 
 
-def access_of(rule: Callable[..., Any], image: Image, sampler: Sampler | None, operands: tuple[Int, ...]) -> Access:
+def access_of(
+    rule: Callable[..., Any], image: Image | None, sampler: Sampler | None, operands: tuple[Int, ...]
+) -> Access:
     """Evaluate a rule for an image. The operands tell the ranges of what it is given."""
     names: list[tuple[str, int]] = []
     given: list[Int] = []

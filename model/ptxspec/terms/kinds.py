@@ -153,9 +153,11 @@ def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special |
     if isinstance(annotation, Slot):
         return annotation.type(modifiers)
     if isinstance(annotation, VectorOf):
-        return VectorOf(operand_type(annotation.element, modifiers))  # type: ignore[arg-type]
+        element = annotation.element
+        return VectorOf(element.type(modifiers) if isinstance(element, Slot) else element)
     if isinstance(annotation, Immediate):
         return annotation.type
+    assert isinstance(annotation, Type | Special | TupleOf)
     return annotation
 
 

@@ -105,10 +105,10 @@ class Emitter:
             else self.emit(f"load i{size}, ptr {at}")
         )
 
-    def supplies(self, name: str, static: tuple) -> bool:
+    def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         return name in SUPPLIED and static[0].name in ("f32", "f64")
 
-    def call(self, name: str, static: tuple, args: list[str]) -> str:
+    def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
         type, rounding, ftz = static
         width, real = type.width, _FLOATS[type.width]
         if ftz:
@@ -130,7 +130,8 @@ class Emitter:
         return self.emit(f"bitcast {real} {result} to i{width}")
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
-        return lowering.low((self.choose or unchosen)(term), term.attrs[1])
+        word: str = lowering.low((self.choose or unchosen)(term), term.attrs[1])
+        return word
 
 
 @cache
@@ -292,14 +293,14 @@ class Library:
         self._module = module
 
     def address(self, name: str) -> int:
-        return self._engine.get_function_address(name)
+        return int(self._engine.get_function_address(name))
 
     def optimized(self) -> str:
         """The module after LLVM's passes, for reading."""
         return str(self._module)
 
 
-def _target_machine(level: int):
+def _target_machine(level: int) -> Any:
     import llvmlite.binding as llvm
 
     _initialize()

@@ -6,12 +6,11 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
-from ptxspec.terms import exact
 from ptxspec.terms.core import Int, blame, integer
+from ptxspec.terms.exact import evaluate, refuse, unchosen
 from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
 
 #: profile -> slug -> the function that chooses
@@ -46,13 +45,20 @@ def names() -> list[str]:
     return sorted(n.rsplit(".", 1)[-1] for n, path in pages("ptxspec.spec", "profiles") if path.stem != "index")
 
 
+def load(name: str) -> None:
+    """Let a profile's page state its choices. Raises ModuleNotFoundError for a name that no page has."""
+    from ptxspec.literate import finder
+
+    finder.load(f"ptxspec.spec.profiles.{name}")
+
+
 class Profile:
     """The choices of one profile. Raises ValueError for a name no page has."""
 
     def __init__(self, name: str):
         if name not in names():
             raise ValueError(f"no profile is called {name!r}; there are {', '.join(names())}")
-        importlib.import_module(f"ptxspec.spec.profiles.{name}")
+        load(name)
         self.name = name
         self._choices = CHOICES.get(name, {})
 
@@ -61,7 +67,7 @@ class Profile:
         Raises NoChoice if it leaves the result open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            return exact.unchosen(freedom)
+            return integer(unchosen(freedom))
         return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
 
     def chooses(self, freedom: Any) -> bool:
@@ -80,6 +86,6 @@ class Profile:
         it leaves them open."""
         slug, width, _, type, _ = freedom.attrs
         if slug not in self._choices:
-            return exact.refuse(freedom, operands)
+            return refuse(freedom, operands)
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
-        return exact.evaluate(chosen, {})
+        return int(evaluate(chosen, {}))

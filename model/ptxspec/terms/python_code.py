@@ -177,7 +177,8 @@ class Script:
         text = f"def script({', '.join(parameters)}):\n" + "\n".join(body)
         scope = dict(self.objects)
         exec(compile(text, "<terms>", "exec"), scope)
-        return scope["script"]
+        script: Callable[..., Any] = scope["script"]
+        return script
 
 
 def written(term: Any, *names: str) -> Callable[..., Any]:

@@ -96,10 +96,10 @@ class Solver:
             return below
         return z3.If(z3.Extract(n - 1, n - 1, v) == 1, self.lookup(table[half:], v, n - 1, to), below)
 
-    def supplies(self, name: str, static: tuple) -> bool:
+    def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         return name in SUPPLIED and static[0].name in _SORTS
 
-    def call(self, name: str, static: tuple, args: list[Any]) -> Any:
+    def call(self, name: str, static: tuple[Any, ...], args: list[Any]) -> Any:
         self.has_floats = True
         type, rounding, ftz = static
         sort, mode = _SORTS[type.name](), _ROUNDING[rounding]()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar, overload
 
-from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, truth, variable
+from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, make_int, truth, variable
 from ptxspec.terms.types import Type
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
@@ -24,7 +24,7 @@ def select(c: Bool | bool, x: Bool, y: Bool | bool) -> Bool: ...
 def select(c: Bool | bool, x: Int | int, y: Int | int) -> Int: ...
 @overload
 def select(c: Bool | bool, x: Record, y: Record) -> Record: ...
-def select(c, x, y):
+def select(c: Bool | bool, x: Any, y: Any) -> Any:
     """x where c holds, else y. Of records, field by field."""
     c = truth(c)
     if isinstance(x, tuple):
@@ -36,7 +36,7 @@ def select(c, x, y):
         x, y = truth(x), truth(y)
         return (c & x) | (~c & y)
     x, y = integer(x), integer(y)
-    return x if x is y else make("select", (c, x, y))
+    return x if x is y else make_int("select", (c, x, y))
 
 
 def number(c: Bool | bool) -> Int:
@@ -60,7 +60,7 @@ def _within(x: Int, lo: int, hi: int) -> Int:
     """x, known to lie in lo … hi although its expression's own range is wider."""
     if x.op == "const" or (lo <= x.lo and x.hi <= hi):
         return x
-    return make("bounded", (x,), (max(lo, x.lo), min(hi, x.hi)))
+    return make_int("bounded", (x,), (max(lo, x.lo), min(hi, x.hi)))
 
 
 def clamp(x: Int | int, lo: Int | int, hi: Int | int) -> Int:
@@ -77,19 +77,19 @@ def absolute(x: Int | int) -> Int:
 
 def quotient(x: Int | int, y: Int | int) -> Int:
     """x / y rounded toward zero; 0 when y is 0 (a definition says itself what division by zero gives)."""
-    return make("quotient", (integer(x), integer(y)))
+    return make_int("quotient", (integer(x), integer(y)))
 
 
 def remainder(x: Int | int, y: Int | int) -> Int:
     """What quotient(x, y) leaves: it has the sign of x; x when y is 0."""
-    return make("remainder", (integer(x), integer(y)))
+    return make_int("remainder", (integer(x), integer(y)))
 
 
 def low_bits(x: Int | int, n: Int | int) -> Int:
     """x modulo 2^n."""
     x = integer(x)
     if isinstance(n, int):
-        return x if 0 <= x.lo and x.hi < (1 << n) else make("low", (x,), (n,))
+        return x if 0 <= x.lo and x.hi < (1 << n) else make_int("low", (x,), (n,))
     if n.op == "const":
         return low_bits(x, n.attrs[0])
     return x & ((1 << n) - 1)
@@ -99,7 +99,7 @@ def sign_extend(x: Int | int, n: Int | int) -> Int:
     """The low n bits of x as a two's complement number; 0 when n is 0."""
     x = integer(x)
     if isinstance(n, int) and n > 0:
-        return make("signed", (x,), (n,))
+        return make_int("signed", (x,), (n,))
     half = (1 << integer(n)) >> 1
     return (low_bits(x, n) ^ half) - half
 
@@ -127,7 +127,7 @@ def is_set(x: Int | int, i: Int | int) -> Bool:
 
 def join(bits: Iterable[Int | int]) -> Int:
     """The number whose bit 0 is the first of `bits`, bit 1 the second, and so on."""
-    result = constant(0)
+    result = integer(0)
     for i, one in enumerate(bits):
         result = result | (integer(one) << i)
     return result
@@ -140,17 +140,17 @@ def concatenate(high: Int | int, low: Int | int, n: int) -> Int:
 
 def bit_length(x: Int | int) -> Int:
     """How many bits x ≥ 0 needs: one more than the position of its highest 1, or 0."""
-    return make("bit_length", (_natural(x),))
+    return make_int("bit_length", (_natural(x),))
 
 
 def root(x: Int | int) -> Int:
     """The greatest integer whose square is not above x ≥ 0."""
-    return make("root", (_natural(x),))
+    return make_int("root", (_natural(x),))
 
 
 def count_ones(x: Int | int) -> Int:
     """How many bits of x ≥ 0 are 1."""
-    return make("popcount", (_natural(x),))
+    return make_int("popcount", (_natural(x),))
 
 
 def lookup(table: Iterable[int], index: Int | int) -> Int:
@@ -160,7 +160,7 @@ def lookup(table: Iterable[int], index: Int | int) -> Int:
         raise blame(
             f"an index from 0 to {len(entries) - 1} is needed here (this one ranges from {index.lo} to {index.hi})"
         )
-    return make("lookup", (index,), (entries,))
+    return make_int("lookup", (index,), (entries,))
 
 
 def _natural(x: Int | int) -> Int:
@@ -174,7 +174,7 @@ def _natural(x: Int | int) -> Int:
 
 #: every function an interpretation may supply instead of deriving, by name: the trusted list
 SHORTCUTS: dict[str, Callable[..., Int]] = {}
-_meanings: dict[tuple, Int] = {}
+_meanings: dict[tuple[Any, ...], Int] = {}
 
 
 def shortcut(function: Callable[..., Int]) -> Callable[..., Int]:
@@ -186,16 +186,16 @@ def shortcut(function: Callable[..., Int]) -> Callable[..., Int]:
     name = function.__name__
     SHORTCUTS[name] = function
 
-    def call(type: Type, *arguments):
+    def call(type: Type, *arguments: Any) -> Int:
         static = tuple(a for a in arguments if not isinstance(a, Int))
         terms = tuple(a for a in arguments if isinstance(a, Int))
         if arguments != static + terms:
             raise blame(f"{name}: terms come after the static arguments")
-        return make("call", terms, (name, type.width, type, *static))
+        return make_int("call", terms, (name, type.width, type, *static))
 
     call.__name__ = name
     call.__doc__ = function.__doc__
-    call.__wrapped__ = function  # type: ignore[attr-defined]
+    vars(call)["__wrapped__"] = function
     return call
 
 
@@ -213,8 +213,8 @@ def meaning_of(call: Int) -> tuple[Int, tuple[str, ...]]:
 # Freedom ---------------------------------------------------------------------------------------------------------------
 
 
-def _freedom(kind: str, name: str, type: Type, operands: tuple, allowed) -> Int:
-    return make("freedom", tuple(integer(o) for o in operands), (name, type.width, kind, type, allowed))
+def _freedom(kind: str, name: str, type: Type, operands: tuple[Int | int, ...], allowed: Any) -> Int:
+    return make_int("freedom", tuple(integer(o) for o in operands), (name, type.width, kind, type, allowed))
 
 
 def unspecified(name: str, type: Type, *operands: Int | int, allowed: Callable[[Int], Bool] | None = None) -> Int:

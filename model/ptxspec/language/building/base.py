@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-from functools import cache
-from typing import Any
-
 from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
 
@@ -31,9 +27,3 @@ class Base:
 
     def use(self, what: str, at: int) -> None:
         self.uses.append((what, self.starts[at]))
-
-
-@cache
-def page(name: str) -> Any:
-    """A page by its module's name below ptxspec.spec. They are looked up when something needs them."""
-    return importlib.import_module(f"ptxspec.spec.{name}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.escaping import shortened
-from ptxspec.language.building.base import Base, page
+from ptxspec.language.building.base import Base
 from ptxspec.language.digits import TooLarge, double_of, integer_of
 from ptxspec.language.parser_generator import Failed
 from ptxspec.language.tree import Number, Real, Spelled
@@ -38,7 +39,7 @@ class Constants(Base):
         """The value of an integer literal, or of a predefined name."""
         word = self.words[at]
         if self.classes[at] == "predefined":
-            return Spelled.of(page("syntax.literals").PREDEFINED[word], word)
+            return Spelled.of(contracts.literals().PREDEFINED[word], word)
         digits = word.rstrip("U")
         base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
         try:
@@ -68,14 +69,14 @@ class Constants(Base):
         """The constant that begins at a word, which may be an expression, and the number of the word after it."""
         if self.classes[at] in LITERAL:
             after = self.words[at + 1]
-            if after[:1] != "%" and after != "?" and after not in page("syntax.constant_expressions").STRENGTHS:
+            if after[:1] != "%" and after != "?" and after not in contracts.constant_expressions().STRENGTHS:
                 return self.literal(at), at + 1
         return self.expression(at)
 
     def expression(self, at: int) -> tuple[Number | Real, int]:
         """A constant expression. Literals and operators are put in the order of evaluation with a stack of what waits for its
         operands or its partner, so that no depth of parentheses can exceed Python's."""
-        rules = page("syntax.constant_expressions")
+        rules = contracts.constant_expressions()
         words, strengths, i = self.words, rules.STRENGTHS, at
         output: list[_Step] = []
         waiting: list[_Step] = []
@@ -165,10 +166,10 @@ class Constants(Base):
         if which not in LITERAL:
             raise Failed(at, "constant", "a constant", None, EXPRESSIONS)
         value = self.literal(at)
-        constant = page("syntax.constant_expressions").Constant
+        constant = contracts.constant_expressions().Constant
         if isinstance(value, Real):
             return constant("f64", int(value.bits))
-        return constant(page("syntax.literals").integer_type(value.value, word.endswith("U")), int(value.value))
+        return constant(contracts.literals().integer_type(value.value, word.endswith("U")), int(value.value))
 
     # rules that are a number ---------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import cited
-from ptxspec.language.building.base import page
 from ptxspec.language.building.operands import Operands
 from ptxspec.language.tree import (
     Attribute,
@@ -117,7 +117,7 @@ class Declarations(Operands):
         """The attributes of a variable in a state space, or of a function ("func"), if it may have them."""
         at, items = given
         self.use(".attribute of a function" if owner == "func" else ".attribute", at)
-        known = page("variables.attributes")
+        known = contracts.attributes()
         for where, attribute in items:
             name = f".{attribute.name}"
             owners, count = known.ATTRIBUTES.get(name, ((), 0))
@@ -162,7 +162,7 @@ class Declarations(Operands):
 
     def mask(self, at: int, mask: int, value: Any) -> Masked:
         self.use("a mask", at)
-        if mask not in page("variables.initializers").MASKS:
+        if mask not in contracts.initializers().MASKS:
             self.complain(at, f"{self.words[at]} is no mask: one has a byte of ones", cited.INITIALIZERS)
             mask = 0xFF
         if isinstance(value, Real):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import cited
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.tree import (
@@ -66,7 +66,7 @@ class Statements(Declarations):
         if guard is not None:
             at += 3 if guard[1] else 2
         if modifiers:
-            page = importlib.import_module("ptxspec.spec.instructions.index")
+            page = contracts.mnemonics()
             first = modifiers[0].split(".")[1]
             if first in page.NEXT_TO.get(opcode, ()) and first not in page.APART:
                 self.complain(at, f"no blank stands between {opcode} and .{first}", "spec/instructions/index.md")
@@ -97,7 +97,7 @@ class Statements(Declarations):
         return Hint(at, word, ())
 
     def preserve(self, at: int, word: str, number: int) -> Hint:
-        most = importlib.import_module("ptxspec.spec.directives.index").PRESERVED[word]
+        most = contracts.directives().PRESERVED[word]
         if number > most:
             self.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
         return Hint(at, word, (number,))

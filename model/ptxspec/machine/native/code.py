@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.native.blocks import BlockText
 from ptxspec.machine.native.context import BROKEN, FIELD, RAN_OUT, field_text
@@ -104,7 +104,7 @@ class Code:
     def _run(self, dispatch: str) -> str:
         """LLVM text of `run(context, budget)`: 0 when nothing can run, else why it stopped. `dispatch` runs block %b for %n
         threads and goes on at %done, where %r is 0 unless it failed."""
-        page = importlib.import_module("ptxspec.spec.machine.divergence")
+        page = contracts.divergence()
         flow, count, size = self.compiled.program.flow, self.count, self.compiled.capacity
         lengths = ", ".join(f"i64 {b.end - b.start}" for b in flow.blocks)
         fair: list[str] = []

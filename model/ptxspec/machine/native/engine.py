@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 from collections.abc import Callable
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import folding, hosts
 from ptxspec.machine.batch import Batch, Waiting, nobody, special_values
@@ -66,7 +66,7 @@ class Compiled:
             self.rows.setdefault(bits_of(type) // 8, [at, 0])[1] += 1
             at += bits_of(type) // 8 * capacity
         self.register_bytes = at
-        self.stack = importlib.import_module("ptxspec.spec.functions.index").STACK if kernel.functions else 0
+        self.stack = contracts.functions().STACK if kernel.functions else 0
         names = {
             n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
         }

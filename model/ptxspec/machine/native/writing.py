@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
@@ -46,10 +46,10 @@ class Writing:
         self.faults: list[str] = []
         #: how many bytes each pointer was formed for whose elements are reached one by one
         self.held: dict[str, int] = {}
-        page = importlib.import_module("ptxspec.spec.functions.index")
+        page = contracts.functions()
         self.next_frame = page.next_frame(variable("%stack_end", 64))
         self.live_out: set[str] = set().union(*[live[s] for s in successors(block)])
-        self.layout = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
+        self.layout = contracts.generic_addressing()
 
     @property
     def op(self) -> int:
@@ -200,7 +200,7 @@ class Writing:
         """The address of an element, by the words of the page."""
         start = self.operand(None, 64, tree.Sum(operand.base, 0))
         index = self.operand(None, 32, operand.register)
-        page = importlib.import_module("ptxspec.spec.variables.index")
+        page = contracts.variables()
         begin, which = variable("%start", 64), variable("%index", 32)
         term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
         return Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Waiting, nobody
 from ptxspec.machine.folding import Folder, column, records
-from ptxspec.machine.waiting.places import Places, WaitingFault, page
+from ptxspec.machine.waiting.places import Places, WaitingFault
 
 _NOTES = {
     "second arrival": "the thread has arrived before, and not waited since",
@@ -19,7 +20,7 @@ class ClusterBarriers:
 
     def __init__(self, fold: Folder, places: Places):
         self.fold, self.places = fold, places
-        self.rules = page("clusters")
+        self.rules = contracts.clusters()
         self.barriers = records(self.rules.ClusterBarrier, -(-places.lanes // (places.threads * places.cluster)))
         alive = column(self.rules.ClusterBarrier, self.barriers, "alive")
         alive[:] = np.bincount(places.cluster_of(np.arange(places.lanes)))

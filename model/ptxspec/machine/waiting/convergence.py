@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Waiting
 from ptxspec.machine.folding import Folder, column, records
 from ptxspec.machine.roles import Roles
 from ptxspec.machine.waiting.cluster_barriers import ClusterBarriers
 from ptxspec.machine.waiting.cta_barriers import CtaBarriers
-from ptxspec.machine.waiting.places import Places, page
+from ptxspec.machine.waiting.places import Places
 from ptxspec.machine.waiting.warp_collectives import WarpCollectives
 
 
@@ -18,7 +19,7 @@ class Convergence:
 
     def __init__(self, fold: Folder, roles: Roles, threads: int, cluster: int, lanes: int):
         self.fold = fold
-        self.places = places = Places(threads, cluster, lanes, page("warps").LANES)
+        self.places = places = Places(threads, cluster, lanes, contracts.warps().LANES)
         self.waits = roles.waits
         self.of_warp, self.of_cta, self.of_cluster = roles.of_warp, roles.of_cta, roles.of_cluster
         self.ctas = CtaBarriers(fold, places, roles.counts)
@@ -27,7 +28,7 @@ class Convergence:
         self._begin()
 
     def _begin(self) -> None:
-        rules = self.threads = page("threads")
+        rules = self.threads = contracts.threads()
         self.warp_states, self.cta_states = (
             records(rules.Warp, self.places.warps),
             records(rules.Cta, self.places.ctas),

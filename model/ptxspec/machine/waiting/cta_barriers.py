@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Waiting, nobody
 from ptxspec.machine.folding import Folder, column, records, words
-from ptxspec.machine.waiting.places import Places, WaitingFault, page
+from ptxspec.machine.waiting.places import Places, WaitingFault
 
 
 class CtaBarriers:
@@ -14,7 +15,7 @@ class CtaBarriers:
 
     def __init__(self, fold: Folder, places: Places, reductions: np.ndarray):
         self.fold, self.places, self.reductions = fold, places, reductions
-        self.rules = page("barriers")
+        self.rules = contracts.barriers()
         count = places.ctas * self.rules.BARRIERS
         self.barriers = records(self.rules.Barrier, count)
         self.parts = records(self.rules.Part, count * places.warps_in_cta)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,8 +57,3 @@ class Places(NamedTuple):
     def bit(self, lanes: np.ndarray) -> np.ndarray:
         """The mask that names each thread's lane."""
         return np.int64(1) << self.lane_in_warp(lanes)
-
-
-def page(name: str) -> Any:
-    """The page about this part of the machine."""
-    return importlib.import_module(f"ptxspec.spec.machine.{name}")

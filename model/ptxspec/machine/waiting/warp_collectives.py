@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.batch import Waiting, nobody
 from ptxspec.machine.folding import Folder, records, words
-from ptxspec.machine.waiting.places import Places, WaitingFault, page
+from ptxspec.machine.waiting.places import Places, WaitingFault
 
 
 class WarpCollectives:
@@ -15,7 +16,7 @@ class WarpCollectives:
 
     def __init__(self, fold: Folder, places: Places, spelling: np.ndarray, patient: np.ndarray):
         self.fold, self.places, self.spelling, self.patient = fold, places, spelling, patient
-        self.rules = page("warps")
+        self.rules = contracts.warps()
         self.patience = records(self.rules.Patience, 1)
         self.waiting = nobody()
 

@@ -1,0 +1,177 @@
+"""What the pages about the machine owe the model, but for its steps: limits, the order of blocks, access checks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar, overload
+
+from ptxspec.contracts.resolving import page
+from ptxspec.contracts.syntax import Version
+
+if TYPE_CHECKING:
+    from ptxspec.terms.core import Bool, Int
+
+#: three numbers: x, y and z
+Triple = tuple[int, int, int]
+Node = TypeVar("Node", bound=Hashable)
+#: integers, or arrays of them
+Numbers = TypeVar("Numbers")
+
+
+class Work(Protocol):
+    """How much an engine does by default, and the price of each thing, in units of one instruction of one thread."""
+
+    @property
+    def most(self) -> int:
+        """All that a launch may cost."""
+
+    @property
+    def round(self) -> int:
+        """The price of a look at who goes on."""
+
+    @property
+    def waiting(self) -> int:
+        """The price of a thread that waits, for each look."""
+
+    @property
+    def image(self) -> int:
+        """The price of a lookup in a texture or surface."""
+
+    @property
+    def system(self) -> int:
+        """The price of a call of the system."""
+
+
+class Limits(Protocol):
+    """spec/machine/limits.md."""
+
+    @property
+    def WORK(self) -> Mapping[str, Work]:
+        """The work of each engine, by its name."""
+
+    @property
+    def MEMORY(self) -> int:
+        """The bytes that a launch may take for its threads."""
+
+    @property
+    def LONGEST_BLOCK(self) -> int:
+        """The most instructions of a basic block."""
+
+
+class Divergence(Protocol):
+    """spec/machine/divergence.md. A graph is a mapping from each node to those that it leads to."""
+
+    def order(self, successors: dict[int, list[int]], entry: int) -> list[int]:
+        """The blocks reachable from an entry, in the order in which the machine prefers them."""
+
+    def components(self, successors: dict[Node, list[Node]], roots: Iterable[Node]) -> list[list[Node]]:
+        """The strongly connected components that the roots lead to, each before those that it leads to."""
+
+    def for_all(self, turns: Int) -> Bool:
+        """Whether, after so many turns, the next is given round the order, not to the first block of all."""
+
+
+class MemoryRules(Protocol):
+    """spec/machine/memory.md. Sizes are in bytes."""
+
+    @property
+    def BUFFER_ALIGNMENT(self) -> int:
+        """What the addresses of the host's arrays are multiples of, and the least gap between two of them."""
+
+    @property
+    def PARAMETERS(self) -> tuple[tuple[Version, int, int], ...]:
+        """From a version and a target on, the most bytes of an entry's parameters: (version, bytes, target), the last first."""
+
+    @property
+    def LIMITS(self) -> Mapping[str, int]:
+        """The most bytes of variables in each state space."""
+
+    def leaves(self, offset: int, size: int, held: int | None) -> bool:
+        """Whether an access at an offset from a variable's beginning leaves what the variable holds; None: that is not known."""
+
+
+class Accesses(Protocol):
+    """spec/machine/accesses.md: what an access must respect, of numbers and of terms alike. Addresses and sizes count bytes."""
+
+    @property
+    def READABLE(self) -> int:
+        """The bit of a global byte's state that lets it be read."""
+
+    @property
+    def WRITABLE(self) -> int:
+        """The bit of a global byte's state that lets it be written."""
+
+    @property
+    def NEVER(self) -> int:
+        """The state of a byte of a stack that has not been there."""
+
+    @property
+    def ALIVE(self) -> int:
+        """The state of a byte of a stack that is there."""
+
+    @property
+    def GONE(self) -> int:
+        """The state of a byte of a stack that was given back."""
+
+    @overload
+    def aligned(self, address: int, size: int) -> bool: ...
+    @overload
+    def aligned(self, address: Int, size: int) -> Bool: ...
+    def aligned(self, address: Int | int, size: int) -> Bool | bool:
+        """Whether an access of so many bytes is aligned."""
+
+    @overload
+    def inside(self, address: int, size: int, held: int) -> bool: ...
+    @overload
+    def inside(self, address: Int, size: int, held: Int) -> Bool: ...
+    def inside(self, address: Int | int, size: int, held: Int | int) -> Bool | bool:
+        """Whether an access lies within what its space holds."""
+
+    @overload
+    def permitted(self, states: int, size: int, write: bool) -> bool: ...
+    @overload
+    def permitted(self, states: Int, size: int, write: bool) -> Bool: ...
+    def permitted(self, states: Int | int, size: int, write: bool) -> Bool | bool:
+        """Whether bytes in these states, beside one another in a number, may all be read, or written."""
+
+    @overload
+    def alive(self, states: int, size: int) -> bool: ...
+    @overload
+    def alive(self, states: Int, size: int) -> Bool: ...
+    def alive(self, states: Int | int, size: int) -> Bool | bool:
+        """Whether bytes of a stack in these states are all there."""
+
+    @overload
+    def part(self, which: int, apart: int) -> int: ...
+    @overload
+    def part(self, which: Int, apart: Int) -> Int: ...
+    def part(self, which: Int | int, apart: Int | int) -> Int | int:
+        """Where the memory of a thread, or of a CTA, of this number begins, if they lie so many bytes apart."""
+
+    @overload
+    def has_owner(self, rank: int, members: int) -> bool: ...
+    @overload
+    def has_owner(self, rank: Int, members: Int) -> Bool: ...
+    def has_owner(self, rank: Int | int, members: Int | int) -> Bool | bool:
+        """Whether a cluster of so many CTAs has one of this rank."""
+
+    @overload
+    def has_ended(self, ended: int, threads: int) -> bool: ...
+    @overload
+    def has_ended(self, ended: Int, threads: Int) -> Bool: ...
+    def has_ended(self, ended: Int | int, threads: Int | int) -> Bool | bool:
+        """Whether a CTA has ended, of whose threads so many have."""
+
+
+class ThreadCoordinates(Protocol):
+    """spec/special-registers/thread-coordinates.md."""
+
+    def position(self, number: Numbers, extent: Triple) -> tuple[Numbers, Numbers, Numbers]:
+        """The coordinates of what has this number in a box."""
+
+
+limits = page("machine.limits", Limits)
+divergence = page("machine.divergence", Divergence)
+memory_rules = page("machine.memory", MemoryRules)
+accesses = page("machine.accesses", Accesses)
+thread_coordinates = page("special_registers.thread_coordinates", ThreadCoordinates)

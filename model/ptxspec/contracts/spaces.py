@@ -1,0 +1,128 @@
+"""What the pages about state spaces owe the model: the spaces, the banks of constants, generic addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, overload
+
+from ptxspec.contracts.resolving import page
+
+if TYPE_CHECKING:
+    from ptxspec.terms.core import Bool, Int
+
+
+class Space(Protocol):
+    """What is so of all variables in one state space."""
+
+    @property
+    def shared_by(self) -> str:
+        """Who sees the same variable: "a thread", "a CTA", "a grid" or "a context"."""
+
+    @property
+    def initialized(self) -> bool:
+        """Whether a variable may have an initializer, and exists from before the first launch on."""
+
+    @property
+    def written(self) -> bool:
+        """Whether stores reach it."""
+
+    @property
+    def address_bits(self) -> int:
+        """The least width, in bits, of a register that holds an address in the space."""
+
+
+class StateSpaces(Protocol):
+    """spec/state-spaces/index.md: the spaces by name."""
+
+    @property
+    def SPACES(self) -> Mapping[str, Space]:
+        """What is so of each space, by its name without a dot."""
+
+    @property
+    def ADDRESSABLE(self) -> tuple[str, ...]:
+        """The spaces whose variables have addresses."""
+
+    @property
+    def GENERIC_BITS(self) -> int:
+        """The width, in bits, of a register that holds a generic address."""
+
+    @property
+    def OF_NUMBERS(self) -> str:
+        """The space that a number alone is an address of."""
+
+    @property
+    def OF_FRAMES(self) -> str:
+        """The space that holds what functions pass, take and give."""
+
+    @property
+    def IN_A_FUNCTION(self) -> tuple[str, str]:
+        """How an access to the parameters of a function is spelled: with the function said, and without."""
+
+    @property
+    def ITS_EFFECTS(self) -> tuple[type, ...]:
+        """The classes of effects that reach the parameters of a function."""
+
+
+class Banks(Protocol):
+    """spec/state-spaces/banks.md: constants in banks."""
+
+    @property
+    def BANKS(self) -> int:
+        """How many banks there are; they are numbered from 0."""
+
+    @property
+    def FIRST(self) -> int:
+        """The number of the bank that is meant where none is said."""
+
+    @property
+    def BANK_SIZE(self) -> int:
+        """The most bytes that a bank holds."""
+
+    def bank_of(self, space: str) -> int:
+        """The number of the bank that a space's name says, such as "const[2]"."""
+
+    def space_of(self, number: int) -> str:
+        """The name of the space of a bank's variables."""
+
+
+class GenericAddressing(Protocol):
+    """spec/state-spaces/generic-addressing.md: the windows of the state spaces. Addresses and sizes count bytes."""
+
+    @property
+    def WINDOWS(self) -> Mapping[str, int]:
+        """The first address of each window, by the name of its space."""
+
+    @property
+    def WINDOW_SIZE(self) -> int:
+        """The bytes of a window."""
+
+    @property
+    def GLOBAL_BASE(self) -> int:
+        """Where global memory begins."""
+
+    @property
+    def CLUSTER(self) -> str:
+        """The name of the shared memory of a whole cluster."""
+
+    @property
+    def PART(self) -> int:
+        """The bytes of that window that belong to one CTA, a power of two."""
+
+    @property
+    def PART_BITS(self) -> int:
+        """The logarithm of PART."""
+
+    def base(self, space: str) -> int:
+        """What is added to an address of a space to make it generic."""
+
+    @overload
+    def within(self, space: str, generic: int) -> bool: ...
+    @overload
+    def within(self, space: str, generic: Int) -> Bool: ...
+    def within(self, space: str, generic: Int | int) -> Bool | bool:
+        """Whether a generic address falls into the window of a space; of global memory: into none."""
+
+
+state_spaces = page("state_spaces.index", StateSpaces)
+banks = page("state_spaces.banks", Banks)
+generic_addressing = page("state_spaces.generic_addressing", GenericAddressing)

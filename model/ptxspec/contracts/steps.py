@@ -1,0 +1,146 @@
+"""What the pages owe the model on which the machine's states and steps stand: warps, threads, barriers, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from ptxspec.contracts.machine import Numbers, Triple
+from ptxspec.contracts.resolving import page
+
+if TYPE_CHECKING:
+    from ptxspec.terms.steps import State, Step
+
+
+class Warps(Protocol):
+    """spec/machine/warps.md: instructions that a warp executes together. A mask of lanes has a bit a lane."""
+
+    @property
+    def LANES(self) -> int:
+        """How many lanes a warp has."""
+
+    @property
+    def EVERYONE(self) -> int:
+        """The mask of all lanes."""
+
+    @property
+    def Group(self) -> type[State]:
+        """Lanes that wait for one another; its field `came` is a mask."""
+
+    @property
+    def Patience(self) -> type[State]:
+        """How long those have waited that wait for whoever comes."""
+
+    @property
+    def group_of(self) -> Step:
+        """(spelling, place, mask, masked) to the two keys of a thread's group."""
+
+    @property
+    def join_group(self) -> Step:
+        """A lane joins a group: (group, mask, lane)."""
+
+    @property
+    def may_go(self) -> Step:
+        """Whether a group goes on: (group, mask, gone)."""
+
+    @property
+    def look(self) -> Step:
+        """A look at those that wait for whoever comes: (patience, impatient, some go, others run) to whether all of
+        them go on, and whether the impatient do."""
+
+
+class Threads(Protocol):
+    """spec/machine/threads.md: the ends of threads."""
+
+    @property
+    def Warp(self) -> type[State]:
+        """A warp; its field `gone` is the mask of the lanes without a thread."""
+
+    @property
+    def Cta(self) -> type[State]:
+        """A CTA; its field `alive` counts the threads that have not ended."""
+
+    @property
+    def end(self) -> Step:
+        """A thread ends: (warp, CTA, lane) to what their fields are then."""
+
+    def lanes_without_thread(self, threads: int) -> int:
+        """The mask of the lanes that the last warp of a CTA of so many threads lacks."""
+
+
+class Barriers(Protocol):
+    """spec/machine/barriers.md: the barriers of a CTA."""
+
+    @property
+    def BARRIERS(self) -> int:
+        """How many barriers a CTA has; they are numbered from 0."""
+
+    @property
+    def Barrier(self) -> type[State]:
+        """A barrier; its field `phase` counts those that are over, `named` is how many threads take part."""
+
+    @property
+    def Part(self) -> type[State]:
+        """The part of a warp in the phase of a barrier."""
+
+    @property
+    def arrive(self) -> Step:
+        """A thread arrives: (barrier, part, arrival) to whether the phase is over, its number, its arrivals, and how many
+        predicates held."""
+
+    @property
+    def lose(self) -> Step:
+        """A thread ends: (barrier, part, lane, gone, alive) to the same."""
+
+
+class Clusters(Protocol):
+    """spec/machine/clusters.md: the shape of clusters, and their barriers."""
+
+    @property
+    def MOST(self) -> int:
+        """The most CTAs of a cluster."""
+
+    @property
+    def MOST_PORTABLE(self) -> int:
+        """The most CTAs of a cluster that every machine with clusters runs."""
+
+    def required(self, directives: Mapping[str, tuple[int, ...]]) -> Triple | None:
+        """The shape of the clusters that an entry with these directives asks for, in CTAs; None if it asks for none."""
+
+    def counted_in_ctas(
+        self, directives: Mapping[str, tuple[int, ...]], grid: Triple, block: Triple, cluster: Triple
+    ) -> tuple[Triple, Triple]:
+        """(grid in CTAs, CTA in threads) of a launch, whose grid may be counted in clusters."""
+
+    def member(self, number: Numbers, rank: Numbers, grid: Triple, cluster: Triple) -> Numbers:
+        """The number in the grid of the CTA of a rank in the cluster of a number."""
+
+    @property
+    def ClusterBarrier(self) -> type[State]:
+        """The barrier of a cluster; its field `alive` counts the threads that have not ended."""
+
+    @property
+    def Visits(self) -> type[State]:
+        """How often a thread has arrived at its cluster's barrier (`arrivals`), and how often it has waited there."""
+
+    @property
+    def arrive(self) -> Step:
+        """A thread arrives: (barrier, visits)."""
+
+    @property
+    def wait(self) -> Step:
+        """A thread begins to wait: (visits)."""
+
+    @property
+    def passes(self) -> Step:
+        """Whether a thread that waits goes on: (barrier, visits)."""
+
+    @property
+    def lose(self) -> Step:
+        """A thread ends: (barrier, visits)."""
+
+
+warps = page("machine.warps", Warps)
+threads = page("machine.threads", Threads)
+barriers = page("machine.barriers", Barriers)
+clusters = page("machine.clusters", Clusters)

@@ -1,0 +1,153 @@
+"""What the pages about spelling owe the model: literals, constant expressions, mnemonics, directives, types of operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ptxspec.contracts.resolving import page
+
+if TYPE_CHECKING:
+    from ptxspec.terms.types import Type
+
+#: a version of PTX ISA: its two numbers
+Version = tuple[int, int]
+
+
+class Literals(Protocol):
+    """spec/syntax/literals.md."""
+
+    @property
+    def PREDEFINED(self) -> Mapping[str, int]:
+        """The values of the predefined names."""
+
+    def integer_type(self, value: int, suffix: bool) -> str:
+        """The type, "s64" or "u64", of an integer literal with or without the suffix U."""
+
+
+class TypedConstant(Protocol):
+    """A constant of an expression."""
+
+    @property
+    def type(self) -> str:
+        """ "s64", "u64" or "f64"."""
+
+    @property
+    def value(self) -> int:
+        """The number; of "f64" its bits."""
+
+
+class ConstantExpressions(Protocol):
+    """spec/syntax/constant-expressions.md: operators, and what they evaluate to."""
+
+    @property
+    def STRENGTHS(self) -> Mapping[str, int]:
+        """How strongly each binary operator binds."""
+
+    @property
+    def UNARY(self) -> tuple[str, ...]:
+        """The operators that stand before their operand."""
+
+    @property
+    def CASTS(self) -> tuple[str, ...]:
+        """The casts, as they are written."""
+
+    @property
+    def Refused(self) -> type[ValueError]:
+        """What `evaluated` raises for operands that an operator does not take."""
+
+    def Constant(self, type: str, value: int) -> TypedConstant:
+        """A constant of a type."""
+
+    def evaluated(self, operator: str, operands: tuple[Any, ...]) -> TypedConstant:
+        """What an operator gives. Raises Refused."""
+
+
+class Mnemonics(Protocol):
+    """spec/instructions/index.md: the order of an instruction's words."""
+
+    @property
+    def NEXT_TO(self) -> Mapping[str, tuple[str, ...]]:
+        """By opcode, the words that stand right after it."""
+
+    @property
+    def APART(self) -> tuple[str, ...]:
+        """Those among them that may also stand after a blank."""
+
+    @property
+    def IN_ORDER(self) -> tuple[str, ...]:
+        """Words whose order counts, beside types."""
+
+    @property
+    def REPEATED(self) -> tuple[str, ...]:
+        """Words that may be repeated."""
+
+
+class Directives(Protocol):
+    """spec/directives/index.md: versions, targets, and which directives they have. A use of a directive is named by the directive
+    or by a phrase of the page."""
+
+    @property
+    def VERSIONS(self) -> Mapping[int, int]:
+        """The greatest second number of a version, by the first."""
+
+    @property
+    def SINCE(self) -> Mapping[str, Version]:
+        """The version that brought a use of a directive, where it is not the first."""
+
+    @property
+    def NEEDS(self) -> Mapping[str, int]:
+        """The number of the first target that has a use of a directive, where not all do."""
+
+    @property
+    def GONE(self) -> Mapping[str, Version]:
+        """The version from which on a use of a directive is refused."""
+
+    @property
+    def TARGETS(self) -> Mapping[str, Version]:
+        """The targets, each with the version that brought it."""
+
+    @property
+    def OPTIONS(self) -> Mapping[str, tuple[Version, int | None]]:
+        """The options of .target, each with the version that brought it and the target from which on it is refused."""
+
+    @property
+    def PRESERVED(self) -> Mapping[str, int]:
+        """The directives about preserved registers, each with the greatest number that it takes."""
+
+
+class TypeChecking(Protocol):
+    """spec/operands/type-checking.md: which register or constant may stand for a value of a type."""
+
+    @property
+    def TUPLES(self) -> tuple[int, ...]:
+        """How many values braces may hold, ascending."""
+
+    def agrees(self, wanted: Type, operand: Type) -> bool:
+        """Whether a register of one type may stand where another is asked for."""
+
+    def agrees_when_wider(self, wanted: Type, operand: Type) -> bool:
+        """The same for instructions that also take wider registers."""
+
+    def constant_value(self, value: int, width: int) -> int:
+        """What an integer constant is as a value of so many bits."""
+
+
+class Types(Protocol):
+    """spec/types/index.md: which modules have a type."""
+
+    @property
+    def NEEDS(self) -> Mapping[str, tuple[Version, int]]:
+        """The first version and target of a type, where not all have it."""
+
+    @property
+    def ARRAYS_IN_PARAM(self) -> tuple[str, ...]:
+        """The types of which a variable in .param is an array."""
+
+
+literals = page("syntax.literals", Literals)
+constant_expressions = page("syntax.constant_expressions", ConstantExpressions)
+mnemonics = page("instructions.index", Mnemonics)
+directives = page("directives.index", Directives)
+type_checking = page("operands.type_checking", TypeChecking)
+types = page("types.index", Types)
