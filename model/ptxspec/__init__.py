@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptxspec.language.errors import Diagnostic, PtxError
+    from ptxspec.language.diagnostics import Diagnostic, PtxError
     from ptxspec.language.forms import Form, forms
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 #: where each public name lives that is imported when it is asked for
 _PLACES = {
-    "Diagnostic": "ptxspec.language.errors",
-    "PtxError": "ptxspec.language.errors",
+    "Diagnostic": "ptxspec.language.diagnostics",
+    "PtxError": "ptxspec.language.diagnostics",
     "Form": "ptxspec.language.forms",
     "forms": "ptxspec.language.forms",
     "LaunchError": "ptxspec.machine.errors",

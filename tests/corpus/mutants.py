@@ -23,7 +23,7 @@ from seeds import FAMILIES, modules, seeds
 
 from ptxspec.evidence.assembler import ptxas
 from ptxspec.language.check import check
-from ptxspec.language.errors import PtxError
+from ptxspec.language.diagnostics import PtxError
 
 #: larger modules are not mutated: an assembler's time goes with their size
 LARGEST = 9000

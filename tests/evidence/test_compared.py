@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import agreement, ledger, multifunction
-from ptxspec.site import ledger as shown
+from ptxspec.site import evidence_section as shown
 from ptxspec.terms.profiles import Profile
 
 #: those of early modules are said in terms of others

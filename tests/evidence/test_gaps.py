@@ -18,7 +18,7 @@ import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import answered, assembler, effects, images_answered, ledger, vectors
 from ptxspec.literate.finder import DOCUMENTS
-from ptxspec.site import ledger as shown
+from ptxspec.site import evidence_section as shown
 
 #: a page of an instruction that was never asked about
 PAGE = """# dp4a

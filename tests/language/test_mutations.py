@@ -12,7 +12,7 @@ import effort
 import pytest
 
 import ptxspec
-from ptxspec.language.errors import WINDOW
+from ptxspec.language.diagnostics import WINDOW
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "docs" / "examples").glob("*/*.ptx"))
 

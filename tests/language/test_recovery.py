@@ -16,7 +16,7 @@ from test_mutations import RICH, check
 from verdicts import HEADER, REGISTERS, body, complaints
 
 import ptxspec
-from ptxspec.language.errors import MOST_ERRORS
+from ptxspec.language.diagnostics import MOST_ERRORS
 from ptxspec.language.parser import parse
 from ptxspec.language.syntax import syntax
 

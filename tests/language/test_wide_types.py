@@ -11,7 +11,7 @@ from verdicts import HEADER
 
 import ptxspec
 from ptxspec.evidence.assembler import assemble
-from ptxspec.language.errors import MOST_ERRORS
+from ptxspec.language.diagnostics import MOST_ERRORS
 from ptxspec.language.forms import registry
 
 pytestmark = pytest.mark.usefixtures("assembler")

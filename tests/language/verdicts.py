@@ -7,7 +7,7 @@ import pytest
 
 import ptxspec
 from ptxspec.escaping import printable
-from ptxspec.language.errors import MOST_SAID, WINDOW, Diagnostic
+from ptxspec.language.diagnostics import MOST_SAID, WINDOW, Diagnostic
 from ptxspec.literate.finder import DOCUMENTS
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"

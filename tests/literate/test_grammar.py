@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptxspec.language.assembling import MOST_NESTED, Assembly, Failed
+from ptxspec.language.parser_generator import MOST_NESTED, Assembly, Failed
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError, Fence

@@ -19,8 +19,8 @@ from launching import HEADER, kernel
 
 import ptxspec
 from ptxspec.machine import hosts, imaging
+from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME
 from ptxspec.machine.errors import EngineFault
-from ptxspec.machine.link import BEGINS, DEPTH, ENDS, FRAME
 from ptxspec.machine.native import code
 from ptxspec.machine.native import engine as native
 from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD

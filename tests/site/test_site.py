@@ -22,15 +22,15 @@ from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import (
     contents,
     corner_cases,
+    evidence_section,
     freedoms,
-    identities,
-    ledger,
+    identity_tables,
     lexers,
     numerals,
     pages,
     store,
     transforms,
-    vocabulary,
+    vocabulary_tables,
 )
 from ptxspec.terms import TYPES
 
@@ -163,37 +163,41 @@ def test_a_freedom_without_an_entry_is_refused() -> None:
 def test_evidence_tells_gaps_and_failures() -> None:
     forms = pages.forms(BFE)
     page = "spec/instructions/integer/bfe"
-    assert ledger.markdown(BFE, page, None).count("not run in this build") == 3
+    assert evidence_section.markdown(BFE, page, None).count("not run in this build") == 3
     found = [{"mnemonic": f.mnemonic, "page": f.page, "ptxas": True, "interpretations": True} for f in forms]
     found[0]["gpu"] = {"agrees": True, "vectors": 12, "date": "2026-11-20"}
     found[1]["interpretations"] = False
-    text = ledger.markdown(BFE, page, found)
+    text = evidence_section.markdown(BFE, page, found)
     assert "4 of 4 forms" in text
     assert f"[no]{{.gap}} for 1: `{forms[1].mnemonic}`" in text
     assert "1 of 4 forms; [not run]{.gap} for 3; 12 vectors, 2026-11-20" in text
-    assert ledger.gaps(BFE, page, found) == 3
-    assert ledger.gaps(BFE, page, [{**row, "page": "spec/instructions/other/bfe.md:1"} for row in found]) == 4
+    assert evidence_section.gaps(BFE, page, found) == 3
+    assert evidence_section.gaps(BFE, page, [{**row, "page": "spec/instructions/other/bfe.md:1"} for row in found]) == 4
 
 
 def test_every_word_says_what_it_means() -> None:
-    assert not list(vocabulary.undocumented())
-    assert "| `select(c, x, y)` | x where c holds, else y. Of records, field by field. |" in vocabulary.markdown()
+    assert not list(vocabulary_tables.undocumented())
+    assert (
+        "| `select(c, x, y)` | x where c holds, else y. Of records, field by field. |" in vocabulary_tables.markdown()
+    )
 
 
 def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> None:
-    claim = identities.Identity("t", "not.b32 d, a;", "xor.b32 d, a, -1;", None, "portable", "proved", __file__, 1)
-    late = identities.Judge(tmp_path / "verdicts.json", 0.0)
-    assert late.status(claim) == identities.UNCHECKED
-    assert identities.verdict_text(late.verdict(claim), "proved").startswith("[not checked in this build]{.gap}")
-    assert identities.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
-    assert identities.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
+    claim = identity_tables.Identity("t", "not.b32 d, a;", "xor.b32 d, a, -1;", None, "portable", "proved", __file__, 1)
+    late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    assert late.status(claim) == identity_tables.UNCHECKED
+    assert identity_tables.verdict_text(late.verdict(claim), "proved").startswith("[not checked in this build]{.gap}")
+    assert identity_tables.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
+    assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
 
 
 def test_an_identity_belongs_to_the_page_of_its_forms() -> None:
-    claim = identities.Identity("t", "add.f32 d, a, b;", "add.f32 d, b, a;", None, "portable", "proved", __file__, 1)
-    assert identities.mentions(claim, "ptxspec.spec.instructions.floating.add")
-    assert not identities.mentions(claim, "ptxspec.spec.instructions.integer.add")
-    assert not identities.mentions(claim, BFE)
+    claim = identity_tables.Identity(
+        "t", "add.f32 d, a, b;", "add.f32 d, b, a;", None, "portable", "proved", __file__, 1
+    )
+    assert identity_tables.mentions(claim, "ptxspec.spec.instructions.floating.add")
+    assert not identity_tables.mentions(claim, "ptxspec.spec.instructions.integer.add")
+    assert not identity_tables.mentions(claim, BFE)
 
 
 def test_computed_text_is_kept_under_what_it_depends_on(tmp_path: Path) -> None:
@@ -300,7 +304,7 @@ def test_a_wrong_row_is_reported_at_its_line(tree: Path) -> None:
 def test_a_list_of_forms_is_complete_and_short(module: str) -> None:
     """Forms that differ in their modifiers alone share a row, so that thousands of them do not make a page of megabytes."""
     name = f"ptxspec.spec.instructions.{module}"
-    html = ledger.forms_html(name)
+    html = evidence_section.forms_html(name)
     text = re.sub(r"<[^>]*>", " ", html)
     assert {f.mnemonic for f in pages.forms(name)} <= set(re.split(r"[\s,;]+", text))
     assert len(html) < 250_000
@@ -308,9 +312,9 @@ def test_a_list_of_forms_is_complete_and_short(module: str) -> None:
 
 def test_a_refutation_says_what_machine_it_is_about() -> None:
     found = ptxspec.prove("div.u32 d, a, 0;", "rem.u32 d, a, 0;").as_dict()
-    shown = identities.verdict_text(found, "refuted")
+    shown = identity_tables.verdict_text(found, "refuted")
     assert (
         shown.startswith("refuted, as stated") and "if `division-by-zero(" in shown and "`remainder-by-zero(" in shown
     )
     predicate = ptxspec.prove("mov.pred p, q;", "not.pred p, q;").as_dict()
-    assert "`q` = `false`" in identities.verdict_text(predicate, "refuted")
+    assert "`q` = `false`" in identity_tables.verdict_text(predicate, "refuted")

@@ -17,7 +17,7 @@ import ptxspec
 from ptxspec.evidence import agreement, ledger, vectors
 from ptxspec.evidence.operands import special
 from ptxspec.language.forms import Form
-from ptxspec.site import ledger as shown
+from ptxspec.site import evidence_section as shown
 from ptxspec.terms import exact
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile

@@ -27,7 +27,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 def _report(file: str) -> dict[str, Any]:
     """What there is to say of a file."""
     from ptxspec.language.check import check
-    from ptxspec.language.errors import PtxError
+    from ptxspec.language.diagnostics import PtxError
 
     report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0, "whole": True}
     try:

@@ -60,7 +60,7 @@ def known(error: BaseException) -> Failed | None:
     if isinstance(error, OSError):
         named = [os.fspath(n) for n in (error.filename, error.filename2) if isinstance(n, str | os.PathLike)]
         return Failed(": ".join([*map(str, named[:1]), error.strerror or str(error)]), "file")
-    if _is(error, "ptxspec.language.errors", "PtxError"):
+    if _is(error, "ptxspec.language.diagnostics", "PtxError"):
         return Failed(str(error), "text", **error.as_dict())
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
         return Failed(str(error), "fault", fault=_fault(error))

@@ -25,7 +25,7 @@ from ptxspec.terms.effects import Update
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.scripts import Script
+from ptxspec.terms.python_code import Script
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION, Approximation, freedoms_in, low_bits, substitute
 

@@ -8,7 +8,7 @@ from typing import Any
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import ImageAccess
-from ptxspec.terms.images import Image, Sampler, access_of
+from ptxspec.terms.image_access import Image, Sampler, access_of
 from ptxspec.terms.types import TYPES
 
 _SIZES = {"1d": (8, 1, 1), "2d": (8, 8, 1), "3d": (8, 8, 8), "a1d": (8, 1, 1), "a2d": (8, 8, 1), "cube": (8, 8, 1),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.errors import Source
+from ptxspec.language.diagnostics import Source
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.types import Type

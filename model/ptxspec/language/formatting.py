@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ptxspec.language.errors import Source
+from ptxspec.language.diagnostics import Source
 from ptxspec.language.parser import Reading
 from ptxspec.language.printer import INDENT, Line, indented, lines_of
 

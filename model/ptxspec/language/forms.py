@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language.errors import Later
+from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine

@@ -10,7 +10,7 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
-from ptxspec.language.errors import Complaints, PtxError, Sources, together
+from ptxspec.language.diagnostics import Complaints, PtxError, Sources, together
 from ptxspec.language.named import Places
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op, Place
-from ptxspec.language.checking import Checking
+from ptxspec.language.checked import (
+    Op,
+    Place,
+)
+from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.scopes import Names
 from ptxspec.terms.kinds import HANDLES
@@ -22,13 +25,18 @@ _PAGE = "spec/variables/opaque-types.md"
 SPACE = "opaque"
 
 
-class OpaqueVariables(Checking):
+class OpaqueVariables:
     """Checks what stands for textures, samplers and surfaces."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        #: how many variables have a handle
+        self._handles = 0
 
     @property
     def independent(self) -> bool:
         """Whether the module keeps samplers apart from textures."""
-        return "texmode_independent" in self.module.target
+        return "texmode_independent" in self.context.module.target
 
     def is_opaque(self, type: str, space: str = "") -> bool:
         return space == "tex" or type in contracts.opaque_types().FIELDS
@@ -45,12 +53,12 @@ class OpaqueVariables(Checking):
         if variable.space == "tex":
             if type not in ("u32", "u64"):
                 wrong = f"a variable in .tex is of type .u32 or .u64, not .{type}"
-            elif self.version >= page.OPAQUE_SINCE:
+            elif self.context.version >= page.OPAQUE_SINCE:
                 wrong = "there is no .tex since PTX ISA 1.5: declare a .texref in .global"
             type = "texref"
         elif variable.space != "global" or inside:
             wrong = f"a variable of type .{type} lies in .global, outside of all functions, or is an entry's parameter"
-        elif self.version < page.OPAQUE_SINCE:
+        elif self.context.version < page.OPAQUE_SINCE:
             wrong = f".{type} needs PTX ISA 1.5"
         wrong = self._mode_problem(type) or wrong
         if variable.linkage == "common":
@@ -61,17 +69,17 @@ class OpaqueVariables(Checking):
             wrong = f"arrays of type .{type} are not supported"
         if names.taken(variable.name, variable.repeat):
             wrong = f"{variable.name} is declared twice in this scope"
-        if wrong is None and variable.values is not None and self.version < page.OPAQUE_SINCE:
+        if wrong is None and variable.values is not None and self.context.version < page.OPAQUE_SINCE:
             wrong = "a variable in .tex has no initializer"
         if wrong is None and variable.values is not None:
             wrong = self._fields_problem(type, variable.values, page)
         if wrong is not None:
-            self.complain(variable.position, wrong, _PAGE)
+            self.context.complain(variable.position, wrong, _PAGE)
             return None
         count = 1 if variable.repeat is None else variable.repeat
         if self._handles + count >= page.IN_A_MODULE:
             what = f"a module has at most {page.IN_A_MODULE - 1} textures, samplers and surfaces"
-            self.complain(variable.position, what, _PAGE)
+            self.context.complain(variable.position, what, _PAGE)
             return None
         place = self._handle(variable.name, type, page.MODULE_HANDLES)
         if variable.repeat is None:
@@ -85,10 +93,10 @@ class OpaqueVariables(Checking):
         wrong = self._mode_problem(parameter.type)
         if parameter.size is not None:
             wrong = f"arrays of type .{parameter.type} are not supported"
-        if self.version < page.OPAQUE_SINCE:
+        if self.context.version < page.OPAQUE_SINCE:
             wrong = f".{parameter.type} needs PTX ISA 1.5"
         if wrong is not None:
-            self.complain(parameter.position, wrong, _PAGE)
+            self.context.complain(parameter.position, wrong, _PAGE)
             return None
         return self._handle(parameter.name, parameter.type, page.PARAMETER_HANDLES)
 
@@ -100,7 +108,9 @@ class OpaqueVariables(Checking):
     def _handle(self, name: str, type: str, base: int) -> Place:
         page = contracts.opaque_types()
         self._handles += 1
-        number = (self.part or 0) * page.IN_A_MODULE + self._handles  # handles of modules that are linked differ
+        number = (
+            self.context.part or 0
+        ) * page.IN_A_MODULE + self._handles  # handles of modules that are linked differ
         return Place(name, SPACE, page.handle(base, number, type), 0, 1, opaque=self.opaque_kind(type))
 
     def _fields_problem(self, type: str, values: Any, page: contracts.OpaqueTypes) -> str | None:
@@ -132,13 +142,13 @@ class OpaqueVariables(Checking):
         if any(_name(given[n]) in registers for n in handles & given.keys()):
             wrong = self.too_early_for_handles() or wrong
         if wrong is not None:
-            self.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
+            self.context.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
         return wrong is None
 
     def too_early_for_handles(self) -> str | None:
         """Why no register holds a handle in this module, or None."""
         version, target = contracts.opaque_types().INDIRECT
-        if self.version >= version and self.target >= target:
+        if self.context.version >= version and self.context.target >= target:
             return None
         return f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
 
@@ -148,7 +158,9 @@ class OpaqueVariables(Checking):
         for type, most in page.MOST.items():
             count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
             if count > most:
-                self.complain(position, f"{count} variables of type .{type}; an entry uses at most {most}", _PAGE)
+                self.context.complain(
+                    position, f"{count} variables of type .{type}; an entry uses at most {most}", _PAGE
+                )
 
 
 def _operands(roles: tuple[Any, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

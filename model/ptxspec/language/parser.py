@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.escaping import shortened
-from ptxspec.language.assembling import Failed
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.errors import Later, Source
+from ptxspec.language.diagnostics import Later, Source
+from ptxspec.language.parser_generator import Failed
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import Module, Statement, type_of

@@ -3,96 +3,97 @@
 from __future__ import annotations
 
 from ptxspec.language import tree
-from ptxspec.language.declarations import Declarations
+from ptxspec.language.module_context import Context
+from ptxspec.language.variables import Variables
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 
 _LINKING = "spec/functions/linking.md"
 
 
-class Symbols(Declarations):
-    """Checks the names that a module declares, those of its variables, functions and entries together."""
-
-    def variables_declared(self) -> list[tree.Variable]:
-        """The declarations that make variables: of several for one name, the one that is not .extern, or the first."""
-        known: dict[str, tree.Variable] = {}
-        found: dict[int, tree.Variable] = {}  # by where they stand
-        for variable in self.module.variables:
-            if variable.space == "reg":
-                if self.before("a register of the module", variable.position):
-                    self.declare_register(variable, self.outer)
-                    self.positions.setdefault(variable.name, variable.position)
+def variables_declared(context: Context, variables: Variables) -> list[tree.Variable]:
+    """The declarations that make variables: of several for one name, the one that is not .extern, or the first."""
+    known: dict[str, tree.Variable] = {}
+    found: dict[int, tree.Variable] = {}  # by where they stand
+    for variable in context.module.variables:
+        if variable.space == "reg":
+            if context.before("a register of the module", variable.position):
+                variables.declare_register(variable, context.outer)
+                context.positions.setdefault(variable.name, variable.position)
+            continue
+        if variable.space == "local" and not context.before("a variable of the module in .local", variable.position):
+            continue
+        if "[" in variable.space:
+            variable = variable._replace(space=context.bank(variable.space, variable.position))
+        if variable.repeat is None:
+            context.positions.setdefault(variable.name, variable.position)
+        before = known.get(variable.name) if variable.repeat is None else None
+        if before is not None:
+            problem = _disagreement(before, variable)
+            if problem:
+                context.complain(variable.position, problem, _LINKING)
+            sizes = _sizes(before)
+            if problem or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
                 continue
-            if variable.space == "local" and not self.before("a variable of the module in .local", variable.position):
-                continue
-            if "[" in variable.space:
-                variable = variable._replace(space=self.bank(variable.space, variable.position))
-            if variable.repeat is None:
-                self.positions.setdefault(variable.name, variable.position)
-            before = known.get(variable.name) if variable.repeat is None else None
-            if before is not None:
-                problem = self._disagreement(before, variable)
-                if problem:
-                    self.complain(variable.position, problem, _LINKING)
-                sizes = _sizes(before)
-                if problem or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
-                    continue
-                del found[before.position]
-            if variable.repeat is None:
-                known[variable.name] = variable
-            found[variable.position] = variable
-        return list(found.values())
+            del found[before.position]
+        if variable.repeat is None:
+            known[variable.name] = variable
+        found[variable.position] = variable
+    return list(found.values())
 
-    def _disagreement(self, before: tree.Variable, again: tree.Variable) -> str | None:
-        """Why a name cannot be declared again so, or None."""
-        if "extern" not in (before.linkage, again.linkage):
-            return f"{again.name} is declared twice in this scope"
-        if before.linkage == "extern" and again.linkage is None:
-            return f"{again.name} was declared .extern, and what it is must be visible to other modules"
-        if before[:3] != again[:3] or not _same_sizes(_sizes(before), _sizes(again)):
-            return f"{again.name} was declared with another state space, type or size before"
-        return None
 
-    def names_agree(self) -> None:
-        """Complain of names that are both a variable's and a function's, or a function's and an entry's."""
-        for name, function in self.functions.items():
-            if name in self.positions or name in self.outer.places:
-                later = max(function.position, self.position_of(name))
-                self.complain(later, f"{name} is the name of a variable and of a function", _LINKING)
-            self.positions[name] = min(function.position, self.positions.get(name, function.position))
-        special = {name.partition(".")[0] for name in self.specials}
-        declared = [(v.name, v.position) for v in self.module.variables if v.repeat is None]
-        for name, position in declared + [(f.name, f.position) for f in self.module.functions]:
-            if name in special:
-                self.complain(position, f"{name} is the name of a special register", "spec/special-registers/index.md")
-        defined: set[str] = set()
-        linkages: dict[str, str | None] = {}
-        for function in self.module.functions:
-            first = self.functions[function.name]
-            if first.is_entry != function.is_entry:
-                self.complain(function.position, f"{function.name} is both a function and an entry", _LINKING)
-            elif function.name in defined:
-                what = "is defined twice" if function.body is not None else "is declared after its definition"
-                self.complain(function.position, f"{function.name} {what}", _LINKING)
-            before = linkages.setdefault(function.name, function.linkage)
-            if function.linkage != before and (function.linkage is not None or before not in ("visible", "weak")):
-                shown = f".{before}" if before else "without a word about its linkage"
-                self.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
-            if (".noreturn" in first.performance) != (".noreturn" in function.performance):
-                what = f"every declaration of {function.name} is .noreturn, or none"
-                self.complain(function.position, what, _LINKING)
-            if function.body is not None:
-                defined.add(function.name)
+def _disagreement(before: tree.Variable, again: tree.Variable) -> str | None:
+    """Why a name cannot be declared again so, or None."""
+    if "extern" not in (before.linkage, again.linkage):
+        return f"{again.name} is declared twice in this scope"
+    if before.linkage == "extern" and again.linkage is None:
+        return f"{again.name} was declared .extern, and what it is must be visible to other modules"
+    if before[:3] != again[:3] or not _same_sizes(_sizes(before), _sizes(again)):
+        return f"{again.name} was declared with another state space, type or size before"
+    return None
 
-    def unresolved(self) -> None:
-        """Complain of what is declared and not defined, and cannot be defined in another module."""
-        defined = {f.name for f in self.module.functions if f.body is not None}
-        defined |= {d.name for d in self.module.directives if isinstance(d, tree.Alias)}
-        for name, function in self.functions.items():
-            if name in defined or name in SYSTEM_FUNCTIONS:
-                continue
-            position = self.used.get(self.symbols[name]) if function.linkage == "extern" else function.position
-            if position is not None and (self.part is None or function.linkage != "extern"):
-                self.complain(position, f"nothing defines {name}", _LINKING)
+
+def names_agree(context: Context) -> None:
+    """Complain of names that are both a variable's and a function's, or a function's and an entry's."""
+    for name, function in context.functions.items():
+        if name in context.positions or name in context.outer.places:
+            later = max(function.position, context.position_of(name))
+            context.complain(later, f"{name} is the name of a variable and of a function", _LINKING)
+        context.positions[name] = min(function.position, context.positions.get(name, function.position))
+    special = {name.partition(".")[0] for name in context.specials}
+    declared = [(v.name, v.position) for v in context.module.variables if v.repeat is None]
+    for name, position in declared + [(f.name, f.position) for f in context.module.functions]:
+        if name in special:
+            context.complain(position, f"{name} is the name of a special register", "spec/special-registers/index.md")
+    defined: set[str] = set()
+    linkages: dict[str, str | None] = {}
+    for function in context.module.functions:
+        first = context.functions[function.name]
+        if first.is_entry != function.is_entry:
+            context.complain(function.position, f"{function.name} is both a function and an entry", _LINKING)
+        elif function.name in defined:
+            what = "is defined twice" if function.body is not None else "is declared after its definition"
+            context.complain(function.position, f"{function.name} {what}", _LINKING)
+        before = linkages.setdefault(function.name, function.linkage)
+        if function.linkage != before and (function.linkage is not None or before not in ("visible", "weak")):
+            shown = f".{before}" if before else "without a word about its linkage"
+            context.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
+        if (".noreturn" in first.performance) != (".noreturn" in function.performance):
+            what = f"every declaration of {function.name} is .noreturn, or none"
+            context.complain(function.position, what, _LINKING)
+        if function.body is not None:
+            defined.add(function.name)
+
+
+def unresolved(context: Context) -> None:
+    """Complain of what is declared and not defined, and cannot be defined in another module."""
+    defined = {f.name for f in context.module.functions if f.body is not None}
+    defined |= {d.name for d in context.module.directives if isinstance(d, tree.Alias)}
+    for name, function in context.functions.items():
+        if name in defined or name in SYSTEM_FUNCTIONS:
+            continue
+        position = context.used.get(context.symbols[name]) if function.linkage == "extern" else function.position
+        if position is not None and (context.part is None or function.linkage != "extern"):
+            context.complain(position, f"nothing defines {name}", _LINKING)
 
 
 def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:

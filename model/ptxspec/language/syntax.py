@@ -6,10 +6,10 @@ from functools import cache
 from typing import NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language.assembling import Assembled, Assembly
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.modules import Modules
-from ptxspec.language.places import Place
+from ptxspec.language.first_sets import Place
+from ptxspec.language.parser_generator import Assembled, Assembly
 from ptxspec.language.words import MARKER, Lexicon
 from ptxspec.literate import finder, grammar
 

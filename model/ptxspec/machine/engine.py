@@ -10,12 +10,12 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Checked, Kernel, Op
-from ptxspec.language.constants import constant_bits
+from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
-from ptxspec.machine.link import linked, stack_moves
 from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
-from ptxspec.language.errors import MOST_SAID
+from ptxspec.language.diagnostics import MOST_SAID
 from ptxspec.language.forms import page_name
 from ptxspec.terms.machine import RULES
 

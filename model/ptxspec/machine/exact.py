@@ -11,6 +11,16 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.call_graph import (
+    BEGINS,
+    ENDS,
+    FRAME,
+    frame_size,
+    kept_bytes,
+    passed_beyond,
+    returned,
+    stack_moves,
+)
 from ptxspec.machine.driver import grid, machine
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import put
@@ -33,16 +43,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, names_read
-from ptxspec.machine.link import (
-    BEGINS,
-    ENDS,
-    FRAME,
-    frame_size,
-    kept_bytes,
-    passed_beyond,
-    returned,
-    stack_moves,
-)
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging

@@ -11,7 +11,7 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.language.scopes import MODULE
-from ptxspec.machine import link
+from ptxspec.machine import call_graph
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
@@ -122,7 +122,7 @@ class Flow:
             case Return() | Exit() | Stop():
                 return None, follows if last.guard else None, ()
             case Call():
-                called = tuple((n, number[kernel.starts[n]]) for n in link.calls(kernel, last))
+                called = tuple((n, number[kernel.starts[n]]) for n in call_graph.calls(kernel, last))
                 return landing, follows if last.guard else landing, called
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                 if not lands(effect):
@@ -173,14 +173,13 @@ class Flow:
         """The registers that a call puts by: those that are live after it, if its function may be entered again before it
         returns; and where its frame lies, if that depends on more than the function."""
         kernel = self.kernel
-        own = [link.FRAME, link.BEGINS, link.ENDS] if link.stack_moves(kernel) else []
+        own = [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
         if self.function_of(index) not in self._recursive:
             return own
         after = self.blocks[self._landings[index]].next
         live = set() if after is None else self._live[after]
-        return own + sorted(
-            live - set(returned_into(kernel.code[index])) - {link.FRAME, link.DEPTH, link.RETURNED} - self._of_thread
-        )
+        frame = {call_graph.FRAME, call_graph.DEPTH, call_graph.RETURNED}
+        return own + sorted(live - set(returned_into(kernel.code[index])) - frame - self._of_thread)
 
     @cached_property
     def _of_thread(self) -> set[str]:
@@ -189,7 +188,7 @@ class Flow:
 
     @cached_property
     def _recursive(self) -> set[str]:
-        return link.recursive(self.kernel) if self.kernel.functions else set()
+        return call_graph.recursive(self.kernel) if self.kernel.functions else set()
 
     @cached_property
     def _live(self) -> list[set[str]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
-from ptxspec.terms.scripts import Script
+from ptxspec.terms.python_code import Script
 from ptxspec.terms.steps import State, Step
 
 

@@ -11,8 +11,8 @@ from ptxspec import contracts
 from ptxspec.machine.marshalling import host_array
 from ptxspec.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
 from ptxspec.terms.core import Int, integer
-from ptxspec.terms.images import Image
-from ptxspec.terms.images import Sampler as SamplerState
+from ptxspec.terms.image_access import Image
+from ptxspec.terms.image_access import Sampler as SamplerState
 from ptxspec.terms.types import TYPES
 
 #: the shape of an array of texels, outermost axis first; the channels come last

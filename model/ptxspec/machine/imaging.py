@@ -1,6 +1,6 @@
 """The unit that holds textures and surfaces: it answers what threads ask, all those that wait at an instruction at once.
 
-What is to be done is the rule of the instruction, evaluated for the image (see terms/images.py). Under the exact engine its
+What is to be done is the rule of the instruction, evaluated for the image (see terms/image_access.py). Under the exact engine its
 terms are evaluated thread by thread, under the native one they become a loop in machine code.
 """
 
@@ -20,7 +20,7 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import Sampler, Storage, Surface, Texture
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.images import Access, access_of
+from ptxspec.terms.image_access import Access, access_of
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile

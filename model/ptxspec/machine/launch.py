@@ -15,6 +15,7 @@ from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.call_graph import frame_size, stack_moves
 from ptxspec.machine.engine import Engine, Program, function_addresses, may_spread, program
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
@@ -22,7 +23,6 @@ from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import Sampler, Surface, Texture
 from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
-from ptxspec.machine.link import frame_size, stack_moves
 from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Place, spaces
-from ptxspec.language.constants import constant_bits
+from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import (
     Block,

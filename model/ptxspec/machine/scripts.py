@@ -11,11 +11,11 @@ from typing import Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
+from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
-from ptxspec.machine.link import FRAME
 from ptxspec.terms.machine import changing
-from ptxspec.terms.scripts import Script
+from ptxspec.terms.python_code import Script
 
 #: what a function is given: (registers, lane, supplied values by name, choice)
 PARAMETERS = ("r", "lane", "given", "choose")

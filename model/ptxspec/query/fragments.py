@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, assert_never
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op, Plan
-from ptxspec.language.constants import constant_bits
-from ptxspec.language.errors import Source
-from ptxspec.language.fitting import select_form
+from ptxspec.language.constant_bits import constant_bits
+from ptxspec.language.diagnostics import Source
+from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.specials import first_name, special_origin, special_registers

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.language.errors import PtxError
+from ptxspec.language.diagnostics import PtxError
 from ptxspec.options import Status
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.evaluate import cut, readings

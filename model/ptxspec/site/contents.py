@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.literate.documents import parse
-from ptxspec.site import identities, ledger
-from ptxspec.site.identities import Judge
+from ptxspec.site import evidence_section, identity_tables
+from ptxspec.site.identity_tables import Judge
 from ptxspec.site.pages import definitions, forms, gap, module_of, table
 
 #: the order of the manual; what is not named here comes after it, in the order of the alphabet
@@ -130,8 +130,8 @@ def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
 
 def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
     """How many identities are proved and how many refuted, of those that use forms of some pages, or of all."""
-    known = identities.identities()
-    own = known if modules is None else [i for i in known if any(identities.mentions(i, m) for m in modules)]
+    known = identity_tables.identities()
+    own = known if modules is None else [i for i in known if any(identity_tables.mentions(i, m) for m in modules)]
     found = Counter(judge.status(i) for i in own)
     unchecked = sum(found.values()) - found["proved"] - found["refuted"]
     cells = [str(found["proved"]), str(found["refuted"])]
@@ -158,7 +158,7 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
         elif rows is None:
             cells.append(gap("not run"))
         else:
-            missing = sum(ledger.gaps(module_of(d), d, rows) for d in below)
+            missing = sum(evidence_section.gaps(module_of(d), d, rows) for d in below)
             total["gaps"] += missing
             cells.append(gap(str(missing)) if missing else "0")
         body.append([f"[{title}](/{first}.md)", *cells])
@@ -166,4 +166,4 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
     last += _verdicts(None, judge)
     last.append(gap("not run") if rows is None else gap(str(total["gaps"])) if total["gaps"] else "0")
     found = table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
-    return found + ("" if rows is None else "\n" + ledger.unanswered(rows))
+    return found + ("" if rows is None else "\n" + evidence_section.unanswered(rows))

@@ -17,19 +17,19 @@ from sphinx.util.docutils import SphinxDirective
 from ptxspec.site import (
     contents,
     corner_cases,
+    evidence_section,
     freedoms,
-    identities,
-    invariants,
-    ledger,
+    identity_tables,
+    invariant_tables,
     pages,
     pictures,
     store,
-    vocabulary,
+    vocabulary_tables,
 )
 from ptxspec.site.nodes import Details
 
 log = logging.getLogger(__name__)
-_judges: dict[Path, identities.Judge] = {}
+_judges: dict[Path, identity_tables.Judge] = {}
 
 
 class Computed(SphinxDirective):
@@ -68,18 +68,18 @@ class Computed(SphinxDirective):
         return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
 
     @property
-    def judge(self) -> identities.Judge:
+    def judge(self) -> identity_tables.Judge:
         """What gives verdicts; one for the whole build."""
         path = self.build / "verdicts.json"
         if path not in _judges:
-            _judges[path] = identities.Judge(path, self.config.ptxspec_solver_seconds)
+            _judges[path] = identity_tables.Judge(path, self.config.ptxspec_solver_seconds)
         return _judges[path]
 
     def ledger(self) -> list[dict[str, Any]] | None:
         """The ledger's rows, if the checks were run."""
         path = self.build / "ledger.json"
         self.depends(path)
-        return ledger.read(path)
+        return evidence_section.read(path)
 
     def markdown(self) -> str:
         """What is shown."""
@@ -131,21 +131,21 @@ class Identities(Computed):
 
     def markdown(self) -> str:
         self.depends(self.build / "verdicts.json")
-        return identities.markdown(self.module, self.judge)
+        return identity_tables.markdown(self.module, self.judge)
 
 
 class Invariants(Computed):
     """What the page claims of the machine's states."""
 
     def markdown(self) -> str:
-        return self.kept("invariants", lambda: invariants.markdown(self.module))
+        return self.kept("invariants", lambda: invariant_tables.markdown(self.module))
 
 
 class Evidence(Computed):
     """What was checked of the page's forms, and the forms themselves."""
 
     def markdown(self) -> str:
-        return ledger.markdown(self.module, self.env.docname, self.ledger())
+        return evidence_section.markdown(self.module, self.env.docname, self.ledger())
 
     def after(self) -> list[nodes.Node]:
         return _forms(self.module)
@@ -162,8 +162,8 @@ def _forms(module: str) -> list[nodes.Node]:
     count = len(pages.forms(module))
     if not count:
         return []
-    details = Details(summary=ledger.counted(count, "form") + ", with operand types and availability")
-    details += nodes.raw("", ledger.forms_html(module), format="html")
+    details = Details(summary=evidence_section.counted(count, "form") + ", with operand types and availability")
+    details += nodes.raw("", evidence_section.forms_html(module), format="html")
     return [details]
 
 
@@ -172,7 +172,7 @@ class Vocabulary(Computed):
 
     def markdown(self) -> str:
         self.depends(*store.model_files())
-        return vocabulary.markdown()
+        return vocabulary_tables.markdown()
 
 
 class Picture(Computed):

@@ -45,7 +45,7 @@ from ptxspec.terms.definitions import (
     takes_no_constants,
     takes_wider_registers,
 )
-from ptxspec.terms.images import Image, Sampler, read_image, refuse, write_image
+from ptxspec.terms.image_access import Image, Sampler, read_image, refuse, write_image
 from ptxspec.terms.kinds import (
     absent,
     address,

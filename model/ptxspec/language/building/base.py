@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxspec.language.errors import Complaints, Later, Source
+from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.escaping import shortened
-from ptxspec.language.assembling import Failed
 from ptxspec.language.building.base import Base
-from ptxspec.language.numbers import TooLarge, double_of, integer_of
+from ptxspec.language.digits import TooLarge, double_of, integer_of
+from ptxspec.language.parser_generator import Failed
 from ptxspec.language.tree import Number, Real, Spelled
 
 EXPRESSIONS = "spec/syntax/constant-expressions.md"

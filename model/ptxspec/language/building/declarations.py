@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import pages
+from ptxspec.language import cited
 from ptxspec.language.building.operands import Operands
 from ptxspec.language.tree import (
     Attribute,
@@ -65,20 +65,20 @@ class Declarations(Operands):
     def alignment(self, at: int, word: str) -> int:
         value = self.integer(at)
         if value <= 0 or value & (value - 1):
-            self.complain(at, f"an alignment is a power of two, not {value}", pages.VARIABLES)
+            self.complain(at, f"an alignment is a power of two, not {value}", cited.VARIABLES)
             return 1
         if value >= 1 << 32:
-            self.complain(at, f"an alignment has at most 32 bits, and {value} more", pages.VARIABLES)
+            self.complain(at, f"an alignment has at most 32 bits, and {value} more", cited.VARIABLES)
             return 1
         return value
 
     def declarator(self, at: int, name: str, count: int | None, dimensions: list[int], value: Any) -> Variable:
         sizes = tuple(None if d == OPEN else d for d in dimensions)
         if None in sizes[1:]:
-            self.complain(self.open_at, "only an array's first dimension may be left out", pages.VARIABLES)
+            self.complain(self.open_at, "only an array's first dimension may be left out", cited.VARIABLES)
             sizes = tuple(1 if d is None else d for d in sizes)
         if count is not None and count >= (1 << 32) - 1:
-            self.complain(at, f"{count} are too many: the number has 32 bits", pages.VARIABLES)
+            self.complain(at, f"{count} are too many: the number has 32 bits", cited.VARIABLES)
             count = 1
         return Variable("", "", 1, name, None, count, sizes, value, None, self.starts[at])
 
@@ -98,13 +98,13 @@ class Declarations(Operands):
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
         elif size < 0:
-            self.complain(at, f"expected a size, at least 1, not {int(size)}", pages.VARIABLES)
+            self.complain(at, f"expected a size, at least 1, not {int(size)}", cited.VARIABLES)
         return max(size, 0)
 
     def allow_zeros(self, allowed: bool) -> None:
         """Whether the sizes that were zero may be."""
         for at in () if allowed else self.zeros:
-            self.complain(at, "expected a size, at least 1, not 0", pages.VARIABLES)
+            self.complain(at, "expected a size, at least 1, not 0", cited.VARIABLES)
         self.zeros.clear()
 
     def attributes(self, at: int, items: list[Placed]) -> tuple[int, list[Placed]]:
@@ -125,13 +125,13 @@ class Declarations(Operands):
                 fitting = [other for other, (owners, _) in known.ATTRIBUTES.items() if owner in owners]
                 whose = "a function" if owner == "func" else f"a variable in .{owner}"
                 takes = f"takes {' or '.join(fitting)}" if fitting else "takes no attribute"
-                self.complain(where, f"{whose} {takes}, not {name!r}", pages.ATTRIBUTES)
+                self.complain(where, f"{whose} {takes}, not {name!r}", cited.ATTRIBUTES)
             elif len(attribute.numbers) != count:
                 wanted = f"{count} integers in parentheses" if count else "no integers"
-                self.complain(where, f"{name} has {wanted}", pages.ATTRIBUTES)
+                self.complain(where, f"{name} has {wanted}", cited.ATTRIBUTES)
             elif name in known.REFUSED:
                 self.complain(
-                    where, f"{name} is for modules that are compiled apart, and not supported", pages.ATTRIBUTES
+                    where, f"{name} is for modules that are compiled apart, and not supported", cited.ATTRIBUTES
                 )
         return tuple(attribute for _, attribute in items)
 
@@ -163,10 +163,10 @@ class Declarations(Operands):
     def mask(self, at: int, mask: int, value: Any) -> Masked:
         self.use("a mask", at)
         if mask not in contracts.initializers().MASKS:
-            self.complain(at, f"{self.words[at]} is no mask: one has a byte of ones", pages.INITIALIZERS)
+            self.complain(at, f"{self.words[at]} is no mask: one has a byte of ones", cited.INITIALIZERS)
             mask = 0xFF
         if isinstance(value, Real):
-            self.complain(at + 2, "a mask takes an address or an integer", pages.INITIALIZERS)
+            self.complain(at + 2, "a mask takes an address or an integer", cited.INITIALIZERS)
             value = Number(0)
         if isinstance(value, Number):
             self.use("a mask of an integer", at + 2)
@@ -197,12 +197,12 @@ class Declarations(Operands):
         if size == 0 and may_be_open:
             size = OPEN
         if found.vector > 1 and space == ".param" and size is None:
-            self.complain(self.vector_at, "a parameter is a value or an array, not a vector", pages.STATE_SPACES)
+            self.complain(self.vector_at, "a parameter is a value or an array, not a vector", cited.STATE_SPACES)
             found = found._replace(vector=1)
         if found.pointer is not None and not points:
-            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", pages.ATTRIBUTES)
+            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", cited.ATTRIBUTES)
         if named and found.name == "_":
-            self.complain(self.name_at, "expected a parameter's name, not '_'", pages.FUNCTIONS)
+            self.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
         return found._replace(space=space[1:], size=size)
 
     def parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:

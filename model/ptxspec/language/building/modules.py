@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxspec.language import pages
+from ptxspec.language import cited
 from ptxspec.language.building.statements import Hint, Statements
-from ptxspec.language.numbers import integer_of
+from ptxspec.language.digits import integer_of
 from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Variable
 
 #: a word of an entry's heading, with what it was given
@@ -74,21 +74,21 @@ class Modules(Statements):
         word = linkage[1:] if linkage else None
         if isinstance(declared, Function):
             if linkage == ".common":
-                self.complain(at, ".common belongs before a variable", pages.DIRECTIVES)
+                self.complain(at, ".common belongs before a variable", cited.DIRECTIVES)
             if linkage == ".extern" and declared.body is not None:
                 what = "an entry" if declared.is_entry else "a function"
-                self.complain(self.function_at, f"{what} with a body is not .extern", pages.DIRECTIVES)
+                self.complain(self.function_at, f"{what} with a body is not .extern", cited.DIRECTIVES)
             return declared._replace(linkage=word)
         space = declared[0].space
         if space == "param" or (space == "reg" and linkage):
             what = f"variables in .{space} are declared inside functions"
-            self.complain(at + (linkage is not None), what, pages.STATE_SPACES)
+            self.complain(at + (linkage is not None), what, cited.STATE_SPACES)
             return []
         for variable in declared:
             if linkage == ".common" and variable.space != "global":
-                self.complain(at, "what is .common lies in .global", pages.VARIABLES)
+                self.complain(at, "what is .common lies in .global", cited.VARIABLES)
             if linkage == ".extern" and variable.values is not None:
-                self.complain(at, "a variable that is defined elsewhere has no initializer", pages.VARIABLES)
+                self.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
         return [variable._replace(linkage=word) for variable in declared]
 
     def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
@@ -112,9 +112,9 @@ class Modules(Statements):
         least = 0 if "cluster" in word else 1
         for number in numbers:
             if number < least:
-                self.complain(at + 1, f"expected a number, at least {least}, not {number}", pages.DIRECTIVES)
+                self.complain(at + 1, f"expected a number, at least {least}, not {number}", cited.DIRECTIVES)
             elif number >> 32:
-                self.complain(at + 1, f"{number} does not fit into 32 bits", pages.DIRECTIVES)
+                self.complain(at + 1, f"{number} does not fit into 32 bits", cited.DIRECTIVES)
         return at, (word, tuple(numbers))
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
@@ -123,9 +123,9 @@ class Modules(Statements):
             found[word] = numbers
             for one, other in ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")):
                 if word in (one, other) and one in found and other in found:
-                    self.complain(where, f"an entry has {one} or {other}, not both", pages.DIRECTIVES)
+                    self.complain(where, f"an entry has {one} or {other}, not both", cited.DIRECTIVES)
         if ".blocksareclusters" in found and not {".reqntid", ".reqnctapercluster"} <= found.keys():
-            self.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", pages.DIRECTIVES)
+            self.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", cited.DIRECTIVES)
         return found
 
     def entry(
@@ -139,7 +139,7 @@ class Modules(Statements):
     ) -> Function:
         performance = self._limits(at, limits)
         if performance and body is None:
-            self.complain(self.function_at, "an entry with directives about threads has a body", pages.DIRECTIVES)
+            self.complain(self.function_at, "an entry with directives about threads has a body", cited.DIRECTIVES)
         position = self.starts[self.function_at]
         taken, (statements, end) = tuple(parameters or ()), body or (None, 0)
         return Function(name, taken, statements, performance, None, position, pragmas=tuple(pragmas), end=end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import pages
+from ptxspec.language import cited
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.tree import (
     File,
@@ -54,7 +54,7 @@ class Statements(Declarations):
     def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
         self.allow_zeros(False)
         if variables[0].space == "tex":
-            self.complain(at, "variables in .tex are declared outside of functions", pages.STATE_SPACES)
+            self.complain(at, "variables in .tex are declared outside of functions", cited.STATE_SPACES)
             return []
         return variables
 
@@ -99,7 +99,7 @@ class Statements(Declarations):
     def preserve(self, at: int, word: str, number: int) -> Hint:
         most = contracts.directives().PRESERVED[word]
         if number > most:
-            self.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", pages.DIRECTIVES)
+            self.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -109,7 +109,7 @@ class Statements(Declarations):
         for at, word, _ in hints:
             self.use(word, at)
             if word == ".noreturn" and results:
-                self.complain(at, "a function with results returns, and is not .noreturn", pages.DIRECTIVES)
+                self.complain(at, "a function with results returns, and is not .noreturn", cited.DIRECTIVES)
         return {word: numbers for _, word, numbers in hints}
 
     def pragma(self, at: int, texts: list[str]) -> Pragma:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxspec.language.checked import Op, banks, spaces, unbanked
-from ptxspec.machine.link import stack_moves
+from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import VARIABLE
 from ptxspec.machine.native.writing import Writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxspec.machine import hosts
-from ptxspec.machine.link import BEGINS, ENDS
+from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.native.context import FIELD, bits_of
 from ptxspec.machine.native.writing import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning

@@ -6,9 +6,9 @@ from typing import assert_never
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
+from ptxspec.machine.call_graph import BEGINS, ENDS, RETURNED
 from ptxspec.machine.engine import ANSWER, Given, fixed, given, requested
 from ptxspec.machine.flow import destinations, ending, registers_read, values_of
-from ptxspec.machine.link import BEGINS, ENDS, RETURNED
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.outlined import returned, word
 from ptxspec.machine.native.writing import IN_ROWS, word_of

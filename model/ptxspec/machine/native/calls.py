@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxspec.language.checked import Op
-from ptxspec.machine.engine import in_frame
-from ptxspec.machine.link import (
+from ptxspec.machine.call_graph import (
     BEGINS,
     DEPTH,
     ENDS,
@@ -19,6 +18,7 @@ from ptxspec.machine.link import (
     returned,
     stack_moves,
 )
+from ptxspec.machine.engine import in_frame
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.stack import Stack

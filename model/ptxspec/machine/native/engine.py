@@ -12,6 +12,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.driver import machine
 from ptxspec.machine.engine import (
     ANSWER,
@@ -28,7 +29,6 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
-from ptxspec.machine.link import BEGINS, ENDS, stack_moves
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code, driver
 from ptxspec.machine.native.context import CONTEXT, FIELD, ROOM, VARIABLE, bits_of
@@ -112,7 +112,7 @@ class Compiled:
         return found
 
     def _of_calls(self) -> set[str]:
-        from ptxspec.machine.link import DEPTH, FRAME
+        from ptxspec.machine.call_graph import DEPTH, FRAME
 
         return {FRAME, DEPTH} | ({BEGINS, ENDS} if stack_moves(self.program.kernel) else set())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ptxspec.language.checked import Op
-from ptxspec.machine.link import BEGINS, ENDS
+from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import ROOM

@@ -9,9 +9,9 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import Block, destinations, successors, values_of
-from ptxspec.machine.link import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.native.context import NUMBERS, OWN, POINTERS, bits_of, field_text
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ptxspec.language.places import AHEAD, ENDS, Grammar, Place, after
+from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence

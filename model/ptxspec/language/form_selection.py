@@ -11,8 +11,8 @@ from typing import Any
 from ptxspec.contracts import TypeChecking
 from ptxspec.language import tree
 from ptxspec.language.checked import Plan, spaces
-from ptxspec.language.constants import constant_fits
-from ptxspec.language.errors import Later
+from ptxspec.language.constant_bits import constant_fits
+from ptxspec.language.diagnostics import Later
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.literate.notation import Operand
 from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type

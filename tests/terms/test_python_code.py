@@ -8,10 +8,10 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.agreement import compare
-from ptxspec.terms import scripts
+from ptxspec.terms import python_code
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.exact import NoChoice, evaluate, refuse
-from ptxspec.terms.scripts import Script
+from ptxspec.terms.python_code import Script
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import lookup, low_bits, quotient, remainder, root, select, sign_extend, unspecified
 
@@ -75,7 +75,7 @@ def test_a_long_chain_is_no_deep_one() -> None:
 def test_a_wrong_expression_is_found(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {"add": "{0} + {1} + 1", "low": "{0} & {mask} >> 1", "signed": "{0} & {mask}", "select": "{2} if {0} else {1}",
              "shr": "{0} >> {1} + 1"}  # fmt: skip
-    monkeypatch.setitem(scripts._EXPRESSIONS, operator, wrong[operator])
+    monkeypatch.setitem(python_code._EXPRESSIONS, operator, wrong[operator])
     forms = [
         f
         for name in ("add.sat.s32", "mad.hi.s32", "bfe.s32", "shr.s32", "sad.u32")

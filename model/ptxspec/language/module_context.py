@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ptxspec import contracts
-from ptxspec.language import pages, tree
-from ptxspec.language.checked import Place, Plan, Signature, banks, spaces
-from ptxspec.language.errors import Complaints, Later, Source
+from ptxspec.language import cited, tree
+from ptxspec.language.checked import Signature, banks, spaces
+from ptxspec.language.diagnostics import Complaints, Later, Source
+from ptxspec.language.digits import integer_of
 from ptxspec.language.forms import registry
 from ptxspec.language.named import Places
-from ptxspec.language.numbers import integer_of
+from ptxspec.language.parser import operand_offset
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.types import TYPES, Type
 
 
-class Checking:
-    """One module under check."""
+class Context:
+    """One module under check: what its passes share. What one pass alone keeps is in the pass."""
 
     def __init__(self, source: Source, module: tree.Module, part: int | None = None):
         """`part` is the module's number among those that are to be linked, None if it runs alone."""
@@ -30,7 +30,6 @@ class Checking:
         self.rules = contracts.type_checking()
         self.specials = special_registers()
         self.limits = contracts.memory_rules().LIMITS
-        self._plans: dict[tuple[Any, ...], Plan | str] = {}
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
         #: where each variable, function and entry of the module is declared for the first time
@@ -41,13 +40,8 @@ class Checking:
         exported = {f.name for f in module.functions if f.linkage is not None}
         #: the names by which functions and entries are known when modules are linked
         self.symbols = {name: name if name in exported else name + self.own for name in self.functions}
-        #: other names of functions, and for each of them a function nearer to the one that it stands for
+        #: other names of functions
         self.aliases: dict[str, str] = {}
-        self._nearer: dict[str, str] = {}
-        #: numbers of the shapes of signatures, by the names of functions and by the shapes
-        self._shapes: dict[str, int] = {}
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._images: list[tuple[tree.Variable, Type, list[int]]] = []
         #: functions and entries that are called or whose address is taken, and where first
         self.used: dict[str, int] = {}
         #: by the name of a function or an entry, what it calls or names: a function (None: what an address leads to), where, and
@@ -55,18 +49,13 @@ class Checking:
         self.mentions: dict[str, list[tuple[str | None, int, Signature]]] = {}
         #: where an initializer takes a function's address
         self.pointed: list[int] = []
-        #: where the instruction begins that is looked at, and whether it names a variable or marks an address
-        self._at = 0
-        self._special = False
         #: variables in .global and .const that functions declare, by names that nothing else has
         self.statics = Places()
         #: bytes of the module's variables in each state space
         self.sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
-        self._handles = 0
         sections = [d for d in module.directives if isinstance(d, tree.Section)]
         #: the names of sections and of the labels in them
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
-        self._passed: dict[str, tuple[Type | None, Place | None]] = {}
         self.version = module.version
         self.target = _target_number(module.target[0])
         directives = contracts.directives()
@@ -91,17 +80,17 @@ class Checking:
         if self.version < first:
             major, minor = self.version
             needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
-            self.complain(position, needs, pages.DIRECTIVES)
+            self.complain(position, needs, cited.DIRECTIVES)
         needed = contracts.directives().NEEDS.get(directive, 0)
         if self.target < needed:
             needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
-            self.complain(position, needs, pages.DIRECTIVES)
+            self.complain(position, needs, cited.DIRECTIVES)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
         gone = contracts.directives().GONE[what]
         if self.version >= gone:
-            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", pages.DIRECTIVES)
+            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
             return False
         return True
 
@@ -116,7 +105,7 @@ class Checking:
         page = banks()
         number = page.bank_of(written)
         if number >= page.BANKS:
-            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", pages.BANKS)
+            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", cited.BANKS)
         elif self.before("the number of a bank of constants", position) and number != page.FIRST:
             self.since("a bank of constants", position)
         return str(page.space_of(number))
@@ -133,10 +122,21 @@ class Checking:
         if self.version < since:
             version = f"{self.version[0]}.{self.version[1]}"
             needs = f".{name} needs PTX ISA {since[0]}.{since[1]}; the module says {version}"
-            self.complain(position, needs, pages.TYPES)
+            self.complain(position, needs, cited.TYPES)
         elif self.target < needed:
-            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", pages.TYPES)
+            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", cited.TYPES)
         return found
+
+    def fits_vector(self, type: Type, length: int, position: int) -> bool:
+        """Whether there may be a vector of a type; complains if not."""
+        if length == 1 or (type.kind != "pred" and type.width * length <= 128):
+            return True
+        self.complain(position, "a vector has at most 128 bits, and no predicates", cited.VARIABLES)
+        return False
+
+    def operand_position(self, item: tree.Instruction, index: int) -> int:
+        """The offset of an operand, found by reading the instruction once more."""
+        return operand_offset(self.source.text, item.position, index)
 
 
 def _target_number(target: str) -> int:

@@ -6,13 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, spaces, unbanked
-from ptxspec.language.errors import Later
-from ptxspec.language.parser import operand_offset
+from ptxspec.language.aliases import Aliases
+from ptxspec.language.checked import (
+    Kernel,
+    Place,
+    spaces,
+    unbanked,
+)
+from ptxspec.language.diagnostics import Later
+from ptxspec.language.module_context import Context
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
 from ptxspec.language.suggestions import undeclared
-from ptxspec.language.symbols import Symbols
 from ptxspec.terms.types import Type
 
 
@@ -24,12 +29,16 @@ class Unresolved(Exception):
         self.said = said
 
 
-class Operands(Symbols):
-    """Checks operands."""
+class Operands:
+    """Resolves the operands of one instruction after another."""
 
-    def operand_position(self, item: tree.Instruction, index: int) -> int:
-        """The offset of an operand, found by reading the instruction once more."""
-        return operand_offset(self.source.text, item.position, index)
+    def __init__(self, context: Context, aliases: Aliases):
+        self.context, self.aliases = context, aliases
+        #: where the instruction begins that is looked at, and whether it names a variable or marks an address
+        self.at = 0
+        self.special = False
+        #: what calls pass: of each unique name the type of a register, or a variable
+        self.passed: dict[str, tuple[Type | None, Place | None]] = {}
 
     def resolve(self, operand: tree.Operand, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
         """The operand with its names made unique, and its kind. Raises Unresolved."""
@@ -41,7 +50,7 @@ class Operands(Symbols):
             case tree.Real():
                 return operand, f"float{operand.width}"
             case tree.Address():
-                self._special |= operand.unified
+                self.special |= operand.unified
                 if operand.base is None:
                     return operand, ("memory", None)
                 base, of = self.resolve_name(operand.base, names, kernel)  # type: ignore[arg-type]
@@ -94,12 +103,12 @@ class Operands(Symbols):
             return (operand if found[0] == text else tree.Name(found[0])), found[1]
         if text == "_":
             return operand, "_"
-        special = self.specials.get(text)
+        special = self.context.specials.get(text)
         if special is not None:
             origin = special_origin(text)
-            if self.version < origin.since:
+            if self.context.version < origin.since:
                 raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
-            if self.target < origin.target:
+            if self.context.target < origin.target:
                 raise Unresolved(f"{text} needs target sm_{origin.target}")
             return operand, ("special", special, origin.also)
         vector = names.vector(text)
@@ -110,8 +119,8 @@ class Operands(Symbols):
         variable = names.place(text)
         if variable is not None:
             unique, place = variable
-            self._special = True
-            if self.outer.places.get(text) is place and self.position_of(text) > self._at:
+            self.special = True
+            if self.context.outer.places.get(text) is place and self.context.position_of(text) > self.at:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
             kind = ("opaque", place.opaque) if place.opaque else ("place", unbanked(place.space))
@@ -121,10 +130,10 @@ class Operands(Symbols):
         label = names.label(text)
         if label is not None:
             return (operand if label == text else tree.Name(label)), "label"
-        if text in self.functions:
+        if text in self.context.functions:
             return self.resolve_function(operand, kernel)
-        if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.specials}:
-            spelled = [s for s in self.specials if s.split(".")[0] == text.split(".")[0]]
+        if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.context.specials}:
+            spelled = [s for s in self.context.specials if s.split(".")[0] == text.split(".")[0]]
             what = "is a special register's name, without or with a wrong component"
             raise Unresolved(f"{text} {what}; there is {', '.join(spelled)}")
         raise Unresolved(self.undeclared(text, names))
@@ -133,7 +142,7 @@ class Operands(Symbols):
         """What to say of a name that nothing declares."""
 
         def find() -> tuple[str, None]:
-            others = (*self.specials, *self.functions)
+            others = (*self.context.specials, *self.context.functions)
             return f"{what}{name} is not declared{undeclared(name, names, others)}", None
 
         return Later(find)
@@ -141,18 +150,18 @@ class Operands(Symbols):
     def declared_later(self, register: str) -> bool:
         """Whether a register of the module is declared after the instruction that is looked at."""
         name = register.partition(".")[0]
-        return max(self.positions.get(n, 0) for n in (name, name.rstrip("0123456789"))) > self._at
+        return max(self.context.positions.get(n, 0) for n in (name, name.rstrip("0123456789"))) > self.at
 
     def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Operand, str]:
         """The name of a function or an entry."""
-        function = self.functions[operand.text]
-        if function.position > self._at:
+        function = self.context.functions[operand.text]
+        if function.position > self.at:
             raise Unresolved(f"{operand.text} is used before it is declared")
-        symbol = self.function_symbol(operand.text)
-        self.used.setdefault(symbol, self._at)
+        symbol = self.aliases.function_symbol(operand.text)
+        self.context.used.setdefault(symbol, self.at)
         if function.is_entry:
             return tree.Name(symbol), "entry"
-        self.mentions.setdefault(kernel.name, []).append((symbol, self._at, self.signatures[symbol]))
+        self.context.mentions.setdefault(kernel.name, []).append((symbol, self.at, self.context.signatures[symbol]))
         return tree.Name(symbol), "function"
 
     def resolve_element(self, operand: tree.Element, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
@@ -184,10 +193,10 @@ class Operands(Symbols):
             if isinstance(element, tree.Name) and "." in element.text and names.register(element.text) is not None:
                 raise Unresolved(f"{element.text} is a part of a vector, which is passed as a whole")
             if isinstance(resolved, tree.Braces):
-                self._passed.update((e.text, (kind[1][0], None)) for e in resolved.elements)  # type: ignore[union-attr]
+                self.passed.update((e.text, (kind[1][0], None)) for e in resolved.elements)  # type: ignore[union-attr]
             if isinstance(resolved, tree.Name):
                 is_register = isinstance(kind, Type)
                 place = None if is_register else kernel.places.get(resolved.text)
-                self._passed[resolved.text] = (kind if is_register else None, place)
+                self.passed[resolved.text] = (kind if is_register else None, place)
             elements.append(resolved)
         return tree.Parens(tuple(elements)), "list"

@@ -1,0 +1,235 @@
+"""Entries and functions with a body, statement by statement."""
+
+from __future__ import annotations
+
+from ptxspec import contracts
+from ptxspec.language import cited, tree
+from ptxspec.language.call_checks import Calls
+from ptxspec.language.checked import (
+    Kernel,
+    Op,
+    Place,
+    spaces,
+    unbanked,
+)
+from ptxspec.language.entry_parameters import EntryParameters
+from ptxspec.language.instructions import Instructions
+from ptxspec.language.module_context import Context
+from ptxspec.language.named import Range
+from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.language.scopes import Names, labels_of_scopes
+from ptxspec.language.signatures import MOST_ALIGNED, Signatures
+from ptxspec.language.variables import Variables
+
+
+class _Body:
+    """One body that is being read: its kernel, the scope that is open, and what ends the names of scopes."""
+
+    def __init__(self, kernel: Kernel, function: tree.Function, names: Names, own: str):
+        self.kernel, self.function, self.names, self.own = kernel, function, names, own
+        #: the labels of each scope, and how many scopes there were
+        self.labels = labels_of_scopes(function)
+        names.labels = self.labels[0]
+        self.scopes = 0
+        #: a place in the source whose instructions have not come
+        self.located: tree.Location | None = None
+
+
+class Bodies:
+    """Checks entries and functions."""
+
+    def __init__(
+        self,
+        context: Context,
+        opaque: OpaqueVariables,
+        layout: Signatures,
+        variables: Variables,
+        calls: Calls,
+        instructions: Instructions,
+        entry_parameters: EntryParameters,
+    ):
+        self.context, self.opaque, self.layout, self.variables = context, opaque, layout, variables
+        self.calls, self.instructions, self.entry_parameters = calls, instructions, entry_parameters
+
+    def kernel(self, function: tree.Function, outer: Names, module_shared: int) -> Kernel:
+        """A checked entry or function. All names of a function end in its own, so that they can stand beside others'."""
+        context = self.context
+        symbol = context.symbols[function.name]
+        kernel = Kernel(symbol, None if function.is_entry else context.signatures[symbol])
+        kernel.performance = function.performance
+        self._heading(function)
+        kernel.sizes["shared"] = module_shared
+        kernel.sizes["local"] = context.sizes["local"] if function.is_entry else 0  # the module's own come first
+        own = "" if function.is_entry else f"@{symbol}"
+        names = Names(outer, own)
+        if kernel.signature is not None:
+            self._formals(kernel, function, names)
+        if function.is_entry and function.parameters:
+            context.since("a list of an entry's parameters", function.position)
+        for parameter in function.parameters if function.is_entry else ():
+            if not self.entry_parameters.parameter(parameter, kernel, names):
+                break
+        self._statements(_Body(kernel, function, names, own))
+        self._place_open(kernel)
+        self.opaque.count_handles(function.position, kernel.places)
+        at_the_end = contracts.functions().AT_THE_END
+        kernel.code.append(Op(self.instructions.plan(at_the_end, ()), (), None, function.position))
+        return kernel
+
+    def _heading(self, function: tree.Function) -> None:
+        """Complain of directives and linkages that the module's version does not have."""
+        gone = contracts.directives().GONE
+        for directive in function.performance:
+            self.context.since(directive, function.position)
+            if directive in gone:
+                self.context.before(directive, function.position)
+        if function.linkage is not None:
+            self.context.since(f".{function.linkage}", function.position)
+
+    def _formals(self, kernel: Kernel, function: tree.Function, names: Names) -> None:
+        """Let a function's results and parameters be known in its body. The names are those of this declaration, the layout is
+        the same."""
+        signature = self.layout.signature(kernel.name, function.returns, function.parameters, function.position)
+        kernel.signature = signature
+        kernel.sizes["local"] = signature.size
+        declared = (*function.returns, *function.parameters)
+        formals = (*signature.returns, *signature.parameters)
+        for formal, parameter in zip((f for f in formals if f.vector), declared, strict=False):
+            if names.taken(parameter.name):
+                self.context.complain(parameter.position, f"{parameter.name} is declared twice")
+            if parameter.space == "param":
+                self.context.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
+            if formal.place is not None:
+                names.add_place(parameter.name, formal.place)
+            elif formal.vector > 1:
+                names.add_vector(parameter.name, formal.vector, formal.type)
+            else:
+                names.add_register(parameter.name, formal.type)
+        kernel.registers.update({f.register: f.type for f in formals if f.register is not None})
+
+    def _statements(self, body: _Body) -> None:
+        kernel, code = body.kernel, body.kernel.code
+        instruction = self.instructions.instruction
+        for item in body.function.body or ():
+            if isinstance(item, tree.Instruction):
+                if body.located is not None:
+                    self.name_of_inlined(body.located)
+                    body.located = None
+                op = instruction(item, body.names, kernel)
+                if op is not None:
+                    code.append(op)
+            elif isinstance(item, tree.Label):
+                self._label(item, body)
+            elif isinstance(item, tree.Scope):
+                self._scope(item, body)
+            elif isinstance(item, tree.Targets | tree.Prototype):
+                self._table(item, body.names)
+            elif isinstance(item, tree.Location):
+                body.located = item
+            elif isinstance(item, tree.Variable):
+                self._variable(item, body)
+            else:
+                assert isinstance(item, tree.Pragma)  # for compilers: no result depends on it
+
+    def _label(self, item: tree.Label, body: _Body) -> None:
+        names, labels = body.names, body.kernel.labels
+        unique = item.name + names.suffix
+        if unique in labels:
+            self.context.complain(item.position, f"the label {item.name} is defined twice")
+        elif item.name in names.registers or item.name in names.places or item.name in names.tables:
+            self.context.complain(item.position, f"{item.name} is declared twice in this scope", cited.VARIABLES)
+        names.passed.add(item.name)
+        labels[unique] = len(body.kernel.code)
+
+    def _scope(self, item: tree.Scope, body: _Body) -> None:
+        if item.opens:
+            body.scopes += 1
+            body.names = Names(body.names, f"{body.own}@{body.scopes}")
+            body.names.labels = body.labels[body.scopes]
+        else:
+            assert body.names.outer is not None
+            body.names = body.names.outer
+
+    def _table(self, item: tree.Targets | tree.Prototype, names: Names) -> None:
+        """A list of labels or functions, or a prototype."""
+        if names.taken(item.name):
+            self.context.complain(item.position, f"{item.name} is declared twice in this scope", cited.VARIABLES)
+        elif isinstance(item, tree.Targets):
+            self.context.since(item.directive, item.position)
+            names.tables[item.name] = self.calls.targets(item, names)
+        else:
+            self.context.since(".callprototype", item.position)
+            names.tables[item.name] = self.layout.signature(item.name, item.returns, item.parameters, item.position)
+
+    def _variable(self, item: tree.Variable, body: _Body) -> None:
+        kernel, names = body.kernel, body.names
+        if item.space == "reg":
+            self.variables.declare_register(item, names)
+            return
+        if item.space == "param":
+            if body.function.is_entry and not self.context.lists_parameters:
+                self.entry_parameters.parameter_in_body(item, kernel, names)
+            else:
+                self._passing(item, kernel, names)
+            return
+        if "[" in item.space:
+            item = item._replace(space=self.context.bank(item.space, item.position))
+        if spaces().SPACES[unbanked(item.space)].initialized:
+            self._static(item, kernel.name, names)
+            return
+        sizes = dict(kernel.sizes)
+        _known(names, self.variables.declare(item, names, sizes), item.space == "local")
+        kernel.sizes = {k: sizes[k] for k in kernel.sizes}
+
+    def _passing(self, item: tree.Variable, kernel: Kernel, names: Names) -> None:
+        """A variable in .param, which passes an argument or takes a result."""
+        self.context.since("a variable of a function in .param", item.position)
+        self.context.may_be_passed(item.type, bool(item.dimensions), item.position)
+        if (item.align or 1) > MOST_ALIGNED:
+            problem = f"a parameter is aligned to at most {MOST_ALIGNED} bytes"
+            self.context.complain(item.position, problem, cited.FUNCTIONS)
+        sizes = {"param": kernel.sizes["local"]}
+        place = _known(names, self.variables.declare(item, names, sizes), True)
+        if place is not None and place.type is None and not place.dimensions:
+            self.context.complain(item.position, "a variable in .param is no vector", cited.FUNCTIONS)
+        kernel.sizes["local"] = sizes["param"]
+
+    def _static(self, item: tree.Variable, symbol: str, names: Names) -> None:
+        """A variable that there is one of, whoever calls the function."""
+        statics = self.context.statics
+        made = self.variables.declare(item, names, self.context.sizes)
+        ending = f"@{symbol}@{len(statics) + len(statics.ranges)}"
+        if isinstance(made, Range):
+            made = made.like(made.first, ending)
+            names.places.add(made)
+            statics.add(made, ending)
+        elif made is not None:
+            named = statics[made.name + ending] = made._replace(name=made.name + ending)
+            names.add_place(made.name, named)
+
+    def name_of_inlined(self, location: tree.Location) -> None:
+        """Complain of instructions whose location has a function's name where no section has it."""
+        name = location.inlined[0] if location.inlined else None
+        if name is not None and name not in self.context.sections:
+            self.context.complain(location.position, f"no section has the label {name}", "spec/directives/debugging.md")
+
+    def _place_open(self, kernel: Kernel) -> None:
+        """Let a parameter without a size follow all else that the frame holds."""
+        if kernel.signature is None or not any(f.is_open for f in kernel.signature.parameters):
+            return
+        *others, last = kernel.signature.parameters
+        assert last.place is not None
+        moved = last.place._replace(offset=kernel.frame_size)
+        kernel.places = {n: moved if place is last.place else place for n, place in kernel.places.items()}
+        kernel.signature = kernel.signature._replace(parameters=(*others, last._replace(place=moved)))
+
+
+def _known(names: Names, made: Place | Range | None, framed: bool) -> Place | None:
+    """Let what a declaration makes be known in a scope. Returns it, or the first of several."""
+    if isinstance(made, Range):
+        made = made.like(made.first._replace(framed=framed))
+        names.places.add(made)
+        return made.first
+    if made is not None:
+        names.add_place(made.name, made._replace(framed=framed))
+    return made

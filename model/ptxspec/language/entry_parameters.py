@@ -1,0 +1,75 @@
+"""The parameters of entries."""
+
+from __future__ import annotations
+
+from ptxspec import contracts
+from ptxspec.language import cited, tree
+from ptxspec.language.checked import (
+    Kernel,
+    Place,
+)
+from ptxspec.language.module_context import Context
+from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.language.scopes import Names
+from ptxspec.terms.types import TYPES
+
+
+class EntryParameters:
+    """Lays out what entries take."""
+
+    def __init__(self, context: Context, opaque: OpaqueVariables):
+        self.context, self.opaque = context, opaque
+
+    def parameter(self, parameter: tree.Parameter, kernel: Kernel, names: Names) -> bool:
+        """Lay out a parameter of an entry. False if there is no room for more."""
+        if self.opaque.is_opaque(parameter.type):
+            handle = self.opaque.opaque_parameter(parameter)
+            if handle is not None:
+                kernel.parameters.append(handle)
+                kernel.parameter_types.append((TYPES["b64"], False))
+                names.add_place(parameter.name, handle)
+            return True
+        type = self.context.type(parameter.type, parameter.position)
+        if type.kind == "pred":
+            self.context.complain(
+                parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md"
+            )
+            return True
+        self.context.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
+        if not self.context.fits_vector(type, parameter.vector, parameter.position):
+            return True
+        size = type.bytes * parameter.vector * (1 if parameter.size is None else parameter.size)
+        align = parameter.align or type.bytes * parameter.vector
+        offset = -(-kernel.sizes["param"] // align) * align
+        if parameter.name in names.places:
+            self.context.complain(parameter.position, f"{parameter.name} is declared twice")
+        element = 0 if parameter.size is None else type.bytes
+        place = Place(parameter.name, "param", offset, size, align, element=element)
+        kernel.sizes["param"] = offset + size
+        table = contracts.memory_rules().PARAMETERS
+        most = next(n for since, n, target in table if self.context.version >= since and self.context.target >= target)
+        if kernel.sizes["param"] > most:
+            self.context.complain(parameter.position, f"an entry's parameters have at most {most} bytes", cited.MEMORY)
+            return False
+        kernel.parameters.append(place)
+        kernel.parameter_types.append((type, parameter.size is not None))
+        names.add_place(parameter.name, place)
+        return True
+
+    def parameter_in_body(self, variable: tree.Variable, kernel: Kernel, names: Names) -> None:
+        """A parameter of an entry that is declared among its variables."""
+        sizes = variable.dimensions
+        if variable.vector != 1 or variable.repeat is not None or variable.values is not None or len(sizes) > 1:
+            self.context.complain(
+                variable.position, "a parameter of an entry is one value or one array", cited.FUNCTIONS
+            )
+        elif sizes and sizes[0] is None:
+            self.context.complain(variable.position, "an array without a size needs an initializer", cited.VARIABLES)
+        elif names.taken(variable.name):
+            self.context.complain(
+                variable.position, f"{variable.name} is declared twice in this scope", cited.VARIABLES
+            )
+        else:
+            size = sizes[0] if sizes else None
+            found = tree.Parameter(variable.type, variable.name, variable.align, size, variable.position)
+            self.parameter(found, kernel, names)

@@ -1,0 +1,110 @@
+"""Initial values of variables: spec/variables/initializers.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxspec import contracts
+from ptxspec.language import cited, tree
+from ptxspec.language.aliases import Aliases
+from ptxspec.language.checked import (
+    Pointer,
+    unbanked,
+)
+from ptxspec.language.constant_bits import constant_bits
+from ptxspec.language.module_context import Context
+from ptxspec.language.scopes import Names
+from ptxspec.terms.types import Type
+
+
+class Initializers:
+    """Makes the first bytes of variables."""
+
+    def __init__(self, context: Context, aliases: Aliases):
+        self.context, self.aliases = context, aliases
+        #: variables of the module that wait for all to be declared, with their types and dimensions
+        self.waiting: list[tuple[tree.Variable, Type, list[int]]] = []
+
+    def image(
+        self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
+    ) -> tuple[bytes, tuple[Pointer, ...]]:
+        """The bytes of an initializer, which zeros follow, and where addresses belong into them:
+        spec/variables/initializers.md."""
+        page = contracts.initializers()
+        data = bytearray()
+        pointers: list[Pointer] = []
+        try:
+            if type.lane.is_float and type.lane.width == 16:
+                raise page.Refused(f"a variable of type .{type} has no initializer")
+            for value in page.leaves(variable.values, dimensions, variable.vector):
+                number = self._initial_number(value, type, page)
+                if number is None:
+                    number = 0
+                    pointers.append(self._pointer(value, type, names, page, variable.position, len(data)))
+                data.extend(number.to_bytes(type.bytes, "little"))
+        except page.Refused as refused:
+            self.context.complain(variable.position, str(refused), cited.INITIALIZERS)
+            return b"", ()
+        return bytes(data), tuple(pointers)
+
+    def images(self) -> None:
+        """The bytes of the module's variables, once all of them are declared."""
+        for variable, type, dimensions in self.waiting:
+            place = self.context.outer.places.get(variable.name)
+            if place is not None:
+                initial, pointers = self.image(variable, type, dimensions, self.context.outer)
+                self.context.outer.places[variable.name] = place._replace(initial=initial, pointers=pointers)
+
+    def _initial_number(self, value: Any, type: Type, page: contracts.Initializers) -> int | None:
+        """The bits of a value of an initializer that is a number, None if it is an address."""
+        mask = None
+        if isinstance(value, tree.Masked):
+            mask, value = value
+        if not isinstance(value, tree.Number | tree.Real):
+            return None
+        takes = page.takes_integer if isinstance(value, tree.Number) else page.takes_real
+        if not takes(type.kind, type.width):
+            raise page.Refused(f"this constant is no value of type {type}")
+        if mask is not None:
+            assert isinstance(value, tree.Number)
+            return page.masked(mask, value.value % (1 << 64))
+        return constant_bits(value, type)
+
+    def _pointer(
+        self, value: Any, type: Type, names: Names, page: contracts.Initializers, position: int, offset: int
+    ) -> Pointer:
+        """An address in an initializer."""
+        mask = None
+        if isinstance(value, tree.Masked):
+            mask, value = value
+        allowed = page.ADDRESS_TYPES if mask is None else page.MASKED_ADDRESS_TYPES
+        if isinstance(value, tree.Part):
+            raise page.Refused(f"{value.name.text}.{value.selector} has no address")
+        if type.name not in allowed:
+            kinds = ", ".join(f".{name}" for name in allowed)
+            what = "an address" if mask is None else "a byte of an address"
+            raise page.Refused(f"{what} goes into a variable of type {kinds}, not {type}")
+        base, addend = (value, 0) if isinstance(value, tree.Name) else value
+        generic = isinstance(value, tree.Generic)
+        name = base.text
+        found = names.place(name)
+        function = self.context.functions.get(name)
+        if found is None and function is not None and function.position < position:
+            self.context.used.setdefault(self.aliases.function_symbol(name), position)
+            if not function.is_entry:
+                self.context.pointed.append(position)
+            if not isinstance(value, tree.Name):
+                raise page.Refused(f"{name} is a function: its address has no offset and no generic()")
+            self.context.since(
+                "an entry as an initial value" if function.is_entry else "an address as an initial value", position
+            )
+            return Pointer(offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask)
+        if found is None or (
+            self.context.outer.places.get(name) is found[1] and self.context.position_of(name) >= position
+        ):
+            raise page.Refused(f"{name}, whose address is wanted here, is not declared before")
+        place = found[1]
+        if unbanked(place.space) not in page.ADDRESS_SPACES:
+            raise page.Refused(f"{name} lies in .{place.space}, where no initializer points")
+        self.context.since("an address as an initial value", position)
+        return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -1,0 +1,110 @@
+"""What an instruction of a known form must keep to: constants in range, state spaces, addresses that can be taken."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from ptxspec import contracts
+from ptxspec.language import cited, tree
+from ptxspec.language.checked import (
+    Kernel,
+    Op,
+    Place,
+    Plan,
+    spaces,
+)
+from ptxspec.language.constant_bits import constant_bits
+from ptxspec.language.forms import page_name
+from ptxspec.language.module_context import Context
+from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.terms.kinds import Immediate, operand_type
+
+
+class InstructionRules:
+    """Checks an instruction whose form is known."""
+
+    def __init__(self, context: Context, opaque: OpaqueVariables):
+        self.context, self.opaque = context, opaque
+
+    def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Any], kernel: Kernel) -> bool:
+        """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
+        variable or that marks an address."""
+        effect = op.plan.meaning.effect
+        if said == spaces().IN_A_FUNCTION[0] and not isinstance(effect, spaces().ITS_EFFECTS):
+            what = f"there is no {item.mnemonic}: only loads and stores take .{said}"
+            self.context.complain(item.position, what, cited.STATE_SPACES)
+            return True
+        for index, operand in enumerate(op.operands):
+            if isinstance(operand, tree.Address) and operand.unified:
+                wrong = self.unified_problem(op, operand, kernel)
+                if wrong:
+                    self.context.complain(
+                        self.context.operand_position(item, index), f"{item.mnemonic}: {wrong}", cited.ATTRIBUTES
+                    )
+                    return True
+        if effect is not None:
+            return False
+        early = any(k[0] == "opaque" for k in shape if isinstance(k, tuple)) and self.opaque.too_early_for_handles()
+        if early:
+            self.context.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
+            return True
+        wrong = self.address_problem(op.operands, shape, kernel, item.position)
+        if wrong:
+            self.context.complain(item.position, wrong, cited.FUNCTIONS)
+        return wrong is not None
+
+    def address_problem(
+        self, operands: tuple[tree.Operand, ...], shape: list[Any], kernel: Kernel, position: int
+    ) -> str | None:
+        """Why an address cannot be taken of what a function passes or gives, or None."""
+        formals = kernel.signature if kernel.signature is not None else None
+        for operand, kind in zip(operands, shape, strict=True):
+            if kind != ("place", "param"):
+                continue
+            base = operand if isinstance(operand, tree.Name) else operand.base  # type: ignore[union-attr]
+            place = kernel.places[base.text]  # type: ignore[union-attr]
+            if place.framed and not any(f.place is place for f in (formals.parameters if formals else ())):
+                if not any(f.place is place for f in (formals.returns if formals else ())):
+                    return f"{place.name} passes an argument or takes a result, and has no address"
+                self.context.since("the address of a function's result", position)
+        return None
+
+    def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
+        """Why the address of an access cannot be .unified, or None."""
+        page = contracts.attributes()
+        if not page.takes_unified(op.plan.meaning.effect, any(role[0] == "out" for role in op.plan.roles)):
+            return "only an address from which a register is loaded, generic or in .global, is .unified"
+        if address.base is not None and address.base.text in kernel.places:
+            return f"{address.base.text} has no .attribute(.unified)"
+        return None
+
+    def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
+        definition = plan.form.definition
+        for index, (role, operand) in enumerate(zip(plan.roles, item.operands, strict=True)):
+            allowed = definition.constant_ranges.get(role[1]) if role[0] == "in" else None
+            if allowed is None or not isinstance(operand, tree.Number | tree.Real):
+                continue
+            annotation = definition.sources[role[1]].annotation
+            type = operand_type(annotation, plan.form.modifiers)
+            # what must be a constant is the number itself, where it is wide of its type too
+            exact = isinstance(annotation, Immediate)
+            value = operand.value if exact else constant_bits(operand, type)  # type: ignore[arg-type,union-attr]
+            if int(value) not in allowed:
+                if isinstance(allowed, range):
+                    step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
+                    ends: tuple[Any, Any] = (allowed.start, allowed[-1])
+                    if isinstance(operand, tree.Real):
+                        ends = struct.unpack("<2f", struct.pack("<2I", *ends))
+                    wanted = f"a constant from {ends[0]} to {ends[1]}{step}"
+                else:
+                    wanted = f"one of the constants {', '.join(map(str, allowed))}"
+                given = operand.value if isinstance(operand, tree.Number) else "this"
+                message = f"{plan.form.mnemonic} needs {wanted} here, not {given}"
+                self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
+
+
+def is_formal(place: Place, kernel: Kernel) -> bool:
+    """Whether a variable is what a function takes or gives."""
+    signature = kernel.signature
+    return signature is not None and any(f.place is place for f in (*signature.returns, *signature.parameters))

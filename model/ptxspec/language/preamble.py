@@ -1,0 +1,51 @@
+"""What stands at the head of a module."""
+
+from __future__ import annotations
+
+import re
+
+from ptxspec import contracts
+from ptxspec.language import cited
+from ptxspec.language.module_context import Context
+from ptxspec.language.suggestions import did_you_mean
+
+
+def preamble(context: Context) -> None:
+    """Whether the module's version and target exist, and agree."""
+    page = contracts.directives()
+    module = context.module
+    major, minor = module.version
+    if minor > page.VERSIONS.get(major, -1):
+        last = max(page.VERSIONS)
+        latest = f"the latest is {last}.{page.VERSIONS[last]}"
+        context.complain(module.version_position, f"there is no PTX ISA {major}.{minor}; {latest}", cited.DIRECTIVES)
+        return
+    target, *options = module.target
+    since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
+    if since is None:
+        hint = did_you_mean(target, page.TARGETS)
+        context.complain(module.target_position, f"{target} is no target that is known{hint}", cited.DIRECTIVES)
+    elif module.version < since:
+        needs = f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
+        context.complain(module.target_position, needs, cited.DIRECTIVES)
+    for option, position in zip(options, module.option_positions, strict=True):
+        found = page.OPTIONS.get(option)
+        if found is None:
+            said = f"{option} is no option of .target{did_you_mean(option, page.OPTIONS)}"
+            context.complain(position, said, cited.DIRECTIVES)
+            continue
+        first, before = found
+        if module.version < first:
+            needs = f"{option} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
+            context.complain(position, needs, cited.DIRECTIVES)
+        if before is not None and context.target >= before:
+            context.complain(position, f"{option} is for targets before sm_{before}", cited.DIRECTIVES)
+    modes = [p for o, p in zip(options, module.option_positions, strict=True) if o.startswith("texmode_")]
+    if len(set(options) & {"texmode_unified", "texmode_independent"}) > 1:
+        context.complain(modes[-1], "a module has one texture mode", cited.DIRECTIVES)
+    if module.address_size_position is not None:
+        context.since(".address_size", module.address_size_position)
+        if module.address_size == 32:
+            context.complain(module.address_size_position, "addresses of 32 bits are not supported", cited.DIRECTIVES)
+    for what, position in module.uses:
+        context.since(what, position)

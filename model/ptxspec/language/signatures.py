@@ -1,0 +1,128 @@
+"""Signatures: what functions take and give, and where it lies in their frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxspec.language import cited, tree
+from ptxspec.language.building.declarations import OPEN
+from ptxspec.language.checked import (
+    Formal,
+    Place,
+    Signature,
+)
+from ptxspec.language.module_context import Context
+from ptxspec.language.opaque import OpaqueVariables
+
+#: the greatest alignment of what is passed to a function
+MOST_ALIGNED = 128
+
+
+class Signatures:
+    """Lays out what functions take and give."""
+
+    def __init__(self, context: Context, opaque: OpaqueVariables):
+        self.context, self.opaque = context, opaque
+        #: numbers of the shapes of signatures, by the names of functions and by the shapes
+        self._shapes: dict[str, int] = {}
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def formals(
+        self, parameters: tuple[tree.Parameter, ...], at: int, suffix: str, are_results: bool = False
+    ) -> tuple[tuple[Formal, ...], int]:
+        """Parameters laid out from offset `at` of a frame on, and where they end."""
+        found = []
+        for parameter in parameters:
+            if self.opaque.is_opaque(parameter.type):
+                problem = f"a function has no parameters of type .{parameter.type}: pass the handle"
+                self.context.complain(parameter.position, problem, cited.FUNCTIONS)
+                continue
+            type = self.context.type(parameter.type, parameter.position)
+            if parameter.space == "reg":
+                if parameter.size is not None:
+                    self.context.complain(parameter.position, "a register is no array", cited.FUNCTIONS)
+                if parameter.vector > 1:
+                    if self.context.fits_vector(type, parameter.vector, parameter.position):
+                        names = [f"{parameter.name}.{c}{suffix}" for c in "xyzw"[: parameter.vector]]
+                        lengths = (parameter.vector, 0, 0, 0)
+                        found += [Formal(type, False, None, n, i) for n, i in zip(names, lengths, strict=False)]
+                    continue
+                found.append(Formal(type, False, None, parameter.name + suffix))
+                continue
+            self.context.since("a parameter or a result of a function in .param", parameter.position)
+            if type.kind == "pred":
+                self.context.complain(
+                    parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md"
+                )
+                continue
+            if parameter.size == OPEN:
+                self.context.since("a parameter without a size", parameter.position)
+                if parameter is not parameters[-1] or are_results:
+                    what = f"{parameter.name} has no size, which only a function's last parameter may lack"
+                    self.context.complain(parameter.position, what, cited.FUNCTIONS)
+            if not self.context.fits_vector(type, parameter.vector, parameter.position):
+                continue
+            align = parameter.align or type.bytes * parameter.vector
+            if align > MOST_ALIGNED:
+                self.context.complain(
+                    parameter.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS
+                )
+                continue
+            at = -(-at // align) * align
+            size = type.bytes * parameter.vector * (1 if parameter.size is None else max(0, parameter.size))
+            element = 0 if parameter.size is None else type.bytes
+            place = Place(
+                parameter.name,
+                "param",
+                at,
+                size,
+                align,
+                framed=True,
+                element=element,
+                type=type if parameter.vector == 1 and type.lanes == 1 else None,
+                dimensions=bool(element),
+            )
+            found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
+            at += size
+            if at > self.context.limits["local"]:
+                self.context.complain(
+                    parameter.position, f".local holds at most {self.context.limits['local']} bytes", cited.MEMORY
+                )
+                break
+        return tuple(found), at
+
+    def signature(
+        self, name: str, returns: tuple[tree.Parameter, ...], parameters: tuple[tree.Parameter, ...], position: int
+    ) -> Signature:
+        suffix = f"@{name}"
+        given, end = self.formals(returns, 0, suffix, True)
+        if len(returns) > 1 and any(r.space == "param" for r in returns):
+            self.context.complain(returns[1].position, "several results are all registers", cited.FUNCTIONS)
+        taken, end = self.formals(parameters, end, suffix)
+        return Signature(name, given, taken, end, position)
+
+    def declare_function(self, function: tree.Function) -> None:
+        symbol = self.context.symbols[function.name]
+        found = self.signature(symbol, function.returns, function.parameters, function.position)
+        known = self.context.signatures.setdefault(symbol, found)
+        if [[f.declared for f in fs] for fs in known[1:3]] != [[f.declared for f in fs] for fs in found[1:3]]:
+            self.context.complain(
+                function.position, f"{function.name} was declared with other parameters before", cited.FUNCTIONS
+            )
+
+    def same_parameters(self, entry: tree.Function) -> None:
+        """Complain if an entry's declarations differ in their parameters."""
+        first = self.context.functions[entry.name]
+        lists = [[(p.type, p.vector, p.size, p.align) for p in f.parameters] for f in (first, entry)]
+        if first.is_entry and lists[0] != lists[1]:
+            self.context.complain(
+                entry.position, f"{entry.name} was declared with other parameters before", cited.FUNCTIONS
+            )
+
+    def shape_of(self, signature: Signature) -> int:
+        """A number that functions have in common which are declared alike."""
+        known = self._shapes.get(signature.name)
+        if known is None:
+            shape = tuple(tuple(f.declared for f in fs) for fs in (signature.returns, signature.parameters))
+            known = self._shapes[signature.name] = self._numbers.setdefault(shape, len(self._numbers))
+        return known
