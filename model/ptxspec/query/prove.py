@@ -4,8 +4,8 @@ A *machine* makes each choice that PTX leaves open as a function of the freedom 
 operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
 either side. Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both
 write, all of them together. So an open result equals itself, on the same operands; it does not equal another open result, and
-two operands in another order are other operands. An approximate result counts as any number, the same one for the same operands: a proof for all numbers is one for
-those within the bound.
+two operands in another order are other operands. An approximate result counts as any number, the same one for the same
+operands: a proof for all numbers is one for those within the bound.
 """
 
 from __future__ import annotations
