@@ -18,6 +18,9 @@ from ptxspec.machine.roles import Roles
 #: seconds between two reports of progress
 REPORT = 0.1
 
+#: seconds that have passed, and seconds of processors that this process has had
+clock, processor = time.monotonic, time.process_time
+
 #: what is told of progress: thread-instructions executed, CTAs that have ended, CTAs in all
 Progress = Callable[[int, int, int], object]
 
@@ -31,7 +34,7 @@ class Limits:
     """
 
     def __init__(self, engine: str, step_limit: Any, time_limit: Any, memory_limit: Any, progress: Progress | None):
-        self._began = self._reported = time.monotonic()
+        self._began = self._reported = clock()
         self.steps = _whole("step_limit", step_limit)
         self.seconds = _seconds(time_limit)
         if progress is not None and not callable(progress):
@@ -43,11 +46,16 @@ class Limits:
         self._work, memory = page.WORK[engine], _whole("memory_limit", memory_limit)
         self.memory: int = page.MEMORY if memory is None else memory
         self._extra = self._from = 0
+        self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
+        self._batch_ends, self._processor_ends = math.inf, math.inf
 
     def check(self) -> None:
         """Raise LaunchError if the time is over. Cheap: to be called wherever something may take long."""
-        if time.monotonic() > self._ends:
+        now = clock()
+        if now > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
+        if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
+            raise self._too_much(f"{self._most_seconds:g} seconds")
 
     def slots(self, program: Program, extents: Extents, shared: int) -> int:
         """How many CTAs are resident at once, in whole clusters, where each has so many bytes of shared memory. Raises
@@ -64,6 +72,7 @@ class Limits:
     def begin_batch(self, steps: int) -> None:
         """Note that the next CTAs begin, when so many steps are done: their work is counted anew."""
         self._extra, self._from = 0, steps
+        self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
     def left(self, steps: int) -> int:
         """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
@@ -87,18 +96,22 @@ class Limits:
         if steps > self._most():
             if self.steps is not None:
                 raise LaunchError("step limit", f"the launch did not end within {self.steps:,} thread-instructions")
-            raise LaunchError(
-                "step limit",
-                f"CTAs that are resident together did not end within {self._work.most:,} thread-instructions, or what takes as "
-                f"long: all that the {self._engine} engine does for them unless step_limit says how many the launch may take",
-            )
+            raise self._too_much(f"{self._work.most:,} thread-instructions, or what takes as long")
         self.check()
+
+    def _too_much(self, work: str) -> LaunchError:
+        """The error for resident CTAs that had the work of a launch without step_limit, and did not end."""
+        return LaunchError(
+            "step limit",
+            f"CTAs that are resident together did not end within {work}: all that the {self._engine} engine does for them unless "
+            "step_limit says how many the launch may take",
+        )
 
     def report(self, steps: int, done: int, total: int) -> None:
         """Tell how far the launch is, if that was asked for, and not told a moment ago; the end is always told."""
         if self._progress is None:
             return
-        now = time.monotonic()
+        now = clock()
         if done == total or now - self._reported >= REPORT:
             self._reported = now
             self._progress(steps, done, total)
