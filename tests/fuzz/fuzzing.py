@@ -30,8 +30,10 @@ from typing import NamedTuple, Protocol
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
 FUZZERS = {"launch": "launches", "text": "texts", "linking": "links"}
-#: cases that one process runs; it begins as a copy of one that has imported everything
-TOGETHER = 25
+#: cases that one process runs; it begins as a copy of one that has imported everything, and keeps what it learns of forms
+TOGETHER = 250
+#: cases between two lines of progress
+TOLD = 25
 #: seconds that making a finding small may take
 PATIENCE = 60.0
 #: characters of a case that are shown with a finding
@@ -178,7 +180,7 @@ def run(name: str, first: int, count: int, patience: float = PATIENCE) -> Report
     cases = 0
     for outcome in outcomes(own, [(seed, None) for seed in range(first, first + count)]):
         cases += 1
-        if cases % TOGETHER == 0:
+        if cases % TOLD == 0:
             print(f"{cases} cases, {len(failures)} findings", file=sys.stderr, flush=True)
         if "kind" not in outcome:
             seen.update(outcome["seen"])  # type: ignore[arg-type]

@@ -54,10 +54,10 @@ def machine(salt: int) -> Callable[[Any], Any]:
     """A machine: a choice, as a term, for every freedom, that is a function of its name and its operands' values, and allowed."""
 
     def choose(freedom: Any) -> Any:
-        slug, width, kind, type, allowed = freedom.attrs
+        slug, width, kind, type, allowed, operation = freedom.attrs
         if kind == "deviation":
             return freedom.args[0]
-        mixed = integer(zlib.crc32(f"{slug} {type} {salt}".encode()))
+        mixed = integer(zlib.crc32(f"{slug} {operation} {type} {salt}".encode()))
         for operand in freedom.args:
             mixed = low_bits((mixed ^ low_bits(operand, 64)) * 0x9E3779B97F4A7C15, 64)
             mixed = mixed ^ (mixed >> 29)
@@ -161,13 +161,13 @@ def replay(question: Pair, verdict: Any) -> int:
     """Evaluate both sides of a refutation, by the exact interpretation, with the choices that it shows and no others."""
     found = verdict.counterexample
     asked = prove._ask(question.left, question.right, question.assume, "portable")
-    shown = {(c.entry, c.type, c.operands): c.bits for c in found.choices}
+    shown = {(c.entry, c.operation, c.type, c.operands): c.bits for c in found.choices}
     assert len(shown) == len(found.choices), "one choice is shown as two"
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
         if freedom.attrs[2] == "deviation":
             return operands[0]
-        bits = shown[freedom.attrs[0], freedom.attrs[3], operands]
+        bits = shown[freedom.attrs[0], freedom.attrs[5], freedom.attrs[3], operands]
         assert isinstance(freedom.attrs[4], Approximation) or is_allowed(freedom, operands, bits), (
             "a choice that is not allowed"
         )

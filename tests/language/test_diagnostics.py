@@ -277,6 +277,7 @@ def test_declarations_in_functions(text: str, message: str) -> None:
         (HEADER + ".global .u32 ¦a.b;", "a.b is no name that a variable can have"),
         (HEADER + ".global .u32 ¦WARP_SZ;", "expected a variable's name, not 'WARP_SZ'"),
         (HEADER + ".entry ¦WARP_SZ() { }", "expected the entry's name, not 'WARP_SZ'"),
+        (HEADER + ".func f(.param .b8 ¦x[], .reg .b32 y) { }", "x has no size, which only a function's last parameter"),
     ],
 )
 def test_modules(text: str, message: str) -> None:

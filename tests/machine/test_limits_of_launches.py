@@ -18,6 +18,7 @@ from launching import ENGINES, each, fault, kernel
 
 import ptxspec
 from ptxspec.literate.finder import install
+from ptxspec.machine import limits
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")
@@ -104,6 +105,60 @@ def test_work_begins_anew_with_the_next_ctas(engine: str, monkeypatch: pytest.Mo
     source, out = kernel("st.global.u32 [%rd1], %r0;"), np.zeros(6144, np.uint32)
     assert ptxspec.load(source).launch("k", 24, 256, [out], engine=engine).steps > 40_000
     assert (out == np.arange(6144)).all()
+
+
+class Clock:
+    """Seconds that pass by so many with each look."""
+
+    def __init__(self, pace: float):
+        self.now, self.pace, self.looks = 1000.0, pace, 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        self.now += self.pace
+        return self.now
+
+
+def clocks(monkeypatch: pytest.MonkeyPatch, engine: str, pace: float, share: float = 1.0) -> Clock:
+    """A clock of this pace, a processor that works for this share of the time, and no limit on the number of steps."""
+    found = Clock(pace)
+    monkeypatch.setattr(limits, "clock", found)
+    monkeypatch.setattr(limits, "processor", lambda: found.now * share)
+    monkeypatch.setitem(PAGE.WORK, engine, PAGE.WORK[engine]._replace(most=10**15))
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_clock_ends_what_takes_few_steps_and_long(what: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever takes the time, it is looked at again and again: here a second passes between two looks."""
+    found = clocks(monkeypatch, engine, 1.0)
+    module, out = ptxspec.load(endless(what)), np.arange(32, dtype=np.uint32)
+    with pytest.raises(ptxspec.LaunchError, match=f"within {PAGE.SECONDS} seconds.*step_limit") as caught:
+        module.launch("k", 1, 32, [out], engine=engine, printed=lambda _: None)
+    assert caught.value.rule == "step limit" and out.tolist() == list(range(32))
+    assert PAGE.SECONDS < found.looks < PAGE.SECONDS + 20
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_only_time_in_which_the_processor_worked_counts(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of twenty thousand turns, on a machine on which others work, and within a number of steps."""
+    source = kernel("L: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 20000; @%p1 bra L; st.global.u32 [%rd1], %r5;")
+    module, out = ptxspec.load(source), np.zeros(1, np.uint32)
+    monkeypatch.setattr(limits, "TURN", 100)
+    for share, how in ((0.0, {}), (1.0, {"step_limit": 10**6})):
+        found = clocks(monkeypatch, engine, 1.0, share)
+        module.launch("k", 1, 1, [out], engine=engine, **how)
+        assert out[0] == 20_000 and found.looks > 2 * PAGE.SECONDS
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_clock_begins_anew_with_the_next_ctas(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which one is resident at a time."""
+    module, out = ptxspec.load(kernel(f"{LOCAL} st.global.u32 [%rd1], %r0;")), np.zeros(640, np.uint32)
+    found = clocks(monkeypatch, engine, {"exact": 0.4, "native": 2.0}[engine])
+    module.launch("k", 20, 32, [out], engine=engine, memory_limit=202_000 * 32)
+    assert out.tolist() == list(range(640)) and found.now - 1000 > PAGE.SECONDS
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -245,3 +245,44 @@ def test_writing_by_name(engine: str) -> None:
     for name in ("s", "nothing", "k"):
         with pytest.raises(KeyError, match="there are c, g"):
             module.write(name, b"")
+
+
+#: what a module may call x
+SAME = {
+    "variable": ".global .u32 x = 5;",
+    "function": ".func x() { ret; }",
+    "entry": ".entry x() { ret; }",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("visible", SAME)
+@pytest.mark.parametrize("own", SAME)
+def test_one_name_for_different_things(own: str, visible: str, engine: str) -> None:
+    """What a module calls x is its own, in code and in initializers, whatever another module shows by that name."""
+    named = "mov.u64 %a, x; st.global.u64 [%o], %a; ld.global.u64 %a, [p]; st.global.u64 [%o+8], %a;"
+    texts = [f".visible {SAME[visible]}", f"{SAME[own]} .global .u64 p = x; {entry(named)}"]
+    for order in (texts, texts[::-1]):
+        module = ptxspec.link([HEADER + text for text in order])
+        out = np.zeros(2, np.uint64)
+        module.launch("k", args=[out], engine=engine)
+        assert out[0] == out[1] and (out[0] >= 1 << 28) == (own == "variable")
+        alone = f".visible {SAME[visible]} .global .u64 p = x; {entry(named, 'j')}"
+        both = ptxspec.link([HEADER + text for text in (alone, texts[1])])
+        other = np.zeros(2, np.uint64)
+        both.launch("j", args=[other], engine=engine)
+        both.launch("k", args=[out], engine=engine)
+        assert other[0] == other[1] != out[0] == out[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_entry_and_the_function_of_its_name(engine: str) -> None:
+    """Which another module shows, and which a function calls that the entry calls."""
+    first = ".visible .func (.reg .u32 r) x() { mov.u32 r, 7; ret; }"
+    second = ".extern .func (.reg .u32 r) x(); .visible .func (.reg .u32 r) via() { call (r), x; ret; }"
+    third = ".extern .func (.reg .u32 r) via(); " + entry("call (%r), via; st.global.u32 [%o], %r;", "x", "")
+    module = ptxspec.link([HEADER + text for text in (first, second, third)])
+    assert module.kernels == ["x#3"]
+    out = np.zeros(1, np.uint32)
+    module.launch("x#3", args=[out], engine=engine)
+    assert out[0] == 7

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.language.forms import registry
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.batch import Extents, Threads, special_values
 from ptxspec.query import solving
@@ -18,6 +21,7 @@ from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragmen
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import GUARANTEES, changing
+from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
 
 # the package's attribute of this name is the function
 prove = importlib.import_module("ptxspec.query.prove")
@@ -242,6 +246,57 @@ def test_equal_for_every_machine(left: str, right: str, status: str) -> None:
     for one, other in ((left, right), (right, left)):
         verdict = ptxspec.prove(one, other)
         assert verdict.status == status and (verdict.counterexample is not None) == (status == "refuted")
+
+
+#: of operands that are NaNs: two sides, and the verdict on all machines; an H200 has the same NaN on both
+OPERATIONS = [
+    ("abs.f32 d, a;", "neg.f32 d, a;", "refuted"),
+    ("abs.f32 d, a;", "abs.ftz.f32 d, a;", "proved"),
+    ("abs.f32 d, a;", "add.f32 d, a, 0f80000000;", "refuted"),
+    ("add.f32 d, a, b;", "add.f32 d, a, b;", "proved"),
+    ("add.f32 d, a, b;", "add.rz.ftz.f32 d, a, b;", "proved"),
+    ("add.f32 d, a, b;", "mul.f32 d, a, b;", "refuted"),
+    ("add.f32 d, a, b;", "sub.f32 d, a, b;", "refuted"),
+    ("sub.f32 d, a, b;", "xor.b32 c, b, 0x80000000; add.f32 d, a, c;", "refuted"),
+    ("fma.rn.f32 d, a, b, c;", "mad.rn.f32 d, a, b, c;", "proved"),
+    ("fma.rn.f32 d, a, b, 0f80000000;", "mul.rn.f32 d, a, b;", "refuted"),
+    ("min.NaN.f32 d, a, b;", "max.NaN.f32 d, a, b;", "refuted"),
+    ("min.NaN.f32 d, a, b;", "min.NaN.xorsign.abs.f32 d, a, b;", "refuted"),
+    ("sqrt.rn.f32 d, a;", "rcp.rn.f32 d, a;", "refuted"),
+    ("sqrt.rn.f32 d, a;", "sqrt.rz.f32 d, a;", "proved"),
+    ("abs.f32 d, a; neg.f32 e, a;", "abs.f32 d, a; mov.b32 e, d;", "refuted"),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "status"), OPERATIONS)
+def test_each_operation_has_a_nan_of_its_own(left: str, right: str, status: str) -> None:
+    given = "nan(a) and nan(b)" if "b" in re.findall(r"\b[ab]\b", left + right) else "nan(a)"
+    found = ptxspec.prove(left, right, assume=given)
+    assert found.status == status
+    if found.counterexample is not None:
+        own = [c for c in found.counterexample.choices if c.entry == "nan"]
+        assert len({(c.operation, c.operands) for c in own}) == len(own) > 1 and all(c.operation for c in own)
+    assert ptxspec.prove(left, right, assume=given, profile="hopper").status == "proved"
+
+
+def test_the_nans_of_one_operation_are_allowed_together() -> None:
+    nan, nans = 0x7FC00001, {"d": 0x7FC00001, "e": 0xFFC00001}
+    assert ptxspec.allowed("abs.f32 d, a; neg.f32 e, a;", nans, a=nan)
+    assert not ptxspec.allowed("abs.f32 d, a; abs.ftz.f32 e, a;", nans, a=nan)
+
+
+def test_no_two_operations_share_a_choice() -> None:
+    """A machine may choose differently for each opcode, but for one that is another's name."""
+    users: dict[Any, set[str]] = {}
+    for opcode, found in registry().opcodes.items():
+        for form in found.forms:
+            meaning = form.meaning(next(iter(form.absences)))
+            terms = [v for result in meaning.results for v in result.values]
+            for freedom in freedoms_in(*terms, *([] if meaning.carry is None else [meaning.carry])):
+                if freedom.attrs[2] != DEVIATION:
+                    users.setdefault((freedom.attrs, len(freedom.args)), set()).add(opcode)
+    assert {frozenset(u) for u in users.values() if len(u) > 1} == {frozenset({"fma", "mad"})}
+    assert len(users) > 100
 
 
 def test_a_refutation_shows_the_choices_it_rests_on() -> None:

@@ -46,7 +46,8 @@ def _show(verdict: Any) -> None:
         say("  " + line_of(name, value, found.types[name]))
     for choice in found.choices:
         operands = ", ".join(f"{x:#x}" for x in choice.operands)
-        say(f"  {choice.entry}({operands}) = {choice.bits:#x} ({choice.type})")
+        of = f" of {choice.operation}" if choice.operation else ""
+        say(f"  {choice.entry}{of}({operands}) = {choice.bits:#x} ({choice.type})")
     for title, steps in (("left", found.left), ("right", found.right)):
         say(f"  {title}:")
         for step in steps:

@@ -127,10 +127,24 @@ def inputs_of(meaning: Meaning) -> list[tuple[str, Type]]:
     return [*values, (CONDITION_CODE, TYPES["pred"])] if meaning.carry_read else values
 
 
+#: by the numbers of meanings, which are kept so that these stay theirs: what comes out of each; for as many as an opcode has
+_results: dict[int, tuple[Meaning, list[tuple[Type, Any]]]] = {}
+_MOST_RESULTS = 20_000
+
+
 def results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     """(type, term) of every value that comes out; what is left in memory comes after the destinations, the condition code last.
     The cell of an instruction that updates one lies in global memory, if it does not say where, and special registers are zero
     to it."""
+    known = _results.get(id(meaning))
+    if known is None:
+        if len(_results) >= _MOST_RESULTS:
+            _results.clear()
+        known = _results[id(meaning)] = meaning, _results_of(meaning)
+    return list(known[1])
+
+
+def _results_of(meaning: Meaning) -> list[tuple[Type, Any]]:
     values = [(r.type, v) for r in meaning.results for v in r.values]
     cell = meaning.effect
     if isinstance(cell, Update):

@@ -67,6 +67,10 @@ def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str
 FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
 
 
+#: kernels of a module
+TOGETHER = 500
+
+
 def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:
     """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
     are assembled in an older one."""
@@ -86,6 +90,12 @@ def _gone(kernel: Kernel) -> int | None:
 
 
 def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+    """Those of all modules that hold these kernels: ptxas takes longer for each kernel the more of them a module has."""
+    parts = (kernels[i : i + TOGETHER] for i in range(0, len(kernels), TOGETHER))
+    return [refusal for part in parts for refusal in _refusals_of_module(part, version, target)]
+
+
+def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
     """It stops at many errors, so a module with refused kernels is assembled again without them."""
     found: list[Refusal] = []
     remaining = list(kernels)

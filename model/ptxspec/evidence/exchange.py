@@ -180,7 +180,7 @@ def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]
     """What a profile leaves open in a form: entry of the register -> its kind, and what decides about a result."""
     found = {}
     for freedom in undecided(meaning, profile):
-        slug, _, kind, _, allowed = freedom.attrs
+        slug, _, kind, _, allowed, _ = freedom.attrs
         how = "bound" if isinstance(allowed, Approximation) else "anything" if allowed is None else "condition"
         found[slug] = {"kind": kind, "decided_by": how}
     return dict(sorted(found.items()))

@@ -215,10 +215,11 @@ class Bodies:
 
     def _place_open(self, kernel: Kernel) -> None:
         """Let a parameter without a size follow all else that the frame holds."""
-        if kernel.signature is None or not any(f.is_open for f in kernel.signature.parameters):
+        if kernel.signature is None or not kernel.signature.parameters:
             return
         *others, last = kernel.signature.parameters
-        assert last.place is not None
+        if last.place is None or not last.is_open:  # of one that is not the last, there was a complaint
+            return
         moved = last.place._replace(offset=kernel.frame_size)
         kernel.places = {n: moved if place is last.place else place for n, place in kernel.places.items()}
         kernel.signature = kernel.signature._replace(parameters=(*others, last._replace(place=moved)))

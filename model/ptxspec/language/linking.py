@@ -86,7 +86,8 @@ class _Linker:
             for name, position in part.used.items():
                 if name in chosen and chosen[name].linkage == "extern" and name not in SYSTEM_FUNCTIONS:
                     self.complain(number, position, f"no module defines {name}")
-        places, moved, sizes = self.laid_out(chosen)
+        short = self.short_names(chosen)
+        places, moved, sizes = self.laid_out(chosen, short)
         self.stop()
         kernels: dict[str, Kernel] = {}
         functions: dict[str, Kernel] = {}
@@ -102,9 +103,8 @@ class _Linker:
                         into[name] = kernel
                         shift = source.starts[number]
                         kernel.code = [op._replace(position=op.position + shift) for op in kernel.code]
-        self.by_first_names(chosen, (*functions.values(), *kernels.values()))
+        self.by_first_names(chosen, (*functions.values(), *kernels.values()), {name: short[name] for name in kernels})
         self.share(functions, kernels, moved, sizes)
-        short = _short_names([*kernels])
         for name, kernel in kernels.items():
             kernel.name = short[name]
         return Checked(
@@ -153,9 +153,21 @@ class _Linker:
                         found.setdefault(directive.name, []).append(second)
         return found
 
-    def by_first_names(self, chosen: dict[str, _Declared], kernels: Iterable[Kernel]) -> None:
-        """Let what entries and functions call or name of other modules be known by its first name."""
-        names = {
+    def short_names(self, chosen: dict[str, _Declared]) -> dict[str, str]:
+        """How variables and entries are called from outside. What two modules call so, be it a variable, a function or an entry,
+        keeps the number of its module: no name stands for two things."""
+        names: dict[str, None] = {}
+        for number, part in enumerate(self.parts):
+            for name in (*part.places, *part.signatures, *part.kernels):
+                if name not in chosen or chosen[name].part == number:
+                    names[name] = None
+        return _short_names([*names])
+
+    def by_first_names(self, chosen: dict[str, _Declared], kernels: Iterable[Kernel], entries: dict[str, str]) -> None:
+        """Let what entries and functions call or name of other modules be known by its first name, and entries by the names that
+        they have from outside."""
+        names = {name: short for name, short in entries.items() if name != short}
+        names |= {
             n: self.parts[c.part].second_names[n] for n, c in chosen.items() if n in self.parts[c.part].second_names
         }
         for kernel in kernels if names else ():
@@ -236,7 +248,9 @@ class _Linker:
                         number, position, f"{name} is a variable, a function or an entry, and not all of these at once"
                     )
 
-    def laid_out(self, chosen: dict[str, _Declared]) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
+    def laid_out(
+        self, chosen: dict[str, _Declared], short: dict[str, str]
+    ) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
         limits = contracts.memory_rules().LIMITS
         sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
@@ -269,14 +283,14 @@ class _Linker:
                     most = f".{place.space} holds at most {limits[place.space]} bytes"
                     self.complain(number, position, f"the modules have too many variables together: {most}")
                     return Places(), {}, sizes
-        short = _short_names([*placed])
+        named = {name: short[name] for part in self.parts for name in (*part.places, *part.kernels) if name in short}
         for name, one in chosen.items():  # an initializer may name a function by its second name
             if name in self.parts[one.part].second_names:
-                short[name] = self.parts[one.part].second_names[name]
+                named[name] = self.parts[one.part].second_names[name]
         final = {
             name: place._replace(
                 name=short[name],
-                pointers=tuple(p._replace(name=short.get(p.name, p.name)) for p in place.pointers),
+                pointers=tuple(p._replace(name=named.get(p.name, p.name)) for p in place.pointers),
             )
             for name, place in placed.items()
         }

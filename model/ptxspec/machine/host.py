@@ -38,6 +38,7 @@ class Host(NamedTuple):
         self._prepare(running, slots, host_empties)
         running.set("first", worker * slots)
         running.set("apart", workers * slots)
+        self.limits.at_batch(worker, worker * slots)
         while True:
             code = running.run()
             steps = running.get("steps")
@@ -46,10 +47,12 @@ class Host(NamedTuple):
                     self.limits.went_on(worker, steps, running.get("ended"))
                     return steps
                 case codes.PAUSE:
+                    self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
                     self.limits.went_on(worker, steps, running.get("ended"))
                     running.set("pause_at", steps + running.get("extra") + self.limits.pause)
                 case codes.RENEW:
+                    self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
                     self.memory.clear()
                     running.empty()

@@ -19,6 +19,9 @@ REPORT = 0.1
 #: steps after which an engine comes back to look at the clock, about a fifth of a second
 PAUSE = {"native": 10_000_000, "exact": 100_000}
 
+#: seconds that have passed, and seconds of processors that this process has had
+clock, processor = time.monotonic, time.process_time
+
 #: what is told of progress: thread-instructions executed, CTAs that have ended, CTAs in all
 Progress = Callable[[int, int, int], object]
 
@@ -32,7 +35,7 @@ class Limits:
     """
 
     def __init__(self, engine: str, step_limit: Any, time_limit: Any, memory_limit: Any, progress: Progress | None):
-        self._began = self._reported = time.monotonic()
+        self._began = self._reported = clock()
         self.steps = _whole("step_limit", step_limit)
         self.seconds = _seconds(time_limit)
         if progress is not None and not callable(progress):
@@ -51,6 +54,9 @@ class Limits:
         self.memory: int = page.MEMORY if memory is None else memory
         #: steps after which the driver comes back to look at the clock
         self.pause = PAUSE[engine]
+        self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
+        self._firsts: dict[int, int] = {}
+        self._batch_ends, self._processor_ends = math.inf, math.inf
 
     def stop(self) -> None:
         """Let all who check end: the launch has failed elsewhere."""
@@ -60,8 +66,11 @@ class Limits:
         """Raise LaunchError if the time is over. Cheap: to be called wherever something may take long."""
         if self._stopped:
             raise LaunchError("stopped", "the launch has ended elsewhere")
-        if time.monotonic() > self._ends:
+        now = clock()
+        if now > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
+        if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
+            raise self._too_much(f"{self._most_seconds:g} seconds")
 
     def slots(self, program: Program, extents: Extents, shared: int) -> int:
         """How many CTAs are resident at once, in whole clusters, where each has so many bytes of shared memory. Raises
@@ -74,6 +83,12 @@ class Limits:
             raise LaunchError("memory limit", note)
         most = min(resident(program.kernel, members > 1) // threads // members, self.memory // each)
         return max(1, min(extents.ctas // members, most)) * members
+
+    def at_batch(self, worker: int, first: int) -> None:
+        """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""
+        if self._firsts.get(worker) != first:
+            self._firsts[worker] = first
+            self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
     def numbers(self) -> dict[str, int]:
         """What the driver counts with: the most steps, or -1, the work that CTAs may do which are resident together, and as how many
@@ -92,17 +107,21 @@ class Limits:
         """What is said of a launch that has taken more steps than it may."""
         if self.steps is not None:
             return LaunchError("step limit", f"the launch did not end within {self.steps:,} thread-instructions")
+        return self._too_much(f"{self._work.most:,} thread-instructions, or what takes as long")
+
+    def _too_much(self, work: str) -> LaunchError:
+        """The error for resident CTAs that had the work of a launch without step_limit, and did not end."""
         return LaunchError(
             "step limit",
-            f"CTAs that are resident together did not end within {self._work.most:,} thread-instructions, or what takes as long: all "
-            f"that the {self._engine} engine does for them unless step_limit says how many the launch may take",
+            f"CTAs that are resident together did not end within {work}: all that the {self._engine} engine does for them unless "
+            "step_limit says how many the launch may take",
         )
 
     def went_on(self, worker: int, steps: int, done: int) -> None:
         """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if that was
         asked for, and not told a moment ago."""
         self._steps[worker], self._done[worker] = steps, done
-        now = time.monotonic()
+        now = clock()
         if self._progress is not None and now - self._reported >= REPORT:
             self._reported = now
             self._progress(sum(self._steps.values()), sum(self._done.values()), self.ctas)

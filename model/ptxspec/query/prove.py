@@ -1,11 +1,11 @@
 """Whether two fragments compute the same, for every input.
 
-A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type and what it allows) and of its
-operands' values: equal operands, equal choice, wherever the two meet, on either side. Two fragments are *equal* if for every
-input and every such machine they leave the same in all registers that both write, all of them together. So an open
-result equals itself, on the same operands; it does not equal another open result, and two operands in another order are other
-operands. An approximate result counts as any number, the same one for the same operands: a proof for all numbers is one for
-those within the bound.
+A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type, what it allows, and the
+operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
+either side. Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both
+write, all of them together. So an open result equals itself, on the same operands; it does not equal another open result, and
+two operands in another order are other operands. An approximate result counts as any number, the same one for the same
+operands: a proof for all numbers is one for those within the bound.
 """
 
 from __future__ import annotations
@@ -57,17 +57,20 @@ class TraceStep(NamedTuple):
 
 class OpenChoice(NamedTuple):
     """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
-    and the bits, of the type.
+    the bits, of the type, and the operation whose choice it is, or "" if the entry is of one alone.
 
     >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
     >>> choice.entry, choice.operands, choice.bits != 5
     ('division-by-zero', (3, 0), True)
+    >>> [c.operation for c in ptxspec.prove("abs.f32 d, a;", "neg.f32 d, a;", assume="nan(a)").counterexample.choices]
+    ['abs', 'neg']
     """
 
     entry: str
     operands: tuple[int, ...]
     bits: int
     type: Type
+    operation: str
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, for JSON.
@@ -316,7 +319,7 @@ def _machine(choices: Choices, met: dict[Any, OpenChoice]) -> Callable[[Any, tup
         near = isinstance(freedom.attrs[4], Approximation)
         if not (near or is_allowed(freedom, operands, bits)):
             raise NoChoice(freedom)
-        met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3])
+        met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
         return bits
 
     return pick

@@ -1,6 +1,6 @@
 """Claims put to the solver: formulas of terms, with the choices that machines make, and models of them.
 
-A machine makes each open choice as a function of the freedom (its entry, its type and what it allows) and of its operands'
+A machine makes each open choice as a function of the freedom (its entry, type, operation and what it allows) and of its operands'
 values. So a freedom is a variable to the solver, and two variables of one freedom are equal wherever their operands are.
 """
 
@@ -71,7 +71,7 @@ class Formula:
         key = id(term), id(lowering)  # the same term has other operands within another function's meaning
         found = self._variables.get(key)
         if found is None:
-            slug, width, _, _, allowed = term.attrs
+            slug, width, _, _, allowed, _ = term.attrs
             name = f"{slug}#{len(self._variables)}"
             word = z3.BitVec(name, width)
             found = _Variable(term.attrs, word, tuple(lowering.whole(a) for a in term.args))

@@ -37,7 +37,7 @@ def reachable(module: str) -> list[Freedom]:
                 terms += image_terms(form, meaning)
                 terms += terms_of(meaning.effect)
             for freedom in freedoms_in(*terms):
-                slug, _, kind, type, _ = freedom.attrs
+                slug, _, kind, type, *_ = freedom.attrs
                 kinds[slug] = kind
                 types.setdefault(slug, set()).add(type)
                 users.setdefault(slug, set()).add(str(form))

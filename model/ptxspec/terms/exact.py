@@ -23,7 +23,7 @@ class NoChoice(Exception):
     """
 
     def __init__(self, freedom: Any):
-        name, _, kind, type, _ = freedom.attrs
+        name, _, kind, type, *_ = freedom.attrs
         super().__init__(f"{kind} result of type {type}: {name}")
         self.freedom = freedom
 

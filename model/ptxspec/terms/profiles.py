@@ -65,7 +65,7 @@ class Profile:
     def term(self, freedom: Any) -> Int:
         """The chosen bits as a term over the freedom's operands; what is documented, if the profile knows of no deviation.
         Raises NoChoice if it leaves the result open."""
-        slug, width, _, type, _ = freedom.attrs
+        slug, width, _, type, *_ = freedom.attrs
         if slug not in self._choices:
             return integer(unchosen(freedom))
         return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
@@ -84,7 +84,7 @@ class Profile:
     def chosen(self, freedom: Any, operands: tuple[int, ...]) -> int:
         """The chosen bits for the operands' values; those documented, if the profile knows of no deviation. Raises NoChoice if
         it leaves them open."""
-        slug, width, _, type, _ = freedom.attrs
+        slug, width, _, type, *_ = freedom.attrs
         if slug not in self._choices:
             return refuse(freedom, operands)
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)

@@ -70,14 +70,19 @@ class Solver:
         return _LOGIC[op](x, y)
 
     def bit_length(self, v: Any, n: int) -> Any:
-        """By halves: if the upper half holds a 1, its bit length and the width of the lower; else the lower's."""
+        """By halves, from the top: the half that holds the highest 1 goes on, and which one it is, is a bit of that one's place.
+        What is left in the end says whether there is a 1 at all. So its text is as long as n has bits, not as n is wide."""
         if n == 1:
             return v
-        half = n // 2
-        upper, lower = z3.Extract(n - 1, half, v), z3.Extract(half - 1, 0, v)
-        above = z3.ZeroExt(half, self.bit_length(upper, n - half)) + half
-        below = z3.ZeroExt(n - half, self.bit_length(lower, half))
-        return z3.If(upper != 0, above, below)
+        places = (n - 1).bit_length()
+        left, place = z3.ZeroExt((1 << places) - n, v), []
+        for half in (1 << i for i in reversed(range(places))):
+            upper = z3.Extract(2 * half - 1, half, left)
+            is_above = upper != 0
+            left = z3.If(is_above, upper, z3.Extract(half - 1, 0, left))
+            place.append(z3.If(is_above, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)))
+        highest = z3.Concat(*place) if places > 1 else place[0]
+        return z3.ZeroExt(n - places, highest) + z3.ZeroExt(n - 1, left)
 
     def popcount(self, v: Any, n: int) -> Any:
         """The sum of the bits, added as a balanced tree."""

@@ -247,19 +247,29 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
 # Freedom ---------------------------------------------------------------------------------------------------------------
 
 
-def _freedom(kind: str, name: str, type: Type, operands: tuple[Int | int, ...], allowed: Any) -> Int:
-    return make_int("freedom", tuple(integer(o) for o in operands), (name, type.width, kind, type, allowed))
+def _freedom(
+    kind: str, name: str, type: Type, operands: tuple[Int | int, ...], allowed: Any, operation: str = ""
+) -> Int:
+    given = tuple(integer(o) for o in operands)
+    return make_int("freedom", given, (name, type.width, kind, type, allowed, operation))
 
 
-def unspecified(name: str, type: Type, *operands: Int | int, allowed: Callable[[Int], Bool] | None = None) -> Int:
+def unspecified(
+    name: str,
+    type: Type,
+    *operands: Int | int,
+    allowed: Callable[[Int], Bool] | None = None,
+    operation: str = "",
+) -> Int:
     """A result PTX leaves open: any bits of `type`, or those for which allowed(bits) holds. `name` is the entry of the
-    register of ambiguities; a profile's choice is given the operands."""
-    return _freedom("unspecified", name, type, operands, allowed)
+    register of ambiguities; a profile's choice is given the operands. Where several operations share an entry, `operation` is
+    the one that gives this result: a machine chooses for each of them by itself."""
+    return _freedom("unspecified", name, type, operands, allowed, operation)
 
 
-def undefined(name: str, type: Type, *operands: Int | int) -> Int:
-    """A result of a program that did what PTX says it must not."""
-    return _freedom("undefined", name, type, operands, None)
+def undefined(name: str, type: Type, *operands: Int | int, operation: str = "") -> Int:
+    """A result of a program that did what PTX says it must not; `operation` as for `unspecified`."""
+    return _freedom("undefined", name, type, operands, None, operation)
 
 
 def machine_specific(name: str, type: Type, *operands: Int | int) -> Int:
@@ -294,7 +304,7 @@ def approximate(
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
     """Whether a result that PTX leaves open may have these bits, for these values of the freedom's operands."""
-    _, width, kind, _, allowed = freedom.attrs
+    _, width, kind, _, allowed, _ = freedom.attrs
     if not 0 <= bits < 1 << width:
         return False
     if kind == DEVIATION:
