@@ -84,32 +84,34 @@ def remembered(name: str, key: bytes, make: Callable[[], bytes]) -> bytes:
     from ptxspec import __version__
 
     path = kept(f"{name}-{__version__}-{sys.implementation.cache_tag}")
-    found = _own(path)
     head = _MARK + key
+    try:
+        found = own_file(path)
+    except OSError:
+        found = b""
     if found.startswith(head):
         data = found[len(head) + _DIGEST :]
         if found[len(head) : len(head) + _DIGEST] == hashlib.sha256(data).digest():
             return data
     data = make()
-    _try_to_keep(path, head + hashlib.sha256(data).digest() + data)
+    try_to_keep(path, head + hashlib.sha256(data).digest() + data)
     return data
 
 
-def _own(path: Path) -> bytes:
-    """What a file holds that this user or the system's has written; nothing else is believed."""
-    try:
-        with open(path, "rb") as file:
-            if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (os.geteuid(), 0):
-                return b""
-            return file.read()
-    except OSError:
-        return b""
+def own_file(path: Path) -> bytes:
+    """What a file holds that this user or the system's has written: nothing else is believed. Raises OSError."""
+    with open(path, "rb") as file:
+        if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (os.geteuid(), 0):
+            raise PermissionError(1, "another user's file", str(path))
+        return file.read()
 
 
-def _try_to_keep(path: Path, data: bytes) -> None:
+def try_to_keep(path: Path, data: bytes) -> None:
     """Write a file whole, if that can be done."""
     from ptxspec.files import write_whole
 
+    if not path.is_absolute():  # the user has no folder, so that its name stands for itself
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
