@@ -1,8 +1,9 @@
 """The import finder: `ptxspec.spec.instructions.integer.bfe` is `spec/instructions/integer/bfe.md`.
 
 Compiled pages are cached as Python caches any source file, in `__pycache__` beside the document, or among the user's files
-where none can be written there: installing a package compiles no documents. What the loader learns from the prose (title, summary, fences) travels in the same cache entry, as the module's `__document__`, so that a
-cached page is loaded without parsing any Markdown.
+where none can be written there: installing a package compiles no documents. What the loader learns from the prose (title,
+summary, fences) travels in the same cache entry, as the module's `__document__`, so that a cached page is loaded without
+parsing any Markdown.
 """
 
 from __future__ import annotations
