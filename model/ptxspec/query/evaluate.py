@@ -249,9 +249,8 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)
         raise TypeError(f"{name} is a predicate: pass True or False")
+    number = value
     if hasattr(value, "item"):  # a NumPy scalar
-        if value.dtype == f"f{type.width // 8}" and type.name == f"f{type.width}":
-            return int.from_bytes(value.tobytes(), sys.byteorder)  # whatever NaN it is
         value = value.item()
     if isinstance(value, bool):
         raise TypeError(f"{name} is {type}, not a predicate")
@@ -266,6 +265,8 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
             return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
             raise TypeError(f"{name} is {type}: pass its bits")
+        if getattr(number, "dtype", None) == f"f{type.width // 8}":
+            return int.from_bytes(number.tobytes(), sys.byteorder)  # whatever NaN it is
         try:
             return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[type.width], value), "little")
         except OverflowError:

@@ -18,9 +18,9 @@ MOST, LONGEST, INSTRUCTIONS = 128, 2_000, 16
 
 
 class Scripted(NamedTuple):
-    """What a fragment's evaluation is written out to. `run(choose, note, *inputs)` gives, for each step in turn, what it wrote, and
-    where it has a guard whether that let it through. It is handed what chooses an open result without a term, and what is told
-    of one that the profile's term has settled."""
+    """What a fragment's evaluation is written out to. `run(choose, note, *inputs)` gives, for each step in turn, what it wrote,
+    and where it has a guard whether that let it through. It is handed what chooses an open result for which the profile has
+    no term, and what is told of one that its term has settled."""
 
     run: Callable[..., tuple[Any, ...]]
     profile: Profile
