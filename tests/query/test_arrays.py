@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 import ptxspec
 from ptxspec.language.forms import registry
-from ptxspec.query import repeated
+from ptxspec.query import arrays, repeated
 from ptxspec.query.arrays import Columns, evaluated
 from ptxspec.query.evaluate import Results, executed, executed_again, values_of_inputs
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.repeated import Repeated
+from ptxspec.terms.loops import Compiled
 from ptxspec.terms.types import Type
 
 ROWS = 24
@@ -293,7 +294,7 @@ def test_little_is_remembered() -> None:
 def test_compiled_code_lets_other_threads_run() -> None:
     """It is called without Python's lock, and threads that ask at once get what is theirs."""
     text = "mad.lo.u32 d, a, a, b;"
-    found = repeated.asked_for_arrays(text, read_fragment(text))
+    found = repeated.asked_for_arrays(text)
     a = np.arange(100_000, dtype=np.uint32)
     evaluated(found, {"a": a, "b": 1}, "hopper")
     (compiled,) = found.loops.values()
@@ -307,8 +308,11 @@ def test_compiled_code_lets_other_threads_run() -> None:
         assert all(pool.map(one, range(40)))
 
 
-def test_all_operands_of_a_form_in_chunks() -> None:
-    """As docs/how-to/check-results.md goes through them, here those of 16 bits: a checksum of chunks in two threads."""
+def test_all_operands_of_a_form_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/how-to/check-results.md goes through them, here those of 16 bits: a checksum of chunks in two threads, which
+    compile the form once between them."""
+    made: list[Any] = []
+    monkeypatch.setattr(arrays, "Compiled", lambda *given: made.append(given) or Compiled(*given))
 
     def chunk(first: int) -> int:
         operands = np.arange(first, first + 4096, dtype=np.uint32)
@@ -316,3 +320,4 @@ def test_all_operands_of_a_form_in_chunks() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         assert sum(pool.map(chunk, range(0, 1 << 16, 4096))) == 16 * (1 << 15)
+    assert len(made) == 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
 from ptxspec.query.fragments import Fragment, Unsupported
-from ptxspec.query.repeated import Repeated, known_profile
+from ptxspec.query.repeated import Repeated, known_profile, making
 from ptxspec.terms.core import Bool, constant
 from ptxspec.terms.loops import Compiled, Loop, storage
 from ptxspec.terms.profiles import Profile
@@ -76,13 +76,7 @@ def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...]
     """A column for each output. Rows that need a result which the profile leaves open are evaluated one by one."""
     fragment, count = again.fragment, int(np.prod(shape, dtype=np.int64))
     own = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
-    compiled = again.loops.get((profile, own))
-    if compiled is None:
-        compiled = _loop(fragment, own, known_profile(profile))
-        while len(again.loops) >= MOST:
-            del again.loops[next(iter(again.loops))]
-        again.loops[profile, own] = compiled
-    found = compiled(columns, count)
+    found = _compiled(again, own, profile)(columns, count)
     if len(found) == len(fragment.outputs):
         return found
     open_rows = np.flatnonzero(found.pop())
@@ -92,6 +86,18 @@ def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...]
         results = executed_again(again, values, profile)
         for name, column in zip(fragment.outputs, found, strict=True):
             column[row] = results[name]
+    return found
+
+
+def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
+    """The loop for operands of which these are arrays, as it was kept, or new."""
+    found: Compiled | None = again.loops.get((profile, own))
+    if found is None:
+        with making:
+            found = again.loops.get((profile, own)) or _loop(again.fragment, own, known_profile(profile))
+            while len(again.loops) >= MOST:
+                del again.loops[next(iter(again.loops))]
+            again.loops[profile, own] = found
     return found
 
 

@@ -120,7 +120,7 @@ def evaluate(
         if getattr(value, "shape", ()):
             from ptxspec.query.arrays import evaluated
 
-            return evaluated(again or asked_for_arrays(text, read_fragment(text)), given, profile)
+            return evaluated(again or asked_for_arrays(text), given, profile)
     if again is None:
         fragment = read_fragment(text)
         again = asked(text, fragment)

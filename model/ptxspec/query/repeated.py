@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.query.fragments import Fragment
+from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.scripts import Script
 from ptxspec.terms.types import Type
@@ -106,6 +106,8 @@ def _scripted(fragment: Fragment, profile: Profile) -> Scripted:
 
 _asked: dict[str, Repeated | None] = {}
 _lock = threading.Lock()
+#: held by the thread that reads and compiles a fragment for arrays: others that ask for the same wait, and then have it
+making = threading.RLock()
 
 
 def repeated(text: str) -> Repeated | None:
@@ -123,11 +125,14 @@ def asked(text: str, fragment: Fragment) -> Repeated | None:
     return found
 
 
-def asked_for_arrays(text: str, fragment: Fragment) -> Repeated:
-    """The same for a fragment that is to be compiled, of which something is made at once."""
-    found = Repeated(fragment)
-    if len(text) <= LONGEST:
-        _keep(text, found)
+def asked_for_arrays(text: str) -> Repeated:
+    """The fragment of a text that is to be compiled, of which something is made at once. Raises as read_fragment does."""
+    with making:
+        found = _asked.get(text)
+        if found is None:
+            found = Repeated(read_fragment(text))
+            if len(text) <= LONGEST:
+                _keep(text, found)
     return found
 
 
