@@ -155,10 +155,10 @@ class _Needed:
     def _one(self, term: Any, below: list[Bool]) -> Bool:
         """Whether it is needed for a term, given whether for each of those that it is made of."""
         if term.op == "select":
-            condition = term.args[0]
+            condition: Bool = term.args[0]
             return below[0] | (condition & below[1]) | (~condition & below[2])
         if term.op in ("all", "any"):
-            first = term.args[0] if term.op == "all" else ~term.args[0]
+            first: Bool = term.args[0] if term.op == "all" else ~term.args[0]
             return below[0] | (first & below[1])
         if term.op == "freedom" and not self.profile.chooses(term):
             return TRUE
