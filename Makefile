@@ -47,6 +47,7 @@ bench: install
 	$(BIN)/python tests/benchmarks/kernels.py
 	$(BIN)/python tests/benchmarks/loading.py
 	$(BIN)/python tests/benchmarks/lookups.py
+	$(BIN)/python tests/benchmarks/startup.py
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . ./tests/vectors

@@ -70,6 +70,8 @@ def questions() -> ptxspec.Status:
     kind: ptxspec.Freedom = chosen.kind
     type: ptxspec.Type = results.types["d"]
     assert kind == "unspecified" and chosen.bits == results["d"] and type.width == 32
+    many: ptxspec.Results = ptxspec.evaluate("add.u32 d, a, b;", {"a": np.arange(4, dtype=np.uint32)}, b=np.uint32(1))
+    assert many["d"].tolist() == [1, 2, 3, 4]
     values: Mapping[str, int | float | bool] = {"d": 3}
     assert ptxspec.allowed("add.u32 d, a, b;", values, a=1, b=2)
     verdict: ptxspec.Verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5", timeout=60.0)

@@ -52,6 +52,10 @@ class Limits(Protocol):
         """The bytes that a launch may take for its threads."""
 
     @property
+    def SECONDS(self) -> float:
+        """The seconds that CTAs which are resident together may run by default."""
+
+    @property
     def LONGEST_BLOCK(self) -> int:
         """The most instructions of a basic block."""
 

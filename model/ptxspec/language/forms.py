@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
+import json
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptxspec import contracts
+from ptxspec import contracts, storage
 from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
@@ -26,6 +27,8 @@ from ptxspec.terms.types import TYPES, Type
 SPREAD = 12
 #: more modifiers than any instruction has, however often some are repeated
 MOST_MODIFIERS = 64
+#: the folders whose pages state what a module may name: special registers, and functions of the system
+STATING = ("special_registers", "functions")
 #: so much of a mnemonic is compared with others
 _LONGEST = 100
 
@@ -171,13 +174,22 @@ def page_name(path: str) -> str:
         return path
 
 
-class Opcode:
-    """Everything the pages say of one opcode."""
+#: a syntax line, and the definition that it belongs to
+Bound = tuple[SyntaxLine, Definition]
 
-    def __init__(self, name: str):
+
+class Opcode:
+    """Everything the pages say of one opcode. `lines` gives its syntax lines with their definitions; it is asked once, when the
+    first of them is needed."""
+
+    def __init__(self, name: str, lines: Callable[[], list[Bound]]):
         self.name = name
-        self.lines: list[tuple[SyntaxLine, Definition]] = []
+        self._lines = lines
         self._found: dict[str, list[Form]] = {}
+
+    @cached_property
+    def lines(self) -> list[Bound]:
+        return self._lines()
 
     def find(self, mnemonic: str) -> list[Form]:
         """The forms a mnemonic may be; several where the operands decide."""
@@ -331,37 +343,40 @@ def _values(bound: dict[str, str | bool]) -> dict[str, Any]:
 
 
 class Registry:
-    """All pages of a package, loaded. `opcodes` maps a name to what the pages say of it."""
+    """The table of forms of a package's pages. `opcodes` maps a name to what the pages say of it; `index` tells which pages
+    define each, in their order. Without one, every page is loaded now; with one, a page is when something of it is asked for."""
 
-    def __init__(self, package: str = "ptxspec.spec") -> None:
+    def __init__(self, package: str = "ptxspec.spec", index: Mapping[str, Sequence[str]] | None = None) -> None:
         finder.install()
-        self.opcodes: dict[str, Opcode] = {}
-        self.pages: dict[str, Any] = {}
-        for name, path in finder.pages(package):
-            module = finder.load(name)
-            self.pages[name] = module
-            if name.startswith(f"{package}.instructions.") and path.stem != "index":
-                self._bind(module, str(path))
+        self.package = package
+        self._bound: dict[str, list[Bound]] = {}
+        self.index: Mapping[str, Sequence[str]] = self._every_page() if index is None else index
+        self.opcodes = {name: Opcode(name, functools.partial(self._lines, name)) for name in self.index}
+        for folder in STATING if index is not None else ():
+            for name, _ in finder.pages(package, folder):
+                finder.load(name)
 
-    def _bind(self, module: Any, path: str) -> None:
-        document = finder.document_of(module)
-        definitions = sorted(DEFINITIONS.get(module.__name__, []), key=lambda d: d.line)
-        fences = document.of("syntax")
-        if not definitions:
-            raise DocumentError(path, 1, "a page of an instruction without semantics: no @instruction")
-        start = 0
-        for definition in definitions:
-            own = [f for f in fences if start < f.line < definition.line]
-            start = definition.line
-            if not own:
-                raise DocumentError(path, definition.line, f"{definition.name} has no syntax fence before it")
-            lines = [line for fence in own for line in notation.parse(fence, path)]
-            _check_binding(definition, lines, path)
-            for line in lines:
-                self.opcodes.setdefault(line.opcode, Opcode(line.opcode)).lines.append((line, definition))
-        for fence in fences:
-            if fence.line > start:
-                raise DocumentError(path, fence.line, "a syntax fence without semantics: no definition follows it")
+    @cached_property
+    def pages(self) -> dict[str, Any]:
+        """All pages, loaded, by the names of their modules."""
+        return {name: finder.load(name) for name, _ in finder.pages(self.package)}
+
+    def _every_page(self) -> dict[str, list[str]]:
+        """Load and check all pages. Returns their index."""
+        index: dict[str, list[str]] = {}
+        for name, module in self.pages.items():
+            if name.startswith(f"{self.package}.instructions.") and Path(module.__file__).stem != "index":
+                for opcode in dict.fromkeys(line.opcode for line, _ in self._of_page(name)):
+                    index.setdefault(opcode, []).append(name)
+        return index
+
+    def _of_page(self, name: str) -> list[Bound]:
+        if name not in self._bound:
+            self._bound[name] = bound_lines(finder.load(name))
+        return self._bound[name]
+
+    def _lines(self, opcode: str) -> list[Bound]:
+        return [pair for name in self.index[opcode] for pair in self._of_page(name) if pair[0].opcode == opcode]
 
     @cached_property
     def words(self) -> set[str]:
@@ -371,6 +386,28 @@ class Registry:
     def forms(self) -> Iterator[Form]:
         for name in sorted(self.opcodes):
             yield from self.opcodes[name].forms
+
+
+def bound_lines(module: Any) -> list[Bound]:
+    """The syntax lines of a page, each with its definition. Raises DocumentError where the two do not fit."""
+    path, found = str(module.__file__), list[Bound]()
+    definitions = sorted(DEFINITIONS.get(module.__name__, []), key=lambda d: d.line)
+    fences = finder.document_of(module).of("syntax")
+    if not definitions:
+        raise DocumentError(path, 1, "a page of an instruction without semantics: no @instruction")
+    start = 0
+    for definition in definitions:
+        own = [f for f in fences if start < f.line < definition.line]
+        start = definition.line
+        if not own:
+            raise DocumentError(path, definition.line, f"{definition.name} has no syntax fence before it")
+        lines = [line for fence in own for line in notation.parse(fence, path)]
+        _check_binding(definition, lines, path)
+        found += [(line, definition) for line in lines]
+    for fence in fences:
+        if fence.line > start:
+            raise DocumentError(path, fence.line, "a syntax fence without semantics: no definition follows it")
+    return found
 
 
 def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -> None:
@@ -404,15 +441,11 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
             raise DocumentError(path, definition.line, f"{definition.name}: no syntax line has a modifier .{name}")
 
 
-_registry: Registry | None = None
-
-
+@functools.cache
 def registry() -> Registry:
-    """The table of forms, loaded on first use."""
-    global _registry
-    if _registry is None:
-        _registry = Registry()
-    return _registry
+    """The table of forms. Its index is kept between runs, under a digest of all pages, and only made of pages that are right."""
+    index = storage.remembered("forms", storage.digest(), lambda: json.dumps(Registry().index).encode())
+    return Registry(index=json.loads(index))
 
 
 def unknown_opcode(mnemonic: str) -> Later:

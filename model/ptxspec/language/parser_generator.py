@@ -7,6 +7,7 @@ what the page calls it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any, NamedTuple
 
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
@@ -32,6 +33,7 @@ class Assembled(NamedTuple):
     by the names of the rules."""
 
     make: Callable[..., dict[str, Callable[[], Any]]]
+    code: CodeType
     source: str
     pages: dict[str, str]
     """the page of each rule"""
@@ -54,7 +56,6 @@ class Assembly(Grammar):
         super().__init__(rules, lexicon, built, outside)
         self.recovered, self.remembered = recovered, remembered
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {"Failed": Failed, "expected": _expected}
         self.variables = 0
 
     def test(self, node: Node, others: list[list[Place]], rule: Rule) -> str:
@@ -104,9 +105,8 @@ class Assembly(Grammar):
         names = ", ".join(f"{name!r}: rule_{name}" for name in self.rules)
         self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
         source = "\n".join(self.lines) + "\n"
-        space: dict[str, Any] = dict(self.constants)
-        exec(compile(source, "<assembled from spec/syntax>", "exec"), space)
-        return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
+        code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
+        return from_code(code, source, {r.name: r.path for r in self.rules.values()})
 
     def _function(self, rule: Rule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
@@ -294,6 +294,13 @@ class Failed(Exception):
 
     def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
         self.at, self.rule, self.expected, self.message, self.page = at, rule, expected, message, page
+
+
+def from_code(code: CodeType, source: str, pages: dict[str, str]) -> Assembled:
+    """A parser whose functions were written and compiled, now or in another run."""
+    space: dict[str, Any] = {"Failed": Failed, "expected": _expected}
+    exec(code, space)
+    return Assembled(space["make"], code, source, pages)
 
 
 def _among(texts: list[str]) -> str:

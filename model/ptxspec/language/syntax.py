@@ -1,15 +1,16 @@
-"""The parser of PTX, put together from the fences of the pages below spec/syntax/ when it is first needed."""
+"""The parser of PTX, put together from the fences of the pages below spec/syntax/ when they are new, and kept between runs."""
 
 from __future__ import annotations
 
+import marshal
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ptxspec import contracts
+from ptxspec import contracts, storage
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.modules import Modules
 from ptxspec.language.first_sets import Place
-from ptxspec.language.parser_generator import Assembled, Assembly
+from ptxspec.language.parser_generator import Assembled, Assembly, from_code
 from ptxspec.language.words import MARKER, Lexicon
 from ptxspec.literate import finder, grammar
 
@@ -32,24 +33,48 @@ class Syntax(NamedTuple):
 
 @cache
 def syntax() -> Syntax:
+    """The parser for the pages as they are. It is always made of what `prepared` gives, whether that was kept or is new."""
     finder.install()
+    kept = storage.remembered("parser", storage.digest(), lambda: marshal.dumps(prepared()))
+    words, code, source, pages, begins, named = marshal.loads(kept)
+    lexicon = Lexicon(_placed(grammar.Words(*rule)) for rule in words)
+    return Syntax(lexicon, from_code(code, source, {rule: _path(page) for rule, page in pages.items()}), begins, named)
+
+
+def _path(page: str) -> str:
+    """Where a page lies."""
+    return str(finder.DOCUMENTS / page)
+
+
+def _placed(rule: grammar.Words) -> grammar.Words:
+    return rule._replace(path=_path(rule.path))
+
+
+def prepared() -> tuple[Any, ...]:
+    """What the pages come to, as plain values and Python's code: the rules for words in their order, the parser, its text, the
+    page of each of its rules, and what else `Syntax` has. Pages have the names that they have below the folder of the documents,
+    so that it holds wherever that lies."""
+    from ptxspec.language.forms import page_name
+
     words: list[grammar.Words] = []
     rules: list[grammar.Rule] = []
     for name, path in finder.pages("ptxspec.spec", "syntax"):
         document = finder.document_of(finder.load(name))
         words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
         rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
-    lexicon = Lexicon(_in_order(words))
+    words = _in_order(words)
+    lexicon = Lexicon(words)
     unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
     built = frozenset(name for name in dir(Modules) if not name.startswith("_"))
     outside = {"constant": ("an operand", begins)}
     assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
-    prefixes = {name: assembly.prefixes_of(name) for name in RECOVERED}
-    first = {name: (_texts(found[0]), _texts(found[1])) for name, found in prefixes.items()}
+    first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in sorted(RECOVERED)}
     named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
-    return Syntax(lexicon, parser, first, tuple(sorted(named)))
+    plain = [tuple(rule._replace(path=page_name(rule.path))) for rule in words]
+    pages = {rule: page_name(path) for rule, path in parser.pages.items()}
+    return plain, parser.code, parser.source, pages, first, tuple(sorted(named))
 
 
 def _named(node: grammar.Node) -> set[str]:

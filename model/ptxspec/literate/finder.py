@@ -1,8 +1,9 @@
 """The import finder: `ptxspec.spec.instructions.integer.bfe` is `spec/instructions/integer/bfe.md`.
 
-Compiled pages are cached as Python caches any source file, in `__pycache__` beside the document. What the loader
-learns from the prose (title, summary, fences) travels in the same cache entry, as the module's `__document__`, so that a
-cached page is loaded without parsing any Markdown.
+Compiled pages are cached as Python caches any source file, in `__pycache__` beside the document, or among the user's files
+where none can be written there: installing a package compiles no documents. What the loader learns from the prose (title,
+summary, fences) travels in the same cache entry, as the module's `__document__`, so that a cached page is loaded without
+parsing any Markdown.
 """
 
 from __future__ import annotations
@@ -63,9 +64,39 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         stats["mtime"] = int(stats["mtime"]) ^ FORMAT << 24
         return stats
 
+    def get_data(self, path: str) -> bytes:
+        try:
+            return super().get_data(path)
+        except OSError:
+            if not path.endswith(".pyc"):
+                raise
+            from ptxspec.storage import own_file
+
+            return own_file(_instead(path))
+
+    def set_data(self, path: str, data: bytes, *, _mode: int = 0o666) -> None:  # type: ignore[override]
+        super().set_data(path, data, _mode=_mode)
+        try:
+            written = super().get_data(path) == data
+        except OSError:
+            written = False
+        if not written:
+            from ptxspec.storage import try_to_keep
+
+            try_to_keep(_instead(path), data)
+
     def get_source(self, fullname: str) -> str:
         text = Path(self.path).read_text("utf-8")
         return blanked(text, parse(text, self.path))
+
+
+def _instead(path: str) -> Path:
+    """The file that has a page's byte code where `path` cannot be written."""
+    import hashlib
+
+    from ptxspec.storage import kept
+
+    return kept("pages") / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.pyc"
 
 
 def _constant(value: Any) -> ast.expr:

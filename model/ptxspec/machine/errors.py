@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
 from ptxspec.language.diagnostics import MOST_SAID
-from ptxspec.language.forms import page_name
-from ptxspec.terms.machine import RULES
+from ptxspec.language.forms import page_name, registry
+from ptxspec.terms.machine import RULES, Rule
 
 
 class Violation(Exception):
@@ -57,7 +57,7 @@ class LaunchError(Exception):
     def __init__(
         self, rule: str, note: str, where: Where | None = None, address: int | None = None, page: str | None = None
     ):
-        stated = RULES.get(rule)
+        stated = _stated(rule)
         if stated is not None:
             page = f"{page_name(stated.path)}:{stated.line}"
         lines = [f"{printable(rule)}: {printable(note, chr(10))}"]
@@ -88,3 +88,10 @@ class EngineFault(Exception):
 
 def _shown(coordinates: tuple[int, int, int]) -> str:
     return "({}, {}, {})".format(*coordinates)
+
+
+def _stated(rule: str) -> Rule | None:
+    """The rule as a page states it, which may not be loaded yet; None for what no page calls a rule."""
+    if rule not in RULES:
+        _ = registry().pages
+    return RULES.get(rule)

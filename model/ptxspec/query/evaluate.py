@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from ptxspec.language.specials import first_name, special_registers
 from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.numbers import Unfit, nearest
+from ptxspec.query.repeated import Repeated, asked, asked_for_arrays, known_profile, repeated
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: what goes in for a register
 Operand: TypeAlias = "int | float | np.number[Any] | np.bool_"
+#: operands of many evaluations
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class Chosen(NamedTuple):
@@ -79,7 +83,12 @@ class Results(dict[str, Any]):
 
 
 def evaluate(
-    text: str, inputs: Mapping[str, Operand] | None = None, /, *, profile: str = "hopper", **operands: Operand
+    text: str,
+    inputs: Mapping[str, Operand | Array] | None = None,
+    /,
+    *,
+    profile: str = "hopper",
+    **operands: Operand | Array,
 ) -> Results:
     """Execute a straight-line fragment on one thread, by the exact interpretation.
 
@@ -89,6 +98,11 @@ def evaluate(
     bits.) `inputs` are more of them, by name, for names that Python's calls do not take: {"%r1": 3, "profile": 1}. Results are
     raw bits.
 
+    Of arrays (NumPy's, of shapes that fit one another), each element is an operand, and the results are arrays of unsigned
+    integers, or of bool. They are computed by compiled code, the native interpretation, which lets other threads of Python run;
+    `steps` and `chosen` are told of one evaluation alone. A result that `profile` leaves open and gives the nearest number of
+    is computed one by one.
+
     Raises PtxError for text that is wrong, TypeError for operands missing, unknown, given twice, too large or of the wrong kind,
     Unsupported for instructions that one thread's registers do not decide, and NoChoice where `profile` leaves open a result
     that was needed.
@@ -97,21 +111,69 @@ def evaluate(
     {'d': 8}
     >>> ptxspec.evaluate("add.u32 %r1, %r1, n;", {"%r1": 2}, n=-1)
     {'%r1': 1}
+    >>> ptxspec.evaluate("popc.b32 d, a;", a=np.arange(8))["d"]
+    array([0, 1, 1, 2, 1, 2, 2, 3], dtype=uint32)
     """
-    fragment = read_fragment(text)
-    return executed(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile)
+    given: Mapping[str, Any] = operands if inputs is None else joined(inputs, operands)
+    again = repeated(text) if text.__class__ is str else None
+    for value in given.values():
+        if getattr(value, "shape", ()):
+            from ptxspec.query.arrays import evaluated
+
+            return evaluated(again or asked_for_arrays(text), given, profile)
+    if again is None:
+        fragment = read_fragment(text)
+        again = asked(text, fragment)
+        if again is None:
+            return executed(fragment, values_of_inputs(fragment, given), profile)
+    values = again.quick(given)
+    return executed_again(again, values_of_inputs(again.fragment, given) if values is None else values, profile)
+
+
+def executed_again(again: Repeated, values: dict[str, Any], profile: str) -> Results:
+    """What `executed` gives, by the function that the fragment is written out to."""
+    fragment = again.fragment
+    if len(values) < len(fragment.inputs):  # a guard may leave a register without a value
+        return executed(fragment, values, profile)
+    run, choices = again.script(profile)
+    told: dict[Any, Chosen] = {}
+
+    def note(freedom: Any, bits: int, documented: int | None) -> None:
+        if bits != documented:
+            told[freedom] = _chosen(freedom, bits, choices)
+
+    def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
+        bits = choices.value(freedom, arguments)
+        note(freedom, bits, None)
+        return bits
+
+    found = iter(run(choose, note, *[values[name] for name in fragment.inputs]))
+    results = Results()
+    results.steps = steps = []
+    for step in fragment.steps:
+        writes = {name: next(found) for name in step.writes}
+        done = step.holds is None or next(found)
+        steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
+        results.update(writes)
+    results.types = {**fragment.registers, **fragment.left}
+    results.inputs, results.chosen = values, list(told.values())
+    return results
+
+
+def _chosen(freedom: Any, bits: int, choices: Profile) -> Chosen:
+    by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
+    return Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)
 
 
 def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
     """Execute a fragment on the bits of its inputs. Raises as `evaluate` does."""
-    choices = Profile(profile)
+    choices = known_profile(profile)
     chosen: list[Chosen] = []
 
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
-            by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
-            chosen.append(Chosen(freedom.attrs[2], freedom.attrs[0], bits, by))
+            chosen.append(_chosen(freedom, bits, choices))
         return bits
 
     memo: dict[int, Any] = {}
@@ -146,8 +208,12 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
     return {**inputs, **operands}
 
 
-def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[str, Any]:
-    """What a fragment reads before it is written, by name, as bits. Raises TypeError for operands that do not fit it."""
+def values_of_inputs(
+    fragment: Fragment, operands: Mapping[str, Any], bits: Callable[..., Any] | None = None
+) -> dict[str, Any]:
+    """What a fragment reads before it is written, by name, as bits, which `bits` makes of a value (if not as_bits). Raises
+    TypeError for operands that do not fit it."""
+    bits = as_bits if bits is None else bits
     given = {first_name(name): value for name, value in operands.items()}
     specials = _special_values(n for n in fragment.inputs if n not in fragment.registers)
     values: dict[str, Any] = {}
@@ -156,7 +222,7 @@ def values_of_inputs(fragment: Fragment, operands: Mapping[str, Any]) -> dict[st
             type = fragment.registers.get(name)
             if type is None:
                 raise TypeError(f"{name} is a special register, which a single thread has by itself")
-            values[name] = as_bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
+            values[name] = bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
         elif name in specials:
             values[name] = specials[name]
         elif name not in fragment.carried:
@@ -183,6 +249,7 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)
         raise TypeError(f"{name} is a predicate: pass True or False")
+    number = value
     if hasattr(value, "item"):  # a NumPy scalar
         value = value.item()
     if isinstance(value, bool):
@@ -198,6 +265,8 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
             return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
             raise TypeError(f"{name} is {type}: pass its bits")
+        if getattr(number, "dtype", None) == f"f{type.width // 8}":
+            return int.from_bytes(number.tobytes(), sys.byteorder)  # whatever NaN it is
         try:
             return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[type.width], value), "little")
         except OverflowError:

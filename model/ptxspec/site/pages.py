@@ -28,7 +28,7 @@ def docname_of(path: str | Path) -> str:
 
 def definitions(module: str) -> list[Definition]:
     """A page's definitions in the order in which they stand."""
-    registry()
+    _ = registry().pages  # all are loaded then
     return sorted(DEFINITIONS.get(module, []), key=lambda d: d.line)
 
 

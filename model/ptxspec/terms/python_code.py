@@ -140,9 +140,9 @@ class Script:
             return self._named(term, self.bind(term.attrs[0]))
         if self.is_lazy(term) and term.op in ("select", "all", "any"):
             return self._choose(term)
-        arguments = [self._write(a) for a in term.args]
         if term.op == "freedom":
-            return self._named(term, f"choose({self.refer(term, 't')}, ({''.join(f'{a}, ' for a in arguments)}))")
+            return self._named(term, self.freedom(term))
+        arguments = [self._write(a) for a in term.args]
         if term.op == "call":
             return self._named(term, f"{self.refer(_called(term), 'f')}(choose, {', '.join(arguments)})")
         if term.op == "lookup":
@@ -151,6 +151,11 @@ class Script:
         if term.op in ("low", "signed"):
             facts = {"mask": (1 << term.attrs[0]) - 1, "half": 1 << term.attrs[0] - 1}
         return self._named(term, _EXPRESSIONS[term.op].format(*arguments, **facts))
+
+    def freedom(self, term: Any) -> str:
+        """The expression of an open result: what `choose` gives for it."""
+        arguments = "".join(f"{self._write(a)}, " for a in term.args)
+        return f"choose({self.refer(term, 't')}, ({arguments}))"
 
     def _named(self, term: Any, expression: str) -> str:
         name = self._scopes[-1][id(term)] = self.name(expression)

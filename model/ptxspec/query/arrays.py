@@ -1,0 +1,222 @@
+"""A fragment on arrays of operands: its terms as one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
+from ptxspec.query.fragments import Fragment, Unsupported
+from ptxspec.query.repeated import Repeated, known_profile, making
+from ptxspec.terms.core import Bool, constant
+from ptxspec.terms.loops import Compiled, Loop, storage
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, meaning_of
+
+#: compiled loops that are kept of one fragment
+MOST = 16
+
+
+class Columns(Results):
+    """The results of a fragment for arrays of operands: register -> array of its final bits as unsigned numbers, or of bool for a
+    predicate. `types` and `inputs` are what they are for one evaluation. What was left open on the way, and what became of each
+    instruction, is told of one evaluation alone."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("chosen", "steps"):
+            raise AttributeError(
+                f"'{name}' is told of one evaluation, not of arrays: evaluate the operands of one element"
+            )
+        raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+
+
+def evaluated(again: Repeated, given: Mapping[str, Any], profile: str) -> Columns:
+    """Evaluate a fragment for each element of its operands, of which some are arrays. Raises as `evaluate` does."""
+    fragment = again.fragment
+    values = values_of_inputs(fragment, given, bits_of)
+    for name, type in {**fragment.registers, **fragment.left}.items():
+        if type.width > 64:
+            raise Unsupported(f"{name} is {type}: an array has elements of 64 bits at most; evaluate them one by one")
+    for name in fragment.inputs:
+        if name not in values:
+            raise TypeError(
+                f"the operand {name} has no value: of arrays, what a guard may leave as it was needs one too"
+            )
+    try:
+        shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
+    except ValueError:
+        shapes = ", ".join(f"{n} {v.shape}" for n, v in values.items() if np.shape(v))
+        raise TypeError(f"the operands' shapes do not fit one another: {shapes}") from None
+    columns = [_column(values[name], shape, _type(fragment, name)) for name in fragment.inputs]
+    results = Columns()
+    for name, found in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
+        results[name] = found.reshape(shape)
+    results.types, results.inputs = {**fragment.registers, **fragment.left}, values
+    return results
+
+
+def _type(fragment: Fragment, name: str) -> Type:
+    """The type of an input: of a register, or of a special register as it is read."""
+    from ptxspec.language.specials import special_registers
+
+    return fragment.registers.get(name) or special_registers()[name]
+
+
+def _column(value: Any, shape: tuple[int, ...], type: Type) -> np.ndarray:
+    """An operand as compiled code takes it: an element for each row, or one for all."""
+    if not np.shape(value):
+        return np.array([value], storage(type))
+    return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1)
+
+
+def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...], profile: str) -> list[np.ndarray]:
+    """A column for each output. Rows that need a result which the profile leaves open are evaluated one by one."""
+    fragment, count = again.fragment, int(np.prod(shape, dtype=np.int64))
+    own = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
+    found = _compiled(again, own, profile)(columns, count)
+    if len(found) == len(fragment.outputs):
+        return found
+    open_rows = np.flatnonzero(found.pop())
+    for row in open_rows:
+        cells = (column[row] if each else column[0] for column, each in zip(columns, own, strict=True))
+        values = {name: cell.item() for name, cell in zip(fragment.inputs, cells, strict=True)}
+        results = executed_again(again, values, profile)
+        for name, column in zip(fragment.outputs, found, strict=True):
+            column[row] = results[name]
+    return found
+
+
+def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
+    """The loop for operands of which these are arrays, as it was kept, or new."""
+    found: Compiled | None = again.loops.get((profile, own))
+    if found is None:
+        with making:
+            found = again.loops.get((profile, own)) or _loop(again.fragment, own, known_profile(profile))
+            while len(again.loops) >= MOST:
+                del again.loops[next(iter(again.loops))]
+            again.loops[profile, own] = found
+    return found
+
+
+def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
+    """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
+    needed."""
+    inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, own, strict=True))
+    outputs = []
+    for name, term in fragment.outputs.items():
+        type = fragment.left[name]
+        outputs.append((type, term if type.kind == "pred" else low_bits(term, type.width)))
+    needed = _Needed(profile).of(*(term for step in fragment.steps for term in (*step.writes.values(), step.holds)))
+    if needed is not FALSE:
+        outputs.append((TYPES["pred"], needed))
+    return Compiled(Loop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0))
+
+
+class _Needed:
+    """When the evaluation of terms comes to a result that a profile leaves open, as a term: the exact interpretation looks at
+    what the value depends on, and at nothing else."""
+
+    def __init__(self, profile: Profile):
+        self.profile = profile
+        self._known: dict[int, Bool] = {}
+        self._kept: list[Any] = []  # so that the terms' ids stay theirs
+
+    def of(self, *terms: Any) -> Bool:
+        """Whether it is needed for one of these, of which some may be None."""
+        needed = FALSE
+        for term in terms:
+            if term is not None:
+                needed |= self._whole(term)
+        return needed
+
+    def _whole(self, term: Any) -> Bool:
+        stack = [term]
+        while stack:
+            one = stack[-1]
+            if id(one) in self._known:
+                stack.pop()
+                continue
+            below = [*one.args]
+            if one.op == "freedom" and self.profile.chooses(one):
+                below.append(self.profile.term(one))
+            waiting = [t for t in below if id(t) not in self._known]
+            if waiting:
+                self._kept += waiting
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            self._kept.append(one)
+            self._known[id(one)] = self._one(one, [self._known[id(t)] for t in below])
+        return self._known[id(term)]
+
+    def _one(self, term: Any, below: list[Bool]) -> Bool:
+        """Whether it is needed for a term, given whether for each of those that it is made of."""
+        if term.op == "select":
+            condition: Bool = term.args[0]
+            return below[0] | (condition & below[1]) | (~condition & below[2])
+        if term.op in ("all", "any"):
+            first: Bool = term.args[0] if term.op == "all" else ~term.args[0]
+            return below[0] | (first & below[1])
+        if term.op == "freedom" and not self.profile.chooses(term):
+            return TRUE
+        if term.op == "call" and freedoms_in(meaning_of(term)[0]):
+            return TRUE
+        found = FALSE
+        for needed in below:
+            found |= needed
+        return found
+
+
+def bits_of(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:
+    """An operand's bits as `as_bits` gives them, of an array as an array of unsigned integers, or of bool for a predicate. Raises
+    TypeError for what does not fit."""
+    if not getattr(value, "shape", ()):
+        return as_bits(name, value, type, taken)
+    if type.width > 64:
+        raise Unsupported(f"{name} is {type}: an array has elements of 64 bits at most; evaluate them one by one")
+    array = np.asarray(value)
+    kind = array.dtype.kind
+    if type.kind == "pred":
+        if kind == "b" or (kind in "iu" and ((array == 0) | (array == 1)).all()):
+            return array.astype(bool)
+        raise TypeError(f"{name} is a predicate: pass an array of True and False")
+    if kind == "b":
+        raise TypeError(f"{name} is {type}, not a predicate")
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return _patterns(name, array, type, taken)
+    if kind in "iu":
+        return _words(name, array, type)
+    raise TypeError(f"{name}: an array of {array.dtype} is no operand; pass integers, floating-point numbers or bools")
+
+
+def _words(name: str, array: np.ndarray, type: Type) -> np.ndarray:
+    """Integers as words of the type's width: negative ones as two's complement."""
+    if array.size and array.dtype.itemsize * 8 > type.width:
+        for value in (int(array.min()), int(array.max())):
+            if not -(1 << (type.width - 1)) <= value < 1 << type.width:
+                raise TypeError(f"{name} is {type}: {value} does not fit")
+    return array.astype(storage(type))
+
+
+def _patterns(name: str, array: np.ndarray, type: Type, taken: Type | None) -> np.ndarray:
+    """Floating-point numbers, rounded to the type's width, as its patterns."""
+    if taken is not None and taken.is_integer:
+        raise TypeError(f"{name} is {taken}: an array of {array.dtype} has no integers; pass such")
+    if type.width not in (16, 32, 64):
+        raise TypeError(f"{name} is {type}: no floating-point number has that width")
+    if type.name != f"f{type.width}" and type.kind != "b":
+        raise TypeError(f"{name} is {type}: pass its bits, as integers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = array.astype(f"f{type.width // 8}")
+    beyond = np.isinf(rounded) & np.isfinite(array)
+    if beyond.any():
+        raise TypeError(f"{name} is {type}: {array[beyond][0]} is beyond its range")
+    patterns = np.ascontiguousarray(rounded).view(storage(type))
+    if (
+        type.width == 16 and array.dtype.itemsize > 2
+    ):  # a NaN of another format becomes one NaN here, whatever its payload
+        patterns = np.where(np.isnan(array), patterns & 0x8000 | 0x7E00, patterns)
+    return patterns
