@@ -1,7 +1,7 @@
 """Kernels that show what an instruction without a value of its own does to the course of a CTA: branches, calls, returns,
 barriers, fences, and those that do nothing at all.
 
-They have the parameters of the kernels in kernels.py, and are launched with two warps. A thread's row of `in` has a value,
+They have the parameters of all cases (cases.py), and are launched with two warps. A thread's row of `in` has a value,
 whether a condition holds, an index, a mask and the numbers of a barrier; what the thread comes to lies at the beginning of its
 row of `out`.
 """
@@ -12,6 +12,8 @@ import random
 
 import numpy as np
 
+from ptxspec.evidence.generate.cases import STRIDE, blank_rows, entry
+from ptxspec.evidence.generate.kernel_operands import called, ways
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
     Branch,
@@ -29,7 +31,6 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.kinds import Immediate, Special
 
 ROWS = 64
-STRIDE = 128
 SEED = "control"
 
 _FUNCTIONS = """\
@@ -39,9 +40,6 @@ _FUNCTIONS = """\
 .func (.param .b32 y) gives() { .reg .b32 %x; mov.u32 %x, %tid.x; mad.lo.u32 %x, %x, 3, 7; st.param.b32 [y], %x; ret; }
 .func (.param .b32 y) both(.param .b32 x)
 { .reg .b32 %x; ld.param.b32 %x, [x]; mad.lo.u32 %x, %x, 5, 1; st.param.b32 [y], %x; ret; }"""
-
-#: which of them a call reaches, by whether it gives and takes something
-_CALLED = {(False, False): "nothing", (False, True): "takes", (True, False): "gives", (True, True): "both"}
 
 
 def shows(form: Form) -> bool:
@@ -58,7 +56,7 @@ def shows(form: Form) -> bool:
 def rows(form: Form) -> np.ndarray:
     """Rows of `in`. A condition is the same in all threads of a warp where the form says that it is."""
     source = random.Random(SEED)
-    data = np.zeros((ROWS, STRIDE // 8), np.uint64)
+    data = blank_rows(ROWS)
     for i in range(ROWS):
         holds = source.getrandbits(1)
         data[i, :6] = [
@@ -124,9 +122,8 @@ def _branch(form: Form, absent: tuple[str, ...]) -> list[str]:
 
 
 def _call(form: Form, absent: tuple[str, ...]) -> list[str]:
-    listed = {o.name for o in form.syntax.operands if o.listed}
-    gives, takes = "r" in listed, "p" in listed
-    function = _CALLED[gives, takes]
+    gives, takes = ways(form)
+    function = called(form)
     texts = {"r": "(taken)", "p": "(given)"}
     for name, parameter in form.definition.sources.items():
         what = parameter.annotation.name if isinstance(parameter.annotation, Special) else ""
@@ -184,8 +181,7 @@ def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
         "st.global.u32 [%out], %v;",
         "ret;",
     ]
-    head = f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
-    return "\n".join([head, "{", *(f"  {line}" for line in lines), "}"])
+    return entry(name, lines)
 
 
 def declarations() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ptxspec.evidence.images import MODES, SurfaceCase, TextureCase
+from ptxspec.evidence.generate.image_cases import MODES, SurfaceCase, TextureCase
 from ptxspec.language.forms import Form, forms
 
 #: no interface of CUDA makes textures with several samples

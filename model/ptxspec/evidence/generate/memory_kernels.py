@@ -1,6 +1,6 @@
 """Kernels of one load or one store each, for every state space: what a thread reads from memory, or what it leaves there.
 
-They have the parameters of the kernels in kernels.py. A thread's row of `in` begins with the 16 bytes that a load may find; these
+They have the parameters of all cases (cases.py). A thread's row of `in` begins with the 16 bytes that a load may find; these
 also stand in the constant `constant` and in the parameter `argument`, 16 bytes a thread. A store takes its values from the row's
 cells, and leaves what it wrote, among bytes of 0xa5, at the beginning of the thread's row of `out`.
 """
@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.kernels import POLICY
+from ptxspec.evidence.generate.cases import STRIDE, blank_rows, entry
+from ptxspec.evidence.generate.kernel_operands import POLICY
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Load, Store
 
 ROWS = 32
-#: bytes from one thread's row to the next; bytes a thread may reach
-STRIDE, REACH = 128, 16
+#: bytes a thread may reach
+REACH = 16
 SEED = "accesses"
 
 
@@ -37,7 +38,7 @@ def rows_of_load() -> np.ndarray:
 def rows_of_store() -> np.ndarray:
     """Rows of `in` for a store: four values, each in a cell of eight bytes."""
     source = random.Random(f"{SEED}:store")
-    data = np.zeros((ROWS, STRIDE // 8), np.uint64)
+    data = blank_rows(ROWS)
     data[:, :4] = [[source.getrandbits(64) for _ in range(4)] for _ in range(ROWS)]
     return data
 
@@ -132,8 +133,7 @@ def text_of(form: Form, name: str) -> str:
         *after,
         "ret;",
     ]
-    head = f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[{ROWS * REACH}])"
-    return "\n".join([head, "{", *(f"  {line}" for line in lines), "}"])
+    return entry(name, lines, ROWS * REACH)
 
 
 def declarations() -> list[str]:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.evidence.kernels import Kernel, module, names_sampler
+from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, module, names_sampler
 
 
 class Refusal(NamedTuple):
@@ -61,10 +61,6 @@ def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str
     if run.returncode and not errors:
         errors = [(0, output.strip())]
     return errors
-
-
-#: by the target from which a form is gone: the version and target of a module that has it
-FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
 
 
 def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:

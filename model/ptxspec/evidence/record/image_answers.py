@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.image_spellings import UNREACHABLE
-from ptxspec.evidence.images import cases, mnemonic, row_count
-from ptxspec.evidence.vectors import H200
+from ptxspec.evidence.generate.image_cases import row_count
+from ptxspec.evidence.generate.image_kernels import mnemonic
+from ptxspec.evidence.generate.image_spellings import UNREACHABLE
+from ptxspec.evidence.generate.image_sweeps import cases
+from ptxspec.evidence.record.location import FOLDER
 
-FOLDER = H200.parent / "images"
+KEPT = FOLDER / "images"
 
 
 @cache
 def _facts() -> dict[str, Any] | None:
     try:
-        return json.loads((FOLDER / "answers.json").read_text())
+        return json.loads((KEPT / "answers.json").read_text())
     except OSError:
         return None
 
@@ -26,7 +28,7 @@ def _facts() -> dict[str, Any] | None:
 @cache
 def _asked() -> frozenset[str]:
     """The names of the cases that were recorded."""
-    with np.load(FOLDER / "answers.npz") as kept:
+    with np.load(KEPT / "answers.npz") as kept:
         return frozenset(kept.files)
 
 

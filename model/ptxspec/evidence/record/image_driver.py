@@ -1,24 +1,15 @@
-"""What a GPU answers to the cases for textures and surfaces: `python -m ptxspec.evidence.images_gpu FOLDER` on a machine that has
-one. Writes FOLDER/images.npz, an array a case, and FOLDER/images.json. Only the CUDA driver and ptxas are needed."""
+"""Textures and surfaces on a CUDA device: arrays, samplers, and one kernel a case."""
 
 from __future__ import annotations
 
 import ctypes
-import datetime
-import hashlib
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.gpu import Gpu, GpuError, assemble
-from ptxspec.evidence.images import LAYERS, Case, SurfaceCase, TextureCase, cases, kernel_text, rows_of, texels
+from ptxspec.evidence.generate.image_cases import LAYERS, ImageCase, SurfaceCase, TextureCase
+from ptxspec.evidence.generate.image_operands import rows_of, texels
+from ptxspec.evidence.record.driver import Gpu
 
 _FORMATS = {"u8": 1, "u16": 2, "u32": 3, "s8": 8, "s16": 9, "s32": 10, "f16": 0x10, "f32": 0x20}
 _ADDRESSES = {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
@@ -62,40 +53,33 @@ class _Lookup(ctypes.Structure):
 class ImageGpu(Gpu):
     """The device, with images."""
 
-    def answer(self, case: Case, cubin: bytes) -> np.ndarray:
+    def answer(self, case: ImageCase, cubin: bytes) -> np.ndarray:
         """What the case's kernel leaves: the rows it writes, or the surface's bytes."""
         levels, rows = texels(case), rows_of(case)
         chain, arrays = self._arrays(case, levels)
         for array, level in zip(arrays, levels, strict=True):
             self._copy(array, level, case, to_device=True)
         image = self._texture(case, chain or arrays[0]) if isinstance(case, TextureCase) else self._surface(arrays[0])
-        out = np.zeros((len(rows), 8 if isinstance(case, SurfaceCase) else 4), np.uint32)
-        into, out_of = self.allocate(rows.nbytes), self.allocate(out.nbytes)
-        self.call("cuMemcpyHtoD_v2", into, rows.ctypes.data_as(ctypes.c_void_p), _WORD(rows.nbytes))
-        self.call("cuMemcpyHtoD_v2", out_of, out.ctypes.data_as(ctypes.c_void_p), _WORD(out.nbytes))
-        function, count = ctypes.c_void_p(), ctypes.c_uint32(len(rows))
+        is_surface = isinstance(case, SurfaceCase)
+        out = np.zeros((len(rows), 8 if is_surface else 4), np.uint32)
+        into, out_of = self.upload(rows), self.upload(out)
         module = self.load(cubin)
-        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"k")
-        parameters = (ctypes.c_void_p * 4)(*[ctypes.addressof(p) for p in (image, into, out_of, count)])
-        one = isinstance(case, SurfaceCase)
-        grid, block = (1, 1) if one else (-(-len(rows) // 250), 250)
-        self.call("cuLaunchKernel", function, grid, 1, 1, block, 1, 1, 0, None, parameters, None)
-        self.call("cuCtxSynchronize")
+        grid, block = (1, 1) if is_surface else (-(-len(rows) // 250), 250)
+        self.launch(module, "k", (image, into, out_of, ctypes.c_uint32(len(rows))), (grid, 1, 1), block)
         if isinstance(case, SurfaceCase) and case.access != "suld.b":
             found = np.zeros_like(levels[0])
             self._copy(arrays[0], found, case, to_device=False)
             answer: np.ndarray = found.reshape(-1).view(np.uint8)
         else:
-            self.call("cuMemcpyDtoH_v2", out.ctypes.data_as(ctypes.c_void_p), out_of, _WORD(out.nbytes))
+            self.download(out_of, out)
             answer = out
-        self.call("cuSurfObjectDestroy" if one else "cuTexObjectDestroy", image)
+        self.call("cuSurfObjectDestroy" if is_surface else "cuTexObjectDestroy", image)
         self.call(*(("cuMipmappedArrayDestroy", chain) if chain else ("cuArrayDestroy", arrays[0])))
         self.call("cuModuleUnload", module)
-        for pointer in (into, out_of):
-            self.call("cuMemFree_v2", pointer)
+        self.free(into, out_of)
         return answer
 
-    def _arrays(self, case: Case, levels: list[np.ndarray]) -> tuple[Any, list[ctypes.c_void_p]]:
+    def _arrays(self, case: ImageCase, levels: list[np.ndarray]) -> tuple[Any, list[ctypes.c_void_p]]:
         """(the chain of levels, if there are several; the array of each level)"""
         size = list(reversed(levels[0].shape[:-1]))
         flags = _SURFACE if isinstance(case, SurfaceCase) else 0
@@ -120,7 +104,7 @@ class ImageGpu(Gpu):
             arrays.append(array)
         return chain, arrays
 
-    def _copy(self, array: ctypes.c_void_p, level: np.ndarray, case: Case, to_device: bool) -> None:
+    def _copy(self, array: ctypes.c_void_p, level: np.ndarray, case: ImageCase, to_device: bool) -> None:
         shape = list(level.shape[:-1])
         if case.geometry == "a1d":
             shape.insert(1, 1)
@@ -151,63 +135,3 @@ class ImageGpu(Gpu):
         resource = _Resource(kind=0, array=array.value)
         self.call("cuSurfObjectCreate", ctypes.byref(handle), ctypes.byref(resource))
         return handle
-
-
-def trapping() -> list[SurfaceCase]:
-    """Cases of which some rows lie outside, with .trap."""
-    found = [c for c in cases() if isinstance(c, SurfaceCase) and c.vector == 1 and c.channels < 3 and not c.spelling]
-    by_kind = {(c.access, c.geometry): c._replace(outside="trap") for c in found}
-    return list(by_kind.values())
-
-
-def traps(case: SurfaceCase) -> str:
-    """What becomes of the launch of such a case: the driver's error, or "ends"."""
-    try:
-        ImageGpu().answer(case, assemble(kernel_text(case), "-O3"))
-    except GpuError as error:
-        return str(error)
-    return "ends"
-
-
-def main(folder: str) -> int:
-    gpu = ImageGpu()
-    own = cases()
-    texts = sorted({kernel_text(case) for case in own})
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = {level: list(pool.map(partial(assemble, level=level), texts)) for level in ("-O0", "-O3")}
-    cubins = {level: dict(zip(texts, own_cubins, strict=True)) for level, own_cubins in made.items()}
-    answers: dict[str, np.ndarray] = {}
-    refused: dict[str, str] = {}
-    differing: list[str] = []
-    for case in own:
-        try:
-            found = [gpu.answer(case, cubins[level][kernel_text(case)]) for level in ("-O0", "-O3")]
-        except GpuError as error:
-            refused[case.name] = str(error)
-            continue
-        if not np.array_equal(found[0], found[1]):
-            differing.append(case.name)
-        answers[case.name] = found[1]
-    stops = {}
-    for index, case in enumerate(trapping()):
-        run = subprocess.run(
-            [sys.executable, "-m", __spec__.name, "--trap", str(index)], capture_output=True, text=True
-        )
-        stops[case.name] = run.stdout.strip() or run.stderr.strip()[-200:]
-    os.makedirs(folder, exist_ok=True)
-    np.savez_compressed(Path(folder, "images.npz"), **answers)  # type: ignore[arg-type]
-    facts = {
-        "date": datetime.date.today().isoformat(), "device": gpu.name, "driver": gpu.driver, "cases": len(answers),
-        "refused": refused, "levels differ": differing, "traps": stops,
-        "digest": hashlib.sha256(b"".join(n.encode() + a.tobytes() for n, a in sorted(answers.items()))).hexdigest(),
-    }  # fmt: skip
-    Path(folder, "images.json").write_text(json.dumps(facts, indent=1) + "\n")
-    print(json.dumps(facts, indent=1)[:6000])
-    return 0
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "--trap":
-        print(traps(trapping()[int(sys.argv[2])]))
-    else:
-        sys.exit(main(sys.argv[1]))
