@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from ptxspec.language.forms import Form
 
 #: a form or some of each kind of kernel
 ASKED = [
-    ("bfe", "bfe.s32"), ("addc", "addc.cc.u32"), ("rcp", "rcp.approx.f32"), ("atom", "atom.global.cas.b128"),
+    ("bfe", "bfe.s32"), ("addc", "addc.cc.u32"), ("atom", "atom.global.cas.b128"),
     ("setp", "setp.lt.u32"), ("shfl", "shfl.up.b32"), ("match", "match.all.sync.b32"), ("bar", "bar.red.popc.u32"),
     ("ld", "ld.const.v2.u32"), ("st", "st.param.u8"), ("bra", "bra"), ("red", "red.relaxed.cta.global.add.u32"),
     ("ld", "ld.shared::cluster.u32"), ("mapa", "mapa.u64"), ("barrier", "barrier.cluster.wait"),
 ]  # fmt: skip
 
 
+@cache
 def chosen() -> list[Form]:
     return [f for opcode, mnemonic in ASKED for f in ptxspec.forms(opcode) if f.mnemonic == mnemonic]
 
@@ -88,9 +90,7 @@ def entries(family: families.Family, folder: Path) -> list[dict[str, Any]]:
     return kept.facts["differences"]
 
 
-@pytest.mark.parametrize(
-    ("levels", "counts"), [(("-O0",), (1, 0, 1)), (("-O3",), (0, 1, 1)), (("-O0", "-O3"), (1, 1, 0))]
-)
+@pytest.mark.parametrize(("levels", "counts"), [(("-O0",), (1, 0, 1)), (("-O3",), (0, 1, 1))])
 def test_a_wrong_answer_is_reported(levels: tuple[str, ...], counts: Any, asked: Any, tmp_path: Path) -> None:
     """Of the first kernel of each module one row is wrong, and is named as one of -O0 or of -O3."""
     asked(tmp_path, wrong=tuple((level, "k0") for level in levels))
@@ -124,6 +124,7 @@ def test_kernels_that_write_nothing_are_noticed(asked: Any, tmp_path: Path) -> N
 
 
 def test_answers_of_some_opcodes_are_added(asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "record", lambda *_: (0, 0))  # the other families, which come after
     asked(tmp_path, wrong=(("-O3", "k0"),))
     (before,) = entries(FUNCTIONS, tmp_path)
     assert before["form"].startswith("bfe.s32")
@@ -139,28 +140,34 @@ def test_answers_of_some_opcodes_are_added(asked: Any, tmp_path: Path, monkeypat
         asked(tmp_path, "bfe")
 
 
-def test_answers_that_were_changed_are_refused(asked: Any, tmp_path: Path) -> None:
-    asked(tmp_path)
+def test_an_archive_that_was_changed_is_refused(tmp_path: Path) -> None:
+    known = WARPS.read()
+    assert known is not None
+    WARPS.write(tmp_path, {"device": "none", "rows": 1}, known.values, [])
+    again = WARPS.read(tmp_path)
+    assert again is not None and again.facts["device"] == "none" and again.facts["forms"] == known.facts["forms"]
+    assert all((again.values[name] == rows).all() for name, rows in known.values.items())
     (tmp_path / "warps.npz").write_bytes(b"x")
     with pytest.raises(ValueError, match="digest"):
         WARPS.read(tmp_path)
     assert all(family.read(tmp_path / "nowhere") is None for family in FAMILIES.values())
 
 
-@pytest.mark.parametrize("wrong", [(), (("-O0", "p3"),)])
-def test_programs_are_recorded(asked: Any, wrong: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("asked")
+def test_programs_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of those that an H200 answered; one differs at one level, and is made smaller."""
     spelled = (
         program_answers.gzip.decompress((program_answers.KEPT / "forms.txt.gz").read_bytes()).decode().splitlines()
     )
     monkeypatch.setattr(program_recorder, "names", lambda: spelled)
     monkeypatch.setattr(program_recorder, "on_all_cores", map)
-    put_in_place(monkeypatch, pretending.Driver(wrong))
-    assert program_recorder.main(str(tmp_path), 5, 0, 1, 5.0) == 0
+    put_in_place(monkeypatch, pretending.Driver((("-O0", "p1"),)))
+    assert program_recorder.main(str(tmp_path), 2, 0, 1, 1.0) == 0
     kept, known = program_answers.read(tmp_path), program_answers.read()
     assert kept is not None and known is not None
-    assert kept.digests == {seed: known.digests[seed] for seed in range(5)}
-    assert kept.facts["differing"] == ({"3": "levels"} if wrong else {})
-    assert kept.facts["programs"] == 5 and kept.facts["engines differing"] == [] == kept.facts["not assembled"]
+    assert kept.digests == {seed: known.digests[seed] for seed in range(2)}
+    assert kept.facts["differing"] == {"1": "levels"}
+    assert kept.facts["programs"] == 2 and kept.facts["engines differing"] == [] == kept.facts["not assembled"]
     smallest = json.loads((tmp_path / "differing.json").read_text())
-    assert set(smallest) == ({"p3"} if wrong else set())
-    assert all(one["who"] == "levels" and one["values"][0]["cell"] == "%r0" for one in smallest.values())
+    assert set(smallest) == {"p1"} and smallest["p1"]["who"] == "levels"
+    assert smallest["p1"]["values"][0]["cell"] == "%r0"
