@@ -12,7 +12,7 @@ import pytest
 
 from ptxspec.evidence.compare import program_runs
 from ptxspec.evidence.generate import cases
-from ptxspec.evidence.generate.fuzzing import layout, reduction, statements
+from ptxspec.evidence.generate.fuzzing import layout, random_statements, reduction
 from ptxspec.evidence.record import program_answers
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
@@ -105,7 +105,7 @@ def test_a_wrong_answer_is_found() -> None:
 def test_a_program_is_made_small() -> None:
     """Down to the one statement that matters, wherever it stands."""
     (program,) = program_answers.recorded_programs([7])
-    lines = re.findall(r"^.*cvt\..*;$", statements.flat(program.body), flags=re.M)
+    lines = re.findall(r"^.*cvt\..*;$", random_statements.flat(program.body), flags=re.M)
     assert program.size > 10 and lines
     small = reduction.reduced(program, lambda p: lines[-1] in p.text(), 20)
     assert small.size < program.size / 4

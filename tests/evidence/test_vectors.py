@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ptxspec.evidence.generate import function_cases
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 from ptxspec.language.forms import registry
+from ptxspec.literate.finder import DOCUMENTS
 
 ANSWERS = FUNCTIONS.read()
 COMPARABLE = [f for f in ptxspec.forms() if function_cases.comparable(f)]
@@ -56,6 +58,18 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
     for number, names in (("011", ("cvt.f32.f32", "cvt.f64.f64")), ("088", ("red.shared.add.f64",))):
         entry = text[text.index(f"## AMB-{number}") :].split("\n## ")[0]
         assert "-O0" in entry and all(name in entry for name in names)
+
+
+def test_what_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python in the README of the answers, from top to bottom, in its folder."""
+    folder = DOCUMENTS / "tests" / "vectors"
+    monkeypatch.chdir(folder)
+    fences = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.S)
+    names: dict[str, Any] = {}
+    for text in fences:
+        exec(text, names)
+    assert len(fences) == 6
+    assert names["digest_of"](names["answers_here"]([names["program"]])[0]) == names["read"]().digests[17][1]
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -58,18 +58,23 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def digest() -> str:
-    """Of the pages, the machinery, the recorded answers and the programs asked: rows of another digest are out of date."""
-    total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
+def covered() -> list[Path]:
+    """The files that a row depends on: the pages with their definitions and proofs; the machinery but for the site and the
+    command, all rooms of the evidence among it; and the facts of recorded answers, which hold the digests of these."""
     model = Path(__file__).resolve().parents[1]
-    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
+    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md"), (model, "*.py")]
     places += [
         (model / folder, "**/*.py") for folder in ("literate", "terms", "language", "machine", "query", "evidence")
     ]
-    places.append((FOLDER, "**/*.json"))  # which hold the digests of the answers
-    for folder, pattern in places:
-        for path in sorted(folder.glob(pattern)):
-            total.update(path.read_bytes())
+    places.append((FOLDER, "**/*.json"))
+    return [path for folder, pattern in places for path in sorted(folder.glob(pattern))]
+
+
+def digest() -> str:
+    """Of all files that are covered, and of the versions of the programs asked: rows of another digest are out of date."""
+    total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
+    for path in covered():
+        total.update(path.read_bytes())
     return total.hexdigest()
 
 

@@ -6,7 +6,7 @@ listed; they are no failures, so that a page can be written without a GPU. An an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.evidence.generate.effect_cases import asks_images
@@ -65,9 +65,3 @@ def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[st
 def is_gap(row: Mapping[str, Any]) -> bool:
     """Whether a row of the ledger is of a form that no GPU was asked about, though one can be."""
     return row["gpu"] is None and not row.get("unasked")
-
-
-def gaps(own: Iterable[Form]) -> list[Form]:
-    """The forms that no GPU was asked about, though one can be."""
-    known = records()
-    return [f for f in own if unasked(f) is None and entry(f, known, set()) is None]

@@ -26,8 +26,8 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.fuzzing.alphabet import names
 from ptxspec.evidence.generate.fuzzing.layout import CELL_NAMES, THREADS
 from ptxspec.evidence.generate.fuzzing.random_program import Program, module
+from ptxspec.evidence.generate.fuzzing.random_statements import flat
 from ptxspec.evidence.generate.fuzzing.reduction import reduced
-from ptxspec.evidence.generate.fuzzing.statements import flat
 from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.driver import Gpu
 from ptxspec.evidence.record.machine_code import LEVELS, assemble

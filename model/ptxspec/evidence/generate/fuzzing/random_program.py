@@ -25,7 +25,7 @@ from ptxspec.evidence.generate.fuzzing.layout import (
     THREADS,
     inputs,
 )
-from ptxspec.evidence.generate.fuzzing.statements import Block, Function, Statement, Writer, flat
+from ptxspec.evidence.generate.fuzzing.random_statements import Block, Function, Statement, Writer, flat
 
 
 class Program:
