@@ -98,7 +98,8 @@ def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
         return {}
     if not isinstance(found, dict) or found.get("digest") != digest():
         return {}
-    return found["opcodes"]
+    by_opcode: dict[str, list[dict[str, Any]]] = found["opcodes"]
+    return by_opcode
 
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,11 @@ from ptxspec.evidence.generate.multifunction_operands import BLOCK, FUNCTIONS, W
 def compiled(functions: Iterable[Function]) -> list[Callable[[list[np.ndarray]], np.ndarray]]:
     """For each function its definition as compiled code, from columns of operands to the results."""
     loops = compile_loops([f.meaning for f in functions], ones, level=2)
-    return [lambda columns, loop=loop: loop(columns)[0] for loop in loops]  # type: ignore[misc]
+    return [partial(_first, loop) for loop in loops]
+
+
+def _first(loop: Callable[[list[np.ndarray]], list[np.ndarray]], columns: list[np.ndarray]) -> np.ndarray:
+    return loop(columns)[0]
 
 
 def checksum(function: Function, run: Callable[[list[np.ndarray]], np.ndarray], block: int, part: int = 1 << 19) -> int:

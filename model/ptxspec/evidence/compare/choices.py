@@ -37,10 +37,11 @@ def settled(freedom: Any) -> Any:
 def settled_value(freedom: Any, operands: tuple[int, ...]) -> int:
     """The same for the operands' values."""
     if freedom.attrs[2] == DEVIATION:
-        return low_bits(integer(operands[0]) + 2 * _choices().chosen(freedom, operands), freedom.attrs[1]).attrs[0]
+        both = integer(operands[0]) + 2 * _choices().chosen(freedom, operands)
+        return int(low_bits(both, freedom.attrs[1]).attrs[0])
     if isinstance(freedom.attrs[4], Approximation) and _choices().chooses(freedom):
         return _choices().chosen(freedom, operands)
-    return ones(freedom).attrs[0]
+    return int(ones(freedom).attrs[0])
 
 
 def awaited(form: Form, profile: Profile | None = None) -> list[str]:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.compare.choices import PROFILE
 from ptxspec.evidence.compare.image_runs import computed
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.generate import cluster_cases, effect_cases, warp_cases
-from ptxspec.evidence.generate.cases import Case
+from ptxspec.evidence.generate.cases import PROFILE, Case
 from ptxspec.evidence.generate.image_cases import ImageCase
 from ptxspec.evidence.generate.image_kernels import mnemonic
 from ptxspec.evidence.generate.image_sweeps import cases as image_cases

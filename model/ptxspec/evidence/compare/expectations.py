@@ -11,7 +11,7 @@ import numpy as np
 from ptxspec.evidence.compare.choices import awaited
 from ptxspec.evidence.compare.compiled_loops import run_native
 from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate.cases import Case
+from ptxspec.evidence.generate.cases import Case, unlike
 from ptxspec.evidence.generate.function_cases import FunctionCase
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form
@@ -90,7 +90,7 @@ def wrong(
 ) -> np.ndarray:
     """Which rows of a machine's answers are not what the definition expects, or not among what it allows."""
     if want is not None:
-        return (answers.astype(np.uint64) != want).any(axis=1)
+        return unlike(answers.astype(np.uint64), want)
     names = inputs_of(meaning)
     found = np.zeros(len(table), bool)
     for i, (row, bits) in enumerate(zip(table, answers.tolist(), strict=True)):

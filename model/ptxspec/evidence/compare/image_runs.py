@@ -42,4 +42,5 @@ def computed(case: ImageCase, engine: Engine = "native", most: int | None = None
     module.launch("k", grid, threads, [image, rows, out, np.uint32(len(rows))], engine=engine)
     if isinstance(case, TextureCase) or case.access == "suld.b":
         return out
-    return image.texels.reshape(-1).view(np.uint8)
+    left: np.ndarray = image.texels.reshape(-1).view(np.uint8)
+    return left

@@ -122,9 +122,9 @@ def _number(word: Any, width: int) -> int:
     import z3
 
     if z3.is_bv_value(word):
-        return word.as_long()
+        return int(word.as_long())
     solver = z3.Solver()
     x = z3.BitVec("x", width)
     solver.add(x == word)
     assert solver.check() == z3.sat
-    return solver.model()[x].as_long()
+    return int(solver.model()[x].as_long())

@@ -108,6 +108,12 @@ def module_of(chunk: Sequence[Case]) -> str:
     return chunk[0].module([case.text(name) for name, case in named(chunk).items()])
 
 
+def unlike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Which rows of two answers differ in any column."""
+    rows: np.ndarray = (one != other).any(axis=1)
+    return rows
+
+
 def blank_rows(count: int) -> np.ndarray:
     """Rows of `in` with zeros in all cells."""
     return np.zeros((count, CELLS), np.uint64)

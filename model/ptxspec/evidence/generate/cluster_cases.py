@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import Extents, Launch, blank_rows, plain_module
+from ptxspec.evidence.generate.cases import Extents, Launch, blank_rows, plain_module, unlike
 from ptxspec.evidence.generate.cluster_kernels import (
     ADDRESSES,
     BLOCK,
@@ -72,7 +72,7 @@ class ClusterCase(NamedTuple):
         return out[:, : self.most]
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return (one != other).any(axis=1)
+        return unlike(one, other)
 
 
 def asks(form: Form) -> bool:

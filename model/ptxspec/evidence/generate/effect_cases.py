@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.generate import cluster_cases, control_kernels, memory_kernels, warp_cases
-from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module
+from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.instruction_kernels import kernel, module, words
 from ptxspec.evidence.generate.operand_rows import rows
@@ -93,10 +93,10 @@ class EffectCase(NamedTuple):
         return out[:, :KEPT]
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        unlike = one ^ other
+        bits: np.ndarray = one ^ other
         if self.kind == "access":
-            unlike[:, 0] &= np.uint64(memory_kernels.judged(self.form))
-        return unlike.any(axis=1)
+            bits[:, 0] &= np.uint64(memory_kernels.judged(self.form))
+        return unlike(bits, np.zeros_like(bits))
 
 
 def cases(own: Iterable[Form]) -> list[EffectCase]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import Launch, blank_rows
+from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, cell_types, kernel, module_around, words
 from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
 from ptxspec.evidence.generate.operand_rows import rows
@@ -108,7 +108,7 @@ class FunctionCase:
         return columns(types, out).astype(f"u{max(max(t.bytes, 1) for t in types)}")
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return (one != other).any(axis=1)
+        return unlike(one, other)
 
 
 def cases(own: Iterable[Form]) -> list[FunctionCase]:

@@ -42,7 +42,8 @@ def _coordinates(count: int) -> str:
 
 
 def row_words(case: ImageCase) -> int:
-    return rows_of(case).shape[1]
+    """Words of a row."""
+    return int(rows_of(case).shape[1])
 
 
 def _lookup(case: TextureCase) -> str:

@@ -52,7 +52,8 @@ def mix(z: np.ndarray) -> np.ndarray:
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    z = z ^ (z >> np.uint64(31))
+    return z
 
 
 def _special(value: np.ndarray, choose: np.ndarray, special: list[tuple[int, int]], width: int) -> np.ndarray:

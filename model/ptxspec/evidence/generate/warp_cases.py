@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import Launch, blank_rows, key
+from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec.evidence.generate.function_cases import columns
 from ptxspec.evidence.generate.instruction_kernels import FORMER, TAKES_PART, kernel, module_around
 from ptxspec.evidence.generate.operand_rows import special
@@ -66,7 +66,8 @@ def _launch(names: list[str], rows: list[dict[str, int]]) -> Launch:
 
 def taking_part(launch: Launch) -> np.ndarray:
     """Which threads of a launch execute the instruction."""
-    return launch.cells[:, TAKES_PART // 8] != 0
+    takes_part: np.ndarray = launch.cells[:, TAKES_PART // 8] != 0
+    return takes_part
 
 
 def _of_warps(form: Form, names: list[str], source: random.Random) -> list[list[dict[str, int]]]:
@@ -171,7 +172,7 @@ class WarpCase(NamedTuple):
         return np.concatenate(parts).astype(np.uint32)
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return (one != other).any(axis=1)
+        return unlike(one, other)
 
 
 def cases(own: Iterable[Form]) -> list[WarpCase]:

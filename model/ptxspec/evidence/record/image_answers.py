@@ -20,9 +20,10 @@ KEPT = FOLDER / "images"
 @cache
 def _facts() -> dict[str, Any] | None:
     try:
-        return json.loads((KEPT / "answers.json").read_text())
+        facts: dict[str, Any] = json.loads((KEPT / "answers.json").read_text())
     except OSError:
         return None
+    return facts
 
 
 @cache
