@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from ptxspec.evidence.assembler import ptxas
+from ptxspec.evidence.record.assembler import ptxas
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence.agreement import approximate
-from ptxspec.evidence.kernels import kernel
+from ptxspec.evidence.generate.instruction_kernels import kernel
+from ptxspec.evidence.generate.signatures import approximate
 from ptxspec.language.forms import registry
 from ptxspec.query.fragments import Unsupported, read_fragment, told
 

@@ -11,7 +11,7 @@ import pytest
 from validated import asked, call
 
 from ptxspec import files
-from ptxspec.evidence import exchange, folder
+from ptxspec.evidence import vector_files, vector_folder
 
 UGLY = ".version 9.0 .target sm_90 .entry k() {ret ; // the end\n}"
 
@@ -23,7 +23,7 @@ def listed(path: Path) -> set[str]:
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processes take long to begin."""
-    monkeypatch.setattr(exchange, "on_all_cores", lambda function, items: map(function, items))
+    monkeypatch.setattr(vector_files, "on_all_cores", lambda function, items: map(function, items))
 
 
 # format --in-place -----------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_a_link_that_is_put_there_meanwhile_is_replaced(
 ) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    install = exchange.install
+    install = vector_files.install
 
     def late(*given: object) -> list[str]:
         for name in ("brev.jsonl", "README.md", "vectors.json"):
@@ -192,7 +192,7 @@ def test_a_link_that_is_put_there_meanwhile_is_replaced(
             (written / name).symlink_to(victim)
         return install(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(exchange, "install", late)
+    monkeypatch.setattr(vector_files, "install", late)
     call("vectors write", str(written), "-o", "brev")
     assert victim.read_text() == "precious" and not any(p.is_symlink() for p in written.iterdir())
 
@@ -231,7 +231,7 @@ def test_a_writing_that_fails_leaves_everything_as_it_was(
         raise OSError(28, "No space left on device")
 
     before = {p.name: p.read_bytes() for p in written.iterdir()}
-    monkeypatch.setattr(exchange, "_write_one", fail)
+    monkeypatch.setattr(vector_files, "_write_one", fail)
     assert "No space left" in call("vectors write", str(written), "-o", "brev", status=2).stderr
     assert {p.name: p.read_bytes() for p in written.iterdir()} == before
     call("vectors write", str(tmp_path / "new" / "w"), "-o", "brev", status=2)
@@ -242,4 +242,4 @@ def test_hostile_folders(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for name in (str(tmp_path / "file"), str(tmp_path / "file" / "x"), "/dev/null", "/proc/x", "x" * 300, ""):
         assert asked("vectors write", name, "-o", "brev", status=2)["error"]
-    assert folder.own_files(tmp_path / "none") == {}
+    assert vector_folder.own_files(tmp_path / "none") == {}

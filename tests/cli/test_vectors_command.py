@@ -14,7 +14,10 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence import exchange, multifunction
+from ptxspec.evidence import vector_contents, vector_results
+from ptxspec.evidence.generate import function_cases
+from ptxspec.evidence.record import multifunction_answers
+from ptxspec.evidence.record.families import FUNCTIONS
 
 Lines = dict[str, dict[str, Any]]
 
@@ -80,7 +83,7 @@ def test_the_kernels_give_what_is_expected(opcode: str, tmp_path: Path) -> None:
     folder = tmp_path / "v"
     call("write", str(folder), "-o", opcode, "--profile", "hopper")
     lines = lines_in(folder, opcode)
-    assert set(lines) == set(exchange.written_forms(opcode))
+    assert set(lines) == set(vector_contents.written_forms(opcode))
     for name in random.Random(opcode).sample(sorted(lines), 2):
         line, count = lines[name], 40
         given, got = np.zeros((count, 16), np.uint64), np.zeros((count, 16), np.uint64)
@@ -158,7 +161,7 @@ def test_a_bound_decides_about_an_approximate_result(rcp: Path) -> None:
 
 def test_what_a_gpu_answered_is_allowed() -> None:
     """Recorded answers of the multifunction unit, some 900 of each, are within the bounds of the pages."""
-    answers = multifunction.read()
+    answers = multifunction_answers.read()
     for name, kind in (
         ("rcp.approx.f32", "single0"),
         ("sqrt.approx.f32", "single0"),
@@ -190,14 +193,14 @@ def test_under_a_profile_that_chooses_everything_nothing_is_open(tmp_path: Path)
 
 
 def test_an_open_result_in_a_further_computation_is_counted_and_not_passed_over() -> None:
-    form = exchange.written_forms("cvt")["cvt.rp.ftz.sat.f16.f32 d, a;"]
-    profile = exchange.Profile("portable")
-    (want,) = exchange.expected([(form.meaning(), exchange.table_of(form, form.meaning()))], profile)
+    form = vector_contents.written_forms("cvt")["cvt.rp.ftz.sat.f16.f32 d, a;"]
+    profile = vector_contents.Profile("portable")
+    (want,) = vector_contents.expected([(form.meaning(), function_cases.table_of(form, form.meaning()))], profile)
     given = [[0 if c.startswith("?") else int(c, 16) for c in row] for row in want]
-    found = exchange.judge(form, given, want, profile, 3)
+    found = vector_results.judge(form, given, want, profile, 3)
     assert found.differing == 0 and found.not_judged == sum(row == ["?flush-in-conversions"] for row in want) > 0
     given = [[v ^ 1 for v in row] for row in given]
-    assert exchange.judge(form, given, want, profile, 3).differing == len(want) - found.not_judged
+    assert vector_results.judge(form, given, want, profile, 3).differing == len(want) - found.not_judged
 
 
 # Bad input -------------------------------------------------------------------------------------------------------------
@@ -288,7 +291,7 @@ def test_no_junk_gets_past_the_reader(brev: Path) -> None:
     put(brev, "brev", lines)
     good = (brev / "brev.jsonl").read_bytes()
     source = random.Random("junk")
-    known = exchange.written_forms("brev")
+    known = vector_contents.written_forms("brev")
     refused = 0
     for _ in range(300):
         data = bytearray(good)
@@ -307,8 +310,8 @@ def test_no_junk_gets_past_the_reader(brev: Path) -> None:
                 data[at:at] = data[at : at + source.randint(1, 40)]
         (brev / "brev.jsonl").write_bytes(bytes(data))
         try:
-            given, missing = exchange.read_file(brev / "brev.jsonl")
-        except exchange.Malformed as error:
+            given, missing = vector_results.read_file(brev / "brev.jsonl")
+        except vector_results.Malformed as error:
             assert "brev.jsonl" in str(error)
             refused += 1
             continue
@@ -328,14 +331,14 @@ def test_the_recorded_answers() -> None:
 
 
 def test_a_recorded_answer_that_differs_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = exchange.vectors.read()
+    answers = FUNCTIONS.read()
     assert answers is not None
     name = "popc.b32 d, a;"
     changed = answers._replace(values={**answers.values, name: answers.values[name] ^ 1})
-    monkeypatch.setattr(exchange.vectors, "read", lambda: changed)
+    monkeypatch.setattr(FUNCTIONS, "read", lambda: changed)
     output = call("check", "--recorded", "-o", "popc", status=1)
     assert f"{name}  512 rows differ" in output and "the GPU 0x" in output
     (found,) = json.loads(call("check", "--recorded", "-o", "popc", "--json", status=1))["differing"]
     assert found["form"] == name and found["rows"] == 512
-    monkeypatch.setattr(exchange.vectors, "read", lambda: None)
+    monkeypatch.setattr(FUNCTIONS, "read", lambda: None)
     assert "pip install 'ptxspec[vectors]'" in call("check", "--recorded", "-o", "popc", status=2)

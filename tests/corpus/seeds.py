@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import ptxspec
-from ptxspec.evidence.kernels import Kernel, kernel, names_sampler
+from ptxspec.evidence.generate.instruction_kernels import Kernel, kernel, names_sampler
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.literate.finder import document_of
 from ptxspec.query.fragments import read_fragment

@@ -9,10 +9,14 @@ import pytest
 import z3
 
 import ptxspec
-from ptxspec.evidence import agreement, assembler, clusters, effects, engines, ledger, warps
-from ptxspec.evidence.answered import is_gap
-from ptxspec.evidence.kernels import kernels_for
-from ptxspec.evidence.operands import rows, special
+from ptxspec.evidence import ledger
+from ptxspec.evidence.compare import engines, interpretations
+from ptxspec.evidence.compare.kernel_runs import Machine
+from ptxspec.evidence.generate import signatures
+from ptxspec.evidence.generate.instruction_kernels import kernels_for
+from ptxspec.evidence.generate.operand_rows import rows, special
+from ptxspec.evidence.record import assembler
+from ptxspec.evidence.record.gaps import is_gap
 from ptxspec.language.forms import registry
 from ptxspec.terms.core import variable
 from ptxspec.terms.exact import evaluate
@@ -22,7 +26,7 @@ from ptxspec.terms.symbolic import Solver
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import SHORTCUTS, meaning_of
 
-FORMS = [f for f in ptxspec.forms() if agreement.pure(f)]
+FORMS = [f for f in ptxspec.forms() if signatures.pure(f)]
 
 
 @pytest.mark.parametrize("opcode", sorted(registry().opcodes))
@@ -63,17 +67,14 @@ def test_engines_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         if f.mnemonic in ("ld.global.v2.u16", "sust.b.2d.wt.b32.trap", "vote.ballot.b32", "barrier.cluster.wait")
     ]
     assert engines.agreeing(own) == {str(f): True for f in own}
-    there = {module: module.answers_here for module in (clusters, effects, warps)}
-    for module, answers in there.items():
+    answers = Machine.answers
 
-        def wrong(chosen: Any, profile: str, engine: str, answers: Any = answers) -> Any:
-            return {
-                name: found + np.uint64(engine == "native") for name, found in answers(chosen, profile, engine).items()
-            }
+    def wrong(self: Machine, chosen: Any) -> Any:
+        return {name: found + np.uint64(self.engine == "native") for name, found in answers(self, chosen).items()}
 
-        monkeypatch.setattr(module, "answers_here", wrong)
+    monkeypatch.setattr(Machine, "answers", wrong)
     monkeypatch.setattr(engines, "_known", {})
-    monkeypatch.setattr(engines.images, "computed", lambda case, engine, rows: np.array([engine == "native"]))
+    monkeypatch.setattr(engines, "computed", lambda case, engine, rows: np.array([engine == "native"]))
     assert engines.agreeing(own) == {str(f): False for f in own}
 
 
@@ -83,7 +84,7 @@ def test_a_wrong_definition_is_found() -> None:
     original = Emitter.binary
     try:
         Emitter.binary = lambda self, op, x, y, n: original(self, "sub" if op == "add" else op, x, y, n)  # type: ignore[method-assign]
-        found = agreement.compare([form], count=16, symbolic=2)
+        found = interpretations.compare([form], count=16, symbolic=2)
     finally:
         Emitter.binary = original  # type: ignore[method-assign]
     assert found and found[0].interpretation == "native" and "integer/add.md" in found[0].page

@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import agreement, vectors
-from ptxspec.evidence.gpu import cells
-from ptxspec.evidence.kernels import cell_types, kernel, module
+from ptxspec.evidence.compare import compiled_loops, interpretations
+from ptxspec.evidence.generate import function_cases, signatures
+from ptxspec.evidence.generate.function_cases import cells_of
+from ptxspec.evidence.generate.instruction_kernels import cell_types, kernel, module
+from ptxspec.evidence.record import stored_answers
+from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
@@ -20,7 +23,7 @@ from ptxspec.terms.types import TYPES
 
 UPDATES = [f for o in ("atom", "red") for f in ptxspec.forms(o)]
 CARRIES = [f for f in ptxspec.forms() if f.meaning().uses_carry]
-ASKED = [f for f in [*UPDATES, *CARRIES] if vectors.comparable(f)]
+ASKED = [f for f in [*UPDATES, *CARRIES] if function_cases.comparable(f)]
 
 
 def form(mnemonic: str) -> Form:
@@ -29,14 +32,14 @@ def form(mnemonic: str) -> Form:
 
 def test_what_goes_in_and_what_comes_out() -> None:
     cas = form("atom.global.cas.b16").meaning()
-    assert agreement.inputs_of(cas) == [("b", TYPES["b16"]), ("c", TYPES["b16"]), ("%loaded0", TYPES["b16"])]
-    assert [t for t, _ in agreement.results_of(cas)] == [TYPES["b16"]] * 2
+    assert signatures.inputs_of(cas) == [("b", TYPES["b16"]), ("c", TYPES["b16"]), ("%loaded0", TYPES["b16"])]
+    assert [t for t, _ in signatures.results_of(cas)] == [TYPES["b16"]] * 2
     red = form("red.add.f64").meaning()
-    assert agreement.inputs_of(red) == [("b", TYPES["f64"]), ("%loaded0", TYPES["f64"])]
-    assert [t for t, _ in agreement.results_of(red)] == [TYPES["f64"]]
+    assert signatures.inputs_of(red) == [("b", TYPES["f64"]), ("%loaded0", TYPES["f64"])]
+    assert [t for t, _ in signatures.results_of(red)] == [TYPES["f64"]]
     subc = form("subc.cc.u32").meaning()
-    assert agreement.inputs_of(subc)[-1] == ("CC.CF", TYPES["pred"]) and subc.borrows
-    assert [t for t, _ in agreement.results_of(subc)] == [TYPES["u32"], TYPES["pred"]]
+    assert signatures.inputs_of(subc)[-1] == ("CC.CF", TYPES["pred"]) and subc.borrows
+    assert [t for t, _ in signatures.results_of(subc)] == [TYPES["u32"], TYPES["pred"]]
     assert not any(f.meaning().borrows for f in CARRIES if not f.syntax.opcode.startswith("sub"))
 
 
@@ -48,10 +51,10 @@ def test_one_form_stands_for_all_its_orderings() -> None:
         assert isinstance(meaning.effect, Update)
         return meaning.results, meaning.effect.values, meaning.effect.space
 
-    asked = [f for f in UPDATES if vectors.comparable(f)]
-    assert {key(f) for f in asked} == {key(f) for f in UPDATES if not agreement.undefined(f.meaning())}
+    asked = [f for f in UPDATES if function_cases.comparable(f)]
+    assert {key(f) for f in asked} == {key(f) for f in UPDATES if not signatures.undefined(f.meaning())}
     assert len(asked) == len({key(f) for f in asked})
-    assert all(agreement.pure(f) for f in UPDATES)
+    assert all(signatures.pure(f) for f in UPDATES)
     words = {"relaxed", "acquire", "release", "acq_rel", "gpu", "sys", "cluster"}
     assert all(words.isdisjoint(f.mnemonic.split(".")) for f in asked)
 
@@ -80,15 +83,15 @@ def test_the_kernels_ask_what_the_comparison_computes(engine: str) -> None:
     kernels = [kernel(f, f"k{i}") for i, f in enumerate(forms)]
     meanings = [f.meaning() for f in forms]
     rows = 24 if engine == "exact" else 128
-    tables = [vectors.table_of(f, m)[-rows:] for f, m in zip(forms, meanings, strict=True)]
-    want = agreement.run_native(meanings, tables, Profile("hopper").term)
+    tables = [function_cases.table_of(f, m)[-rows:] for f, m in zip(forms, meanings, strict=True)]
+    want = compiled_loops.run_native(meanings, tables, Profile("hopper").term)
     loaded = ptxspec.load(module(kernels))
-    for own, meaning, data, expected in zip(kernels, meanings, cells(kernels, tables), want, strict=True):
-        assert len(own.inputs) == len(agreement.inputs_of(meaning))
+    for own, meaning, data, expected in zip(kernels, meanings, map(cells_of, kernels, tables), want, strict=True):
+        assert len(own.inputs) == len(signatures.inputs_of(meaning))
         out = np.full_like(data, 0xA5A5A5A5A5A5A5A5)
         loaded.launch(own.name, 1, rows, [data, out, bytes(64)], engine=engine)
         flat = np.concatenate([c.astype(np.uint64).reshape(rows, -1) for c in expected], axis=1)
-        for i, type in enumerate(cell_types(t for t, _ in agreement.results_of(meaning))):
+        for i, type in enumerate(cell_types(t for t, _ in signatures.results_of(meaning))):
             mask = np.uint64((1 << (16 if type.kind == "pred" else type.width)) - 1)
             assert (out[:, i] & mask).tolist() == flat[:, i].tolist(), f"{own.form}, result {i}"
 
@@ -128,15 +131,15 @@ ORACLES: dict[str, Callable[..., list[int]]] = {
 def test_answers_are_compared_with_old_and_new_values(mnemonic: str) -> None:
     """Answers by plain integers are the definition's, and one that is wrong, in any column, is found."""
     own = form(mnemonic)
-    table = vectors.table_of(own, own.meaning())
+    table = function_cases.table_of(own, own.meaning())
     right = np.array([ORACLES[mnemonic](*row) for row in table], dtype=np.uint64)
     facts = {"profile": "hopper"}
-    count, differences = vectors.compare([own], vectors.Answers(facts, {str(own): right}))
-    assert count == vectors.ROWS == len(table) and not differences
+    count, differences = FUNCTIONS.compare([own], stored_answers.Answers(facts, {str(own): right}))
+    assert count == function_cases.ROWS == len(table) and not differences
     for column in range(right.shape[1]):
         wrong = right.copy()
         wrong[11, column] ^= np.uint64(1)
-        _, differences = vectors.compare([own], vectors.Answers(facts, {str(own): wrong}))
+        _, differences = FUNCTIONS.compare([own], stored_answers.Answers(facts, {str(own): wrong}))
         assert [d.operands for d in differences] == [table[11]]
 
 
@@ -144,7 +147,7 @@ def test_rows_bring_about_what_matters() -> None:
     """Among the rows of cas some swap, and of inc and dec some begin again."""
     for mnemonic, least in (("atom.cas.b32", 4), ("atom.inc.u32", 50), ("atom.dec.u32", 50)):
         own = form(mnemonic)
-        table = vectors.table_of(own, own.meaning())
+        table = function_cases.table_of(own, own.meaning())
         if "cas" in mnemonic:
             found = sum(b == old for b, _, old in table)
         else:
@@ -157,13 +160,13 @@ def test_rows_bring_about_what_matters() -> None:
 
 def test_a_disagreement_is_reported_for_every_form_that_means_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     alike = [form(m) for m in ("atom.global.inc.u32", "atom.relaxed.gpu.global.inc.u32", "red.global.inc.u32")]
-    assert agreement.compare(alike, count=64, symbolic=4) == []
+    assert interpretations.compare(alike, count=64, symbolic=4) == []
     emitter = importlib.import_module("ptxspec.terms.native").Emitter
     original = emitter.binary
     monkeypatch.setattr(
         emitter, "binary", lambda self, op, x, y, n: original(self, "sub" if op == "add" else op, x, y, n)
     )
-    found = agreement.compare(alike, count=64, symbolic=4)
+    found = interpretations.compare(alike, count=64, symbolic=4)
     assert {d.form for d in found} == {str(v) for f in alike for v in f.variants}
     assert all("atom.md" in d.page or "red.md" in d.page for d in found)
 
@@ -172,7 +175,7 @@ def test_the_address_of_a_cell_is_in_global_memory() -> None:
     """So that a sum by a generic address flushes, as one in global memory does, and one in shared memory does not."""
 
     def new(mnemonic: str) -> Any:
-        return agreement.results_of(form(mnemonic).meaning())[-1][1]
+        return signatures.results_of(form(mnemonic).meaning())[-1][1]
 
     assert new("red.add.f32") is new("red.global.add.f32")
     assert new("red.add.f32") is not new("red.shared.add.f32")

@@ -8,20 +8,22 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import clusters, vectors
+from ptxspec.evidence.generate import cases, cluster_cases
+from ptxspec.evidence.record import stored_answers
+from ptxspec.evidence.record.families import CLUSTERS
 
-ANSWERS = clusters.read()
-CASES = clusters.cases(ptxspec.forms()) + clusters.registers()
-ASKED = [f for f in ptxspec.forms() if clusters.asks(f)]
+ANSWERS = CLUSTERS.read()
+CASES = cluster_cases.cases(ptxspec.forms()) + cluster_cases.registers()
+ASKED = [f for f in ptxspec.forms() if cluster_cases.asks(f)]
 
 
-def case(name: str) -> clusters.Case:
+def case(name: str) -> cluster_cases.ClusterCase:
     return next(c for c in CASES if c.name == name)
 
 
 def test_the_recorded_answers_are_what_the_machine_does() -> None:
     assert ANSWERS is not None
-    count, differences = clusters.compare(CASES, ANSWERS)
+    count, differences = CLUSTERS.compare(CASES, ANSWERS)
     assert count > 64 * 1500
     assert not differences, "\n".join(map(str, differences[:5]))
 
@@ -37,7 +39,7 @@ def test_both_engines_do_the_same() -> None:
         "barrier.cluster.arrive.relaxed;", "barrier.cluster.wait.acquire.aligned;",
     ]  # fmt: skip
     assert ANSWERS is not None
-    count, differences = clusters.compare([*map(case, names), *clusters.registers()], ANSWERS, "native")
+    count, differences = CLUSTERS.compare([*map(case, names), *cluster_cases.registers()], ANSWERS, "native")
     assert count > 64 * len(names) and not differences
 
 
@@ -45,7 +47,7 @@ def test_every_answer_is_of_a_case() -> None:
     assert ANSWERS is not None
     assert ANSWERS.facts["device"] == "NVIDIA H200"
     assert set(ANSWERS.values) <= {c.name for c in CASES} and len({c.name for c in CASES}) == len(CASES)
-    assert {c.name for c in clusters.registers()} <= set(ANSWERS.values)
+    assert {c.name for c in cluster_cases.registers()} <= set(ANSWERS.values)
     assert {f.syntax.opcode for f in ASKED} >= {"barrier", "mapa", "getctarank"}
 
 
@@ -58,8 +60,8 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
 
 def next_in_cluster(rows: np.ndarray) -> np.ndarray:
     """For each thread the row of the thread of the same number in the next CTA of its cluster."""
-    size = clusters.CLUSTER[0]
-    return np.roll(rows.reshape(-1, size, clusters.BLOCK, *rows.shape[1:]), -1, axis=1).reshape(rows.shape)
+    size = cluster_cases.CLUSTER[0]
+    return np.roll(rows.reshape(-1, size, cluster_cases.BLOCK, *rows.shape[1:]), -1, axis=1).reshape(rows.shape)
 
 
 def test_the_answers_by_an_oracle_that_knows_nothing_of_kernels() -> None:
@@ -89,10 +91,10 @@ def test_packed_sums_in_another_cta_are_those_of_integers() -> None:
             assert np.array_equal(next_in_cluster(answer[:, 1]) & np.uint64(0xFFFFFFFF), total & np.uint64(0xFFFFFFFF))
 
 
-@pytest.mark.parametrize(("grid", "cluster"), clusters.SHAPES)
-def test_registers_by_going_through_the_clusters(grid: clusters.Extents, cluster: clusters.Extents | None) -> None:
+@pytest.mark.parametrize(("grid", "cluster"), cluster_cases.SHAPES)
+def test_registers_by_going_through_the_clusters(grid: cases.Extents, cluster: cases.Extents | None) -> None:
     assert ANSWERS is not None
-    (own,) = [c for c in clusters.registers() if (c.grid, c.cluster) == (grid, cluster)]
+    (own,) = [c for c in cluster_cases.registers() if (c.grid, c.cluster) == (grid, cluster)]
     told = ANSWERS.values[own.name].astype("<u8").view("<u4").reshape(len(own.cells), -1)
     size = cluster or (1, 1, 1)
     for z, y, x in itertools.product(*map(range, grid[::-1])):
@@ -110,5 +112,5 @@ def test_a_wrong_answer_is_found() -> None:
     for name in ("mapa.u64 d, a, b;", "st.shared::cluster.u8 [a], b; of another CTA", "barrier.cluster.wait;"):
         wrong = {name: ANSWERS.values[name].copy()}
         wrong[name][5, 0] ^= np.uint64(1)
-        count, found = clusters.compare([case(name)], vectors.Answers(ANSWERS.facts, wrong))
+        count, found = CLUSTERS.compare([case(name)], stored_answers.Answers(ANSWERS.facts, wrong))
         assert count == 64 and [(d.form, d.row) for d in found] == [(name, 5)]

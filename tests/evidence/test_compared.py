@@ -14,20 +14,28 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence import agreement, ledger, multifunction
+from ptxspec.evidence import ledger
+from ptxspec.evidence.compare import checksums, compiled_loops
+from ptxspec.evidence.generate import multifunction_operands, signatures
+from ptxspec.evidence.record import multifunction_answers
 from ptxspec.site import evidence_section as shown
 from ptxspec.terms.profiles import Profile
 
 #: those of early modules are said in terms of others
-APPROXIMATE = {f.mnemonic: f for f in ptxspec.forms() if agreement.approximate(f) and f.removal is None}
+APPROXIMATE = {f.mnemonic: f for f in ptxspec.forms() if signatures.approximate(f) and f.removal is None}
 RCP = "ptxspec.spec.instructions.floating.rcp"
 
 
 def test_every_comparison_is_of_an_approximate_form() -> None:
     """None is left over, as it would be if a page lost a form. Forms that were not compared are counted in the ledger."""
-    found = multifunction.comparisons()
-    kept = json.loads((multifunction.KEPT / "compared.json").read_text())
-    assert set(found) == set(kept["differing"]) == set(multifunction.read().facts["instructions"]) <= set(APPROXIMATE)
+    found = multifunction_answers.comparisons()
+    kept = json.loads((multifunction_answers.KEPT / "compared.json").read_text())
+    assert (
+        set(found)
+        == set(kept["differing"])
+        == set(multifunction_answers.read().facts["instructions"])
+        <= set(APPROXIMATE)
+    )
     assert all(one.operands == 1 << 32 and one.differing == 0 for one in found.values())
     assert str(found["rcp.approx.f32"]) == "0 of 4,294,967,296 operands differ"
 
@@ -35,38 +43,40 @@ def test_every_comparison_is_of_an_approximate_form() -> None:
 @pytest.fixture(scope="module")
 def compiled() -> dict[str, Callable[[list[np.ndarray]], np.ndarray]]:
     """The forms themselves, with the choices of the profile, as compiled code."""
-    names = [f.instruction for f in multifunction.FUNCTIONS]
+    names = [f.instruction for f in multifunction_operands.FUNCTIONS]
     meanings = [APPROXIMATE[n].meaning() for n in names]
-    loops = agreement.compile_loops(meanings, Profile("hopper").term, level=2)
+    loops = compiled_loops.compile_loops(meanings, Profile("hopper").term, level=2)
     return {n: lambda columns, loop=loop: loop(columns)[0] for n, loop in zip(names, loops, strict=True)}  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("function", multifunction.FUNCTIONS, ids=lambda f: f.instruction)
-def test_what_was_compared_is_what_the_form_gives(function: multifunction.Function, compiled: dict[str, Any]) -> None:
+@pytest.mark.parametrize("function", multifunction_operands.FUNCTIONS, ids=lambda f: f.instruction)
+def test_what_was_compared_is_what_the_form_gives(
+    function: multifunction_operands.Function, compiled: dict[str, Any]
+) -> None:
     """The pages of the unit were compared. The forms choose them, but decide about zeros, infinities and NaNs themselves: here
     are the samples, the subnormal numbers, and the NaNs."""
-    answers = multifunction.read()
+    answers = multifunction_answers.read()
     run = compiled[function.instruction]
     columns = [answers.samples[f"{function.kind}{j}"] for j in range(2 if function.kind == "pair" else 1)]
     assert np.array_equal(run(columns), answers.answers[function.instruction])
     for block in (0, 255, 511):
         want = int(answers.blocks[function.instruction][block])
-        assert multifunction.checksum(function, run, block) == want
+        assert checksums.checksum(function, run, block) == want
 
 
 def test_a_comparison_of_other_answers_or_tables_counts_for_nothing(tmp_path: Path) -> None:
     for name in ("summary.json", "compared.json"):
-        shutil.copy(multifunction.KEPT / name, tmp_path)
-    assert multifunction.comparisons(tmp_path) == multifunction.comparisons()
+        shutil.copy(multifunction_answers.KEPT / name, tmp_path)
+    assert multifunction_answers.comparisons(tmp_path) == multifunction_answers.comparisons()
     kept = json.loads((tmp_path / "compared.json").read_text())
     for change in ({"checksums": "0"}, {"tables": kept["tables"] | {"sine": "0"}}):
         (tmp_path / "compared.json").write_text(json.dumps(kept | change))
-        assert multifunction.comparisons(tmp_path) == {}
-    assert multifunction.comparisons(tmp_path / "nowhere") == {}
+        assert multifunction_answers.comparisons(tmp_path) == {}
+    assert multifunction_answers.comparisons(tmp_path / "nowhere") == {}
 
 
 def rows_of_rcp(differing: int = 0) -> list[dict[str, Any]]:
-    one = multifunction.comparisons()["rcp.approx.f32"]._replace(differing_blocks=differing)
+    one = multifunction_answers.comparisons()["rcp.approx.f32"]._replace(differing_blocks=differing)
     base = {"opcode": "rcp", "ptxas": True, "interpretations": True, "identities": 0, "gpu": None}
     forms = [f for f in ptxspec.forms("rcp") if f.mnemonic in ("rcp.approx.f32", "rcp.approx.ftz.f32", "rcp.rn.f32")]
     return [

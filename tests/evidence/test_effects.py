@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import accesses, answered, clusters, effects, vectors, warps
+from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, memory_kernels, warp_cases
+from ptxspec.evidence.record import gaps, stored_answers
+from ptxspec.evidence.record.families import EFFECTS
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Load, Store
 
-ANSWERS = effects.read()
-ASKED = [f for f in ptxspec.forms() if effects.kind(f) is not None]
+ANSWERS = EFFECTS.read()
+ASKED = [f for f in ptxspec.forms() if effect_cases.kind(f) is not None]
 #: those that were asked about; forms that were not are gaps (test_gaps.py)
-ANSWERED = [f for f in ASKED if ANSWERS is not None and all(c.name in ANSWERS.values for c in effects.cases([f]))]
+ANSWERED = [f for f in ASKED if ANSWERS is not None and all(c.name in ANSWERS.values for c in effect_cases.cases([f]))]
 OPCODES = sorted({f.syntax.opcode for f in ANSWERED})
 
 
@@ -29,8 +28,8 @@ def form(mnemonic: str) -> Form:
 @pytest.mark.parametrize("opcode", OPCODES)
 def test_the_recorded_answers_are_what_the_machine_does(opcode: str) -> None:
     assert ANSWERS is not None
-    count, differences = effects.compare(ptxspec.forms(opcode), ANSWERS)
-    assert count >= effects.ROWS
+    count, differences = EFFECTS.compare(ptxspec.forms(opcode), ANSWERS)
+    assert count >= effect_cases.ROWS
     assert not differences, "\n".join(map(str, differences[:5]))
 
 
@@ -44,22 +43,23 @@ def test_both_engines_do_the_same() -> None:
     )
     own = [form(m) for m in wanted.split()]
     assert ANSWERS is not None
-    count, differences = effects.compare(own, ANSWERS, "native")
+    count, differences = EFFECTS.compare(own, ANSWERS, "native")
     assert count >= 32 * len(own) and not differences
 
 
 def test_every_form_is_asked_or_says_why_not() -> None:
     assert ANSWERS is not None
-    assert set(ANSWERS.values) <= {c.name for c in effects.cases(ASKED)}  # none is left over
+    assert set(ANSWERS.values) <= {c.name for c in effect_cases.cases(ASKED)}  # none is left over
+    known = gaps.records()
     reasons = {}
     for f in ptxspec.forms():
-        if effects.asks_images(f):  # test_images_of_the_gpu.py
+        if effect_cases.asks_images(f):  # test_images_of_the_gpu.py
             continue
-        in_clusters = clusters.asks(f)  # test_clusters_of_the_gpu.py
-        ways = [vectors.comparable(f), warps.meets(f), f in ASKED, in_clusters, effects.unasked(f) is not None]
-        assert ways.count(True) == 1 or (not any(ways) and f in answered.gaps([f])), str(f)
+        in_clusters = cluster_cases.asks(f)  # test_clusters_of_the_gpu.py
+        ways = [function_cases.comparable(f), warp_cases.meets(f), f in ASKED, in_clusters, gaps.unasked(f) is not None]
+        assert ways.count(True) == 1 or (not any(ways) and gaps.entry(f, known, set()) is None), str(f)
         if ways[-1]:
-            reasons[str(f)] = effects.unasked(f)
+            reasons[str(f)] = gaps.unasked(f)
     opcodes = {name.split()[0].split(".")[0].rstrip(";") for name in reasons}
     assert opcodes >= {
         *("mov", "cvta", "isspacep", "istypep", "trap", "brkpt"),
@@ -79,7 +79,7 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
 def test_loads_and_stores_against_plain_bytes() -> None:
     """The answers themselves, by an oracle that knows nothing of kernels: bytes of the row, in the order of memory."""
     assert ANSWERS is not None
-    for case in effects.cases(f for f in ANSWERED if accesses.moves(f)):
+    for case in effect_cases.cases(f for f in ANSWERED if memory_kernels.moves(f)):
         effect = case.form.meaning().effect
         assert isinstance(effect, Load | Store)
         size, vec = effect.type.bytes, case.form.modifiers.get("vec")
@@ -87,7 +87,7 @@ def test_loads_and_stores_against_plain_bytes() -> None:
         answer = ANSWERS.values[case.name]
         for row in (0, 7, 31):
             if isinstance(effect, Load):
-                data = accesses.image()[16 * row : 16 * row + size * count]
+                data = memory_kernels.image()[16 * row : 16 * row + size * count]
                 want = [data[size * i : size * (i + 1)].ljust(8, b"\xa5") for i in range(count)]
                 assert answer[row].tobytes() == b"".join(want).ljust(32, b"\xa5"), case.name
             else:
@@ -102,11 +102,11 @@ def test_a_narrow_store_to_an_argument_clears_its_word() -> None:
     """AMB-203."""
     assert ANSWERS is not None
     for mnemonic, size in (("st.param.b8", 1), ("st.param.u16", 2), ("st.param.v2.s8", 2)):
-        case, *_ = effects.cases([form(mnemonic)])
+        case, *_ = effect_cases.cases([form(mnemonic)])
         for row in ANSWERS.values[case.name]:
             assert row.tobytes()[size:8] == bytes(4 - size) + b"\xa5" * 4
-    assert accesses.judged(form("st.param.b8")) == (1 << 64) - 1 - 0xFFFFFF00
-    assert accesses.judged(form("st.param.b32")) == accesses.judged(form("st.global.b8")) == (1 << 64) - 1
+    assert memory_kernels.judged(form("st.param.b8")) == (1 << 64) - 1 - 0xFFFFFF00
+    assert memory_kernels.judged(form("st.param.b32")) == memory_kernels.judged(form("st.global.b8")) == (1 << 64) - 1
 
 
 def test_a_wrong_answer_is_found() -> None:
@@ -118,40 +118,8 @@ def test_a_wrong_answer_is_found() -> None:
         "brx.idx",
         "st.param.u8",
     ):
-        case, *_ = effects.cases([form(mnemonic)])
+        case, *_ = effect_cases.cases([form(mnemonic)])
         wrong: dict[str, Any] = {case.name: ANSWERS.values[case.name].copy()}
         wrong[case.name][5, 0] ^= np.uint64(1)
-        count, found = effects.compare([case.form], vectors.Answers(ANSWERS.facts, wrong))
+        count, found = EFFECTS.compare([case.form], stored_answers.Answers(ANSWERS.facts, wrong))
         assert count == len(case.cells) and [(d.form, d.row) for d in found] == [(case.name, 5)]
-
-
-class Silent:
-    """A GPU whose kernels write nothing."""
-
-    def allocate(self, size: int) -> int:
-        return size
-
-    def load(self, cubin: bytes) -> bytes:
-        assert cubin.startswith(b"\x7fELF")
-        return cubin
-
-    def run(self, image: bytes, name: str, data: np.ndarray, *_: Any) -> np.ndarray:
-        return np.full_like(data, effects.FILL)
-
-    def call(self, *_: Any) -> None:
-        pass
-
-
-@pytest.mark.usefixtures("assembler")
-def test_what_a_gpu_answers_is_kept_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = [
-        form(m)
-        for m in ("ld.const.u32", "st.global.u8", "bar.sync", "fence.acq_rel.cta", "red.relaxed.cta.global.add.u32")
-    ]
-    monkeypatch.setattr(effects, "forms", lambda: own)
-    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-        assert effects.record(Silent(), tmp_path, {"device": "none", "profile": "hopper", "rows": 1}) == (8, 8)
-    again = effects.read(tmp_path)
-    assert again is not None and again.facts["device"] == "none" and "rows" not in again.facts
-    assert [d["O3"] for d in again.facts["differences"]] == [len(c.cells) for c in effects.cases(own)]
-    assert effects.read(tmp_path / "nowhere") is None

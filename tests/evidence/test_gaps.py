@@ -16,7 +16,9 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence import answered, assembler, effects, images_answered, ledger, vectors
+from ptxspec.evidence import ledger
+from ptxspec.evidence.record import assembler, gaps, image_answers
+from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import evidence_section as shown
 
@@ -106,9 +108,9 @@ def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
     """It works at once, and the ledger says of it what can be said without a GPU."""
     code = (
-        "import json, ptxspec; from ptxspec.evidence import answered, ledger; rows = ledger.opcode_rows('dp4a'); "
+        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.record import gaps; rows = ledger.opcode_rows('dp4a'); "
         "value = ptxspec.evaluate('dp4a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
-        "print(json.dumps([value, [str(f) for f in answered.gaps(ptxspec.forms('dp4a'))], rows, ledger.summary(rows)]))"
+        "print(json.dumps([value, [r['form'] for r in rows if gaps.is_gap(r)], rows, ledger.summary(rows)]))"
     )
     done = python(planted, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -141,13 +143,14 @@ def test_a_page_that_loses_an_answered_form_is_noticed(planted: Path) -> None:
 
 
 def test_an_answer_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = answered.records()
-    assert known.vectors is not None
+    known = gaps.records()
+    answers = known["vectors"]
+    assert answers is not None
     name = "popc.b64 d, a;"
-    less = known.vectors._replace(values={k: v for k, v in known.vectors.values.items() if k != name})
-    monkeypatch.setattr(answered, "records", lambda: known._replace(vectors=less))
-    assert [str(f) for f in answered.gaps(ptxspec.forms("popc"))] == [name]
+    less = answers._replace(values={k: v for k, v in answers.values.items() if k != name})
+    monkeypatch.setattr(gaps, "records", lambda: {**known, "vectors": less})
     rows = ledger.opcode_rows("popc")
+    assert [row["form"] for row in rows if gaps.is_gap(row)] == [name]
     assert ledger.unanswered(rows) == {"popc": 1} and ledger.summary(rows)["gpu gaps"] == 1
     monkeypatch.setattr(ledger, "rows", lambda: rows)
     assert "no GPU was asked about popc: 1 form" in CliRunner().invoke(main, ["ledger"]).output
@@ -156,22 +159,23 @@ def test_an_answer_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_answer_that_is_wrong_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = answered.records()
-    assert known.vectors is not None
+    known = gaps.records()
+    answers = known["vectors"]
+    assert answers is not None
     name = "popc.b64 d, a;"
-    wrong = known.vectors._replace(values={**known.vectors.values, name: known.vectors.values[name] ^ 1})
-    monkeypatch.setattr(answered, "records", lambda: known._replace(vectors=wrong))
+    wrong = answers._replace(values={**answers.values, name: answers.values[name] ^ 1})
+    monkeypatch.setattr(gaps, "records", lambda: {**known, "vectors": wrong})
     found = {row["form"]: row["gpu"]["agrees"] for row in ledger.opcode_rows("popc")}
     assert [form for form, agrees in found.items() if not agrees] == [name]
 
 
 def test_a_form_for_images_that_was_not_asked_about_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    form = next(f for f in ptxspec.forms("sust") if images_answered.answered(f.mnemonic))
-    asked = images_answered._asked()
-    mine = set(images_answered._by_mnemonic()[form.mnemonic])
-    monkeypatch.setattr(images_answered, "_asked", lambda: asked - {min(mine)})
-    assert images_answered.answered(form.mnemonic) is None and effects.unasked(form) is None
-    reasons = {effects.unasked(f) for f in ptxspec.forms("tex") if "2dms" in f.mnemonic.split(".")}
+    form = next(f for f in ptxspec.forms("sust") if image_answers.answered(f.mnemonic))
+    asked = image_answers._asked()
+    mine = set(image_answers._by_mnemonic()[form.mnemonic])
+    monkeypatch.setattr(image_answers, "_asked", lambda: asked - {min(mine)})
+    assert image_answers.answered(form.mnemonic) is None and gaps.unasked(form) is None
+    reasons = {gaps.unasked(f) for f in ptxspec.forms("tex") if "2dms" in f.mnemonic.split(".")}
     assert len(reasons) == 1 and "samples" in str(reasons)
 
 
@@ -208,8 +212,24 @@ def test_another_version_makes_the_ledger_out_of_date(
     assert ledger.digest() == before and ledger.rows(store) == [row]
 
 
+def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
+    """A form of each way to be asked: nothing of this package that they load is left out."""
+    code = (
+        "import sys; from pathlib import Path; from ptxspec.evidence import ledger; "
+        "[ledger.opcode_rows(o) for o in ('popc', 'activemask', 'prefetchu', 'getctarank', 'istypep', 'txq')]; "
+        "files = {Path(m.__file__) for n, m in sys.modules.items() if n.startswith('ptxspec') and getattr(m, '__file__', None)}; "
+        "print(len(files), *sorted(files - set(ledger.covered())))"
+    )
+    done = python(DOCUMENTS, "-c", code)
+    assert done.returncode == 0, done.stderr
+    count, *missing = done.stdout.split()
+    assert int(count) > 200 and missing == []
+    rooms = {path.parent.name for path in ledger.covered() if path.suffix == ".py"}
+    assert rooms >= {"terms", "machine", "compare", "record", "generate", "fuzzing"}
+
+
 def test_forms_without_a_kernel_can_be_asked() -> None:
     """Nobody has to give a reason for a form before somebody writes a kernel for it: it is a gap."""
-    assert vectors.read() is not None
+    assert FUNCTIONS.read() is not None
     queries = [*ptxspec.forms("txq"), *ptxspec.forms("suq")]
-    assert all(effects.unasked(f) is None for f in queries)
+    assert all(gaps.unasked(f) is None for f in queries)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.agreement import compile_loops
-from ptxspec.evidence.vectors import H200
+from ptxspec.evidence.compare.compiled_loops import compile_loops
+from ptxspec.evidence.record.stored_answers import H200
 from ptxspec.terms.profiles import Profile
 
 RECORDED: dict[str, Any] = json.loads((H200 / "half-precision.json").read_text())

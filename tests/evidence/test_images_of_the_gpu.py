@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.image_spellings import UNREACHABLE
-from ptxspec.evidence.images import Case, SurfaceCase, TextureCase, cases, computed, kernel_text, mnemonic
+from ptxspec.evidence.compare.image_runs import computed
+from ptxspec.evidence.generate.image_cases import ImageCase, SurfaceCase, TextureCase
+from ptxspec.evidence.generate.image_kernels import kernel_text, mnemonic
+from ptxspec.evidence.generate.image_spellings import UNREACHABLE
+from ptxspec.evidence.generate.image_sweeps import cases
 from ptxspec.literate.finder import DOCUMENTS
 
 _FOLDER = Path(DOCUMENTS, "tests/vectors/images")
@@ -37,7 +40,7 @@ def facts() -> dict[str, Any]:
 CASES = {name: case for name, case in EVERY.items() if name in answers()}
 
 
-def differing(case: Case, found: np.ndarray) -> int:
+def differing(case: ImageCase, found: np.ndarray) -> int:
     """In how many rows, or bytes of a surface, something else was answered."""
     wanted = answers()[case.name][: len(found)]
     assert found.shape == wanted.shape
@@ -95,7 +98,7 @@ def test_both_engines_agree(name: str) -> None:
 
 
 def test_kernels_are_accepted_by_ptxas(assembler: str) -> None:
-    from ptxspec.evidence.assembler import assemble
+    from ptxspec.evidence.record.assembler import assemble
 
     texts = sorted({kernel_text(case) for case in CASES.values()})
     for text in texts[:: len(texts) // 20]:

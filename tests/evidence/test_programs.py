@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxspec.evidence import programs
+from ptxspec.evidence.compare import program_runs
+from ptxspec.evidence.generate import cases
+from ptxspec.evidence.generate.fuzzing import layout, random_statements, reduction
+from ptxspec.evidence.record import program_answers
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
 from ptxspec.machine.launch import Module
 
-ANSWERS = programs.read()
+ANSWERS = program_answers.read()
 #: the smallest programs on which the machine, or one of its levels, gives something else than we do
-DIFFERING: dict[str, dict[str, Any]] = json.loads((programs.KEPT / "differing.json").read_text())
+DIFFERING: dict[str, dict[str, Any]] = json.loads((program_answers.KEPT / "differing.json").read_text())
 
 
 def agreeing() -> list[int]:
@@ -28,11 +31,13 @@ def agreeing() -> list[int]:
 
 def compared(seeds: list[int], engine: str) -> None:
     assert ANSWERS is not None
-    made = programs.made(seeds)
-    for program, answer in zip(made, programs.answers_here(made, engine), strict=True):
+    made = program_answers.recorded_programs(seeds)
+    for program, answer in zip(made, program_runs.answers_here(made, engine), strict=True):
         text, recorded = ANSWERS.digests[program.seed]
-        assert programs.digest_of_text(program) == text, f"{program.seed} is not the program that was recorded"
-        assert programs.digest_of(answer) == recorded, f"{program.seed} gives something else than the machine did"
+        assert program_answers.digest_of_text(program) == text, f"{program.seed} is not the program that was recorded"
+        assert program_answers.digest_of(answer) == recorded, (
+            f"{program.seed} gives something else than the machine did"
+        )
 
 
 @pytest.mark.parametrize(("engine", "start"), [("exact", 0), ("exact", 500), ("exact", 1000), ("native", 300)])
@@ -50,7 +55,7 @@ def test_all_programs_give_what_the_machine_gave(start: int) -> None:
 
 def test_the_record_is_of_more_than_a_thousand() -> None:
     assert ANSWERS is not None
-    assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == programs.PROFILE
+    assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == cases.PROFILE
     assert len(ANSWERS.digests) == ANSWERS.facts["programs"] and len(agreeing()) >= 1000
     assert ANSWERS.facts["engines differing"] == [] and ANSWERS.facts["under both engines"] >= 300
     assert len({text for text, _ in ANSWERS.digests.values()}) == len(ANSWERS.digests)
@@ -74,12 +79,12 @@ def test_where_the_machine_differs_we_stay_as_we_are(name: str, engine: str) -> 
     """The values that were recorded as ours are so still. At -O0 the machine agrees, where only -O3 rewrites."""
     case = DIFFERING[name]
     module = Module(check(case["text"]))
-    out = np.full((programs.THREADS, programs.CELLS), programs.FILLER, np.uint64)
-    arguments = [programs.inputs(case["seed"]), out]
-    module.launch(module.kernels[0], 1, programs.THREADS, arguments, profile=programs.PROFILE, engine=engine)
+    out = np.full((layout.THREADS, layout.CELLS), cases.FILL, np.uint64)
+    arguments = [layout.inputs(case["seed"]), out]
+    module.launch(module.kernels[0], 1, layout.THREADS, arguments, profile=cases.PROFILE, engine=engine)
     assert case["values"]
     for value in case["values"]:
-        got = int(out[value["thread"], programs.CELL_NAMES.index(value["cell"])])
+        got = int(out[value["thread"], layout.CELL_NAMES.index(value["cell"])])
         assert hex(got) == value["ours"], value
         machine = {value["-O0"], value["-O3"]}
         assert len(machine) == (2 if case["who"] == "levels" else 1) and machine != {value["ours"]}
@@ -87,37 +92,37 @@ def test_where_the_machine_differs_we_stay_as_we_are(name: str, engine: str) -> 
 
 def test_a_wrong_answer_is_found() -> None:
     """A bit of a register of one thread is enough, at one level or at both."""
-    (program,) = programs.made([agreeing()[0]])
-    (ours,) = programs.answers_here([program], "exact")
+    (program,) = program_answers.recorded_programs([agreeing()[0]])
+    (ours,) = program_runs.answers_here([program], "exact")
     wrong = ours.copy()
     wrong[63, 3] ^= np.uint64(1)
-    assert programs.digest_of(wrong) != programs.digest_of(ours)
-    assert programs.differing({"ours": ours, "-O0": ours, "-O3": ours}) == ""
-    assert programs.differing({"ours": ours, "-O0": ours, "-O3": wrong}) == "levels"
-    assert programs.differing({"ours": ours, "-O0": wrong, "-O3": wrong}) == "ours"
+    assert program_answers.digest_of(wrong) != program_answers.digest_of(ours)
+    assert program_runs.differing({"ours": ours, "-O0": ours, "-O3": ours}) == ""
+    assert program_runs.differing({"ours": ours, "-O0": ours, "-O3": wrong}) == "levels"
+    assert program_runs.differing({"ours": ours, "-O0": wrong, "-O3": wrong}) == "ours"
 
 
 def test_a_program_is_made_small() -> None:
     """Down to the one statement that matters, wherever it stands."""
-    (program,) = programs.made([7])
-    lines = re.findall(r"^.*cvt\..*;$", programs._flat(program.body), flags=re.M)
+    (program,) = program_answers.recorded_programs([7])
+    lines = re.findall(r"^.*cvt\..*;$", random_statements.flat(program.body), flags=re.M)
     assert program.size > 10 and lines
-    small = programs.reduced(program, lambda p: lines[-1] in p.text(), 20)
+    small = reduction.reduced(program, lambda p: lines[-1] in p.text(), 20)
     assert small.size < program.size / 4
     assert lines[-1] in small.text()
-    assert program.text() == programs.made([7])[0].text(), "the program itself stays"
+    assert program.text() == program_answers.recorded_programs([7])[0].text(), "the program itself stays"
 
 
 def test_programs_are_reproducible_and_have_everything() -> None:
-    first, again = ([p.text() for p in programs.made(range(200))] for _ in range(2))
+    first, again = ([p.text() for p in program_answers.recorded_programs(range(200))] for _ in range(2))
     assert first == again
-    assert np.array_equal(programs.inputs(5), programs.inputs(5))
+    assert np.array_equal(layout.inputs(5), layout.inputs(5))
     text = "".join(first)
     for needed in (".branchtargets", "brx.idx", "call (", "ld.param", ".func (.reg", ".func (.param", "bar.sync", "@!%p",
                    "bra FINISH", "shfl.sync", "vote.sync", "redux.sync", "match.", "bar.red", "atom.shared", "red.",
                    "addc.cc", "madc", "subc", "ld.shared", "st.local", ".v4.", "0f", "0d", "|_"):  # fmt: skip
         assert needed in text, needed
-    kinds = programs.alphabet(programs.KEPT).kinds
+    kinds = program_answers.recorded_forms().kinds
     opcodes = {forms[0][0].syntax.opcode for of_kind in kinds.values() for forms in of_kind}
     assert len(opcodes) > 75
     assert not [opcode for opcode in opcodes if f"{opcode}." not in text]

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import agreement, answered, vectors
-from ptxspec.evidence.kernels import kernels_for
+from ptxspec.evidence.compare import interpretations
+from ptxspec.evidence.generate import function_cases
+from ptxspec.evidence.generate.instruction_kernels import kernels_for
+from ptxspec.evidence.record import gaps, stored_answers
+from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
@@ -87,11 +90,11 @@ def test_meanings_of_variants_differ() -> None:
 
 def test_variants_are_compared_and_a_wrong_one_is_found() -> None:
     own = form("vsub.u32.u32.u32 d, a, b;")
-    assert agreement.compare([own], count=16, symbolic=2) == []
+    assert interpretations.compare([own], count=16, symbolic=2) == []
     original = Emitter.binary
     try:
         Emitter.binary = lambda self, op, x, y, n: original(self, "ashr" if op == "lshr" else op, x, y, n)  # type: ignore[method-assign]
-        found = agreement.compare([own], count=64, symbolic=1)
+        found = interpretations.compare([own], count=64, symbolic=1)
     finally:
         Emitter.binary = original  # type: ignore[method-assign]
     assert found and str(own) not in {d.form for d in found} <= {str(v) for v in own.variants}
@@ -99,20 +102,20 @@ def test_variants_are_compared_and_a_wrong_one_is_found() -> None:
 
 def test_rows_of_a_variant_are_its_own() -> None:
     own = form("vadd4.u32.u32.u32.sat d, a, b, c;")
-    tables = [vectors.table_of(v, v.meaning()) for v in own.variants]
-    assert len(tables[0]) == vectors.ROWS and {len(t) for t in tables[1:]} == {vectors.VARIANT_ROWS}
-    assert tables[1] != tables[2] and tables[1] == vectors.table_of(own.variants[1], own.variants[1].meaning())
+    tables = [function_cases.table_of(v, v.meaning()) for v in own.variants]
+    assert len(tables[0]) == function_cases.ROWS and {len(t) for t in tables[1:]} == {function_cases.VARIANT_ROWS}
+    assert tables[1] != tables[2] and tables[1] == function_cases.table_of(own.variants[1], own.variants[1].meaning())
 
 
 def test_a_form_is_answered_when_all_its_variants_are() -> None:
     values = {"x d, a;": np.ones(512), "x d, a.b0;": np.ones(64)}
-    recorded = vectors.Answers({"date": "today", "device": "one"}, values)
+    recorded = stored_answers.Answers({"date": "today", "device": "one"}, values)
 
     asked = list(recorded.values)
-    assert answered.told([*asked, "x d, a.b1;"], recorded, set()) is None
-    found = answered.told(asked, recorded, {"x d, a.b0;"})
+    assert gaps.told([*asked, "x d, a.b1;"], recorded, set()) is None
+    found = gaps.told(asked, recorded, {"x d, a.b0;"})
     assert found is not None and found["vectors"] == 576 and found["agrees"] is False
-    assert (answered.told(asked, recorded, set()) or {})["agrees"] is True
+    assert (gaps.told(asked, recorded, set()) or {})["agrees"] is True
 
 
 def test_a_constant_with_a_minus_sign_is_a_constant() -> None:
@@ -124,10 +127,10 @@ def test_a_constant_with_a_minus_sign_is_a_constant() -> None:
 def test_merging_at_the_upper_half_deviates() -> None:
     """Recorded answers are held against the machine's rule; a wrong one is found, and so is the manual's."""
     own = next(v for v in form("vadd.u32.u32.u32 d, a, b, c;").variants if v.marks.get("dsel") == "h1")
-    answers = vectors.read()
+    answers = FUNCTIONS.read()
     assert answers is not None
     given = answers.values[str(own)]
-    table = vectors.table_of(own, own.meaning())
+    table = function_cases.table_of(own, own.meaning())
     byte = {s: 8 * int(s[1]) for s in (own.marks["asel"], own.marks["bsel"])}
     a, b = own.marks["asel"], own.marks["bsel"]
     sums = [(x >> byte[a] & 0xFF) + (y >> byte[b] & 0xFF) for x, y, _ in table]
@@ -135,5 +138,5 @@ def test_merging_at_the_upper_half_deviates() -> None:
     documented = np.array([[z & 0xFFFF | t << 16] for (_, _, z), t in zip(table, sums, strict=True)])
     for profile, right, wrong in (("hopper", given, documented), ("portable", documented, given)):
         for values, differ in ((right, False), (wrong, True)):
-            _, found = vectors.compare([own], vectors.Answers({"profile": profile}, {str(own): values}))
+            _, found = FUNCTIONS.compare([own], stored_answers.Answers({"profile": profile}, {str(own): values}))
             assert bool(found) == differ and {d.form for d in found} <= {str(own)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import clusters, effects, vectors
+from ptxspec.evidence.generate import function_cases
+from ptxspec.evidence.record import stored_answers
+from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 from ptxspec.language.forms import registry
+from ptxspec.literate.finder import DOCUMENTS
 
-ANSWERS = vectors.read()
-COMPARABLE = [f for f in ptxspec.forms() if vectors.comparable(f)]
+ANSWERS = FUNCTIONS.read()
+COMPARABLE = [f for f in ptxspec.forms() if function_cases.comparable(f)]
 #: those that were asked about; forms that were not are gaps (test_gaps.py)
 OPCODES = sorted({f.syntax.opcode for f in COMPARABLE if ANSWERS is not None and str(f) in ANSWERS.values})
 
@@ -22,8 +26,8 @@ OPCODES = sorted({f.syntax.opcode for f in COMPARABLE if ANSWERS is not None and
 @pytest.mark.parametrize("opcode", OPCODES)
 def test_the_recorded_answers_are_the_definitions(opcode: str) -> None:
     assert ANSWERS is not None
-    count, differences = vectors.compare(ptxspec.forms(opcode), ANSWERS)
-    assert count >= vectors.ROWS
+    count, differences = FUNCTIONS.compare(ptxspec.forms(opcode), ANSWERS)
+    assert count >= function_cases.ROWS
     assert not differences, "\n".join(map(str, differences[:5]))
 
 
@@ -32,7 +36,7 @@ def test_every_answer_is_of_a_form_that_is_compared() -> None:
     assert ANSWERS is not None
     assert set(ANSWERS.values) <= {str(v) for f in COMPARABLE for v in f.variants}
     plain = {str(f) for f in ptxspec.forms()}
-    rows = {n: vectors.ROWS if n in plain else vectors.VARIANT_ROWS for n in ANSWERS.values}
+    rows = {n: function_cases.ROWS if n in plain else function_cases.VARIANT_ROWS for n in ANSWERS.values}
     assert all(len(v) == rows[n] for n, v in ANSWERS.values.items())
     assert ANSWERS.facts["device"] == "NVIDIA H200" and ANSWERS.facts["profile"] == "hopper"
 
@@ -56,6 +60,18 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
         assert "-O0" in entry and all(name in entry for name in names)
 
 
+def test_what_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python in the README of the answers, from top to bottom, in its folder."""
+    folder = DOCUMENTS / "tests" / "vectors"
+    monkeypatch.chdir(folder)
+    fences = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.S)
+    names: dict[str, Any] = {}
+    for text in fences:
+        exec(text, names)
+    assert len(fences) == 6
+    assert names["digest_of"](names["answers_here"]([names["program"]])[0]) == names["read"]().digests[17][1]
+
+
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     """Columns that are alike are stored once, each as narrow as its values allow."""
     source = np.random.default_rng(5)
@@ -68,8 +84,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         "y.b64 d, a;": wide[:, :1],
     }
     differences = [{"form": "x.b8 d, a;", "rows": 64, "O0": 1, "O3": 0, "levels": 1}]
-    vectors.write(tmp_path, {"device": "none"}, values, differences)
-    again = vectors.read(tmp_path)
+    stored_answers.write(tmp_path, {"device": "none"}, values, differences)
+    again = FUNCTIONS.read(tmp_path)
     assert again is not None and list(again.values) == list(values)
     for name, expected in values.items():
         assert np.array_equal(again.values[name], expected)
@@ -85,21 +101,22 @@ def test_a_wrong_answer_is_found() -> None:
     name = "bfe.s32 d, a, b, c;"
     wrong: dict[str, Any] = {name: ANSWERS.values[name].copy()}
     wrong[name][7] ^= 1
-    count, differences = vectors.compare(ptxspec.forms("bfe"), vectors.Answers(ANSWERS.facts, wrong))
-    assert count == vectors.ROWS and len(differences) == 1 and differences[0].form == name
+    count, differences = FUNCTIONS.compare(ptxspec.forms("bfe"), stored_answers.Answers(ANSWERS.facts, wrong))
+    assert count == function_cases.ROWS and len(differences) == 1 and differences[0].form == name
 
 
 def test_answers_that_were_changed_are_refused(tmp_path: Path) -> None:
-    for folder in (vectors.H200, effects.folder_of(vectors.H200), clusters.folder_of(vectors.H200)):
+    for family in (FUNCTIONS, EFFECTS, CLUSTERS):
+        folder = family.folder()
         facts, data = (folder / "answers.json").read_text(), (folder / "answers.npz").read_bytes()
         (tmp_path / "answers.json").write_text(facts)
         (tmp_path / "answers.npz").write_bytes(data + b"x")
         with pytest.raises(ValueError, match="digest"):
-            vectors.read(tmp_path)
+            FUNCTIONS.read(tmp_path)
         (tmp_path / "answers.npz").write_bytes(data)
         less = json.loads(facts)
         less["forms"].popitem()
         (tmp_path / "answers.json").write_text(json.dumps(less))
         with pytest.raises(ValueError, match="not those that were recorded"):
-            vectors.read(tmp_path)
-    assert vectors.read(tmp_path / "nowhere") is None
+            FUNCTIONS.read(tmp_path)
+    assert FUNCTIONS.read(tmp_path / "nowhere") is None

@@ -24,7 +24,8 @@ from click.testing import CliRunner, Result  # noqa: E402
 from validated import COMMANDS, STATUSES, validated  # noqa: E402
 
 from ptxspec.cli import arguments, main, shared  # noqa: E402
-from ptxspec.evidence import exchange, ledger  # noqa: E402
+from ptxspec.evidence import ledger, vector_contents, vector_files, vector_results  # noqa: E402
+from ptxspec.evidence.record import check_recorded  # noqa: E402
 from ptxspec.language.forms import registry  # noqa: E402
 from ptxspec.terms.types import TYPES  # noqa: E402
 
@@ -97,13 +98,13 @@ def prepared(folder: Path) -> Iterator[None]:
          "gpu": None, "approximate": True, "compared": None}
     ]  # fmt: skip
     before = os.getcwd()
-    check_recorded = exchange.check_recorded
+    recorded = check_recorded.check_recorded
     changes: list[tuple[Any, str, Any]] = [
         (shared, "LARGEST_SOURCE", 1 << 20),
         (arguments, "MOST_BYTES", 1 << 20),
-        (exchange, "opcodes", lambda: ["brev", "popc"]),
-        (exchange, "on_all_cores", lambda function, items: map(function, items)),
-        (exchange, "check_recorded", lambda asked: check_recorded(asked or ("popc",))),
+        (vector_contents, "opcodes", lambda: ["brev", "popc"]),
+        *((place, "on_all_cores", map) for place in (vector_files, vector_results, check_recorded)),
+        (check_recorded, "check_recorded", lambda asked: recorded(asked or ("popc",))),
         (ledger, "rows", lambda: []),
         (ledger, "update", lambda progress=None: rows),
     ]

@@ -16,7 +16,7 @@ from fuzzing import Finding, Unfit
 from outside import Shape
 
 import ptxspec
-from ptxspec.evidence.operands import special
+from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.literate.finder import install
 from ptxspec.machine import engine as shared_by_engines
 from ptxspec.terms.types import TYPES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from ptxspec.evidence.programs import types_of
-from ptxspec.evidence.vectors import comparable
+from ptxspec.evidence.generate.function_cases import comparable
+from ptxspec.evidence.generate.fuzzing.alphabet import types_of
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.terms.kinds import VectorOf
 from ptxspec.terms.profiles import Profile

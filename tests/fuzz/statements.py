@@ -5,7 +5,7 @@ from __future__ import annotations
 import letters
 from writing import Base, Lines, statement
 
-from ptxspec.evidence import programs
+from ptxspec.evidence.generate.fuzzing import random_instruction
 
 SPECIAL = {
     32: ["%tid.x", "%tid.y", "%ctaid.x", "%ctaid.z", "%ntid.x", "%nctaid.x", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%clock",
@@ -20,7 +20,7 @@ class Single(Base):
 
     def plain(self) -> Lines:
         form = letters.choose(self.source, "plain", self.plan.era)
-        return [self.guard(0.2) + programs.instruction(self.source, form, self.pool)]
+        return [self.guard(0.2) + random_instruction.instruction(self.source, form, self.pool)]
 
     @statement(30)
     def arithmetic(self) -> Lines:
@@ -32,7 +32,7 @@ class Single(Base):
         kind = self.source.choice(["carries", "borrows"])
         parts = ["start", *["middle"] * self.source.randint(0, 2), "end"]
         forms = [letters.choose(self.source, f"{part} of {kind}", self.plan.era) for part in parts]
-        written = [programs.instruction(self.source, form, self.pool) for form in forms]
+        written = [random_instruction.instruction(self.source, form, self.pool) for form in forms]
         return [written[0], *[self.guard(0.15) + line for line in written[1:]]]
 
     @statement(4)
@@ -144,7 +144,7 @@ class Single(Base):
         cell = self.source.choice(
             {"shared": ["%cs", "%ss"], "global": ["%cg", "%gs"]}.get(space, ["%cg", "%cgs", "%gs"])
         )
-        return [self.guard(0.2) + programs.instruction(self.source, form, self.pool, cell)]
+        return [self.guard(0.2) + random_instruction.instruction(self.source, form, self.pool, cell)]
 
     @statement(3, lambda w: w.plan.dynamic)
     def dynamic_shared(self) -> Lines:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from questions import Pair, nonsense, pair
 
 import ptxspec
-from ptxspec.evidence.agreement import column, compile_loops
+from ptxspec.evidence.compare.compiled_loops import column, compile_loops
 from ptxspec.query.evaluate import cut
 from ptxspec.query.fragments import Unsupported
 from ptxspec.terms.core import TermError, constant, integer, truth

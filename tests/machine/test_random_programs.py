@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from launching import both, text
 
-from ptxspec.evidence import programs
+from ptxspec.evidence.generate.fuzzing import layout, random_program
 
 MASK = 0xFFFFFFFF
 R, RD, H, P = (
@@ -264,9 +264,9 @@ def inputs(seed: int, threads: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5000, 5012))
 def test_the_engines_agree(seed: int) -> None:
     """On every word of every register of every thread, over the forms of today."""
-    (program,) = programs.made([seed], folder=None)
-    start = programs.inputs(seed)
-    out = both(programs.module([program]), [start, np.zeros_like(start)], program.name, block=programs.THREADS)[1]
+    (program,) = random_program.made([seed])
+    start = layout.inputs(seed)
+    out = both(random_program.module([program]), [start, np.zeros_like(start)], program.name, block=layout.THREADS)[1]
     assert out.any()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ptxspec
-from ptxspec.evidence.recorded import FOLDER, PACKAGE
+from ptxspec.evidence.record.location import FOLDER, PACKAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 

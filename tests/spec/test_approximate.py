@@ -14,8 +14,12 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence import agreement, ledger, vectors
-from ptxspec.evidence.operands import special
+from ptxspec.evidence import ledger
+from ptxspec.evidence.compare import choices, interpretations
+from ptxspec.evidence.generate import function_cases, signatures
+from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.record import stored_answers
+from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Form
 from ptxspec.site import evidence_section as shown
 from ptxspec.terms import exact
@@ -25,7 +29,7 @@ from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
 
 SIGN, INFINITY = 1 << 31, 0x7F800000
 #: of two values at once, tests/spec/test_half_precision.py says that they are those of each
-FORMS = [f for f in ptxspec.forms() if agreement.pure(f) and not f.mnemonic.endswith("16x2")]
+FORMS = [f for f in ptxspec.forms() if signatures.pure(f) and not f.mnemonic.endswith("16x2")]
 
 
 def freedom_of(form: Form) -> Any:
@@ -51,7 +55,7 @@ def operands(form: Form, count: int = 60) -> list[dict[str, int]]:
     """Special and random operands, many of moderate size."""
     source = random.Random(str(form))
     found = []
-    names = agreement.inputs_of(form.meaning())
+    names = signatures.inputs_of(form.meaning())
     for i in range(count):
         row = {}
         for name, type in names:
@@ -393,9 +397,9 @@ def test_the_choices_that_are_there_are_allowed() -> None:
     for form in APPROXIMATE:
         freedom = freedom_of(form)
         if not hopper.chooses(freedom):
-            assert agreement.awaited(form) == [freedom.attrs[0]]
+            assert choices.awaited(form) == [freedom.attrs[0]]
             continue
-        assert agreement.awaited(form) == []
+        assert choices.awaited(form) == []
         for row in operands(form):
             bits = ptxspec.evaluate(str(form), **row)["d"]
             assert ptxspec.allowed(str(form), {"d": bits}, **row), (str(form), row, hex(bits))
@@ -407,14 +411,14 @@ def test_a_choice_takes_part_in_the_comparison(monkeypatch: pytest.MonkeyPatch) 
 
     form = next(f for f in APPROXIMATE if f.mnemonic == "ex2.approx.f32")
     monkeypatch.delitem(CHOICES["hopper"], "approximate-ex2", raising=False)
-    assert agreement.awaited(form) == ["approximate-ex2"]
+    assert choices.awaited(form) == ["approximate-ex2"]
     assert ledger._agrees(form, {}) == ledger.NEEDS_CHOICE and ledger._agrees(form, {str(form): "…"}) is False
-    assert agreement.settled(freedom_of(form)).attrs == (0xFFFFFFFF,)
+    assert choices.settled(freedom_of(form)).attrs == (0xFFFFFFFF,)
     monkeypatch.setitem(CHOICES["hopper"], "approximate-ex2", lambda type, x, ftz: x ^ 0x1234)
-    assert agreement.awaited(form) == [] and ledger._agrees(form, {}) is True
-    assert not agreement.compare([form], count=64, symbolic=4)
+    assert choices.awaited(form) == [] and ledger._agrees(form, {}) is True
+    assert not interpretations.compare([form], count=64, symbolic=4)
     values = {"a": pattern(1.5)}
-    assert exact.evaluate(form.meaning().results[0].values[0], values, agreement.settled_value) == pattern(1.5) ^ 0x1234
+    assert exact.evaluate(form.meaning().results[0].values[0], values, choices.settled_value) == pattern(1.5) ^ 0x1234
 
 
 def test_the_ledger_counts_forms_that_need_a_choice() -> None:
@@ -439,18 +443,18 @@ def test_answers_without_a_choice_are_held_against_the_bound(monkeypatch: pytest
 
     monkeypatch.delitem(CHOICES["hopper"], "approximate-rcp", raising=False)
     form = next(f for f in APPROXIMATE if f.mnemonic == "rcp.approx.f32")
-    table = vectors.table_of(form, form.meaning())
+    table = function_cases.table_of(form, form.meaning())
     right = [
         0x7FFFFFFF if math.isnan(value(a)) else ptxspec.evaluate(str(form), profile="portable", a=a)["d"]
         for (a,) in table
     ]
     facts = {"profile": "hopper"}
-    answers = vectors.Answers(facts, {str(form): np.array(right, np.uint32)[:, None]})
-    assert vectors.compare([form], answers) == (len(table), [])
+    answers = stored_answers.Answers(facts, {str(form): np.array(right, np.uint32)[:, None]})
+    assert FUNCTIONS.compare([form], answers) == (len(table), [])
     k = next(i for i, (a,) in enumerate(table) if 0x3F800000 < a < 0x40000000)
     right[k] += 5
-    answers = vectors.Answers(facts, {str(form): np.array(right, np.uint32)[:, None]})
-    count, found = vectors.compare([form], answers)
+    answers = stored_answers.Answers(facts, {str(form): np.array(right, np.uint32)[:, None]})
+    count, found = FUNCTIONS.compare([form], answers)
     assert count == len(table) and [d.operands for d in found] == [table[k]] and "not allowed" in str(found[0])
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.agreement import inputs_of, run_native
-from ptxspec.evidence.operands import rows
+from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.generate.operand_rows import rows
+from ptxspec.evidence.generate.signatures import inputs_of
 from ptxspec.language.forms import Form
 from ptxspec.terms.profiles import Profile
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import z3
 
-from ptxspec.evidence import assembler
-from ptxspec.evidence import multifunction as unit
+from ptxspec.evidence.compare import checksums
+from ptxspec.evidence.generate import multifunction_kernels, multifunction_operands
+from ptxspec.evidence.record import assembler, multifunction_answers
 from ptxspec.terms import TYPES
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
@@ -22,17 +23,17 @@ from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.symbolic import Solver
 from ptxspec.terms.vocabulary import make
 
-ANSWERS = unit.read()
-BY_NAME = {f.instruction: f for f in unit.FUNCTIONS}
-every_function = pytest.mark.parametrize("function", unit.FUNCTIONS, ids=lambda f: f.instruction)
+ANSWERS = multifunction_answers.read()
+BY_NAME = {f.instruction: f for f in multifunction_operands.FUNCTIONS}
+every_function = pytest.mark.parametrize("function", multifunction_operands.FUNCTIONS, ids=lambda f: f.instruction)
 
 
-def columns(function: unit.Function) -> list[np.ndarray]:
+def columns(function: multifunction_operands.Function) -> list[np.ndarray]:
     kept = [f"{function.kind}{j}" for j in range(2)]
     return [ANSWERS.samples[name] for name in kept if name in ANSWERS.samples]
 
 
-def rows(function: unit.Function, step: int) -> list[tuple[dict[str, int], int]]:
+def rows(function: multifunction_operands.Function, step: int) -> list[tuple[dict[str, int], int]]:
     """Every step-th sample: the operands by name, and what the GPU gave."""
     answers = ANSWERS.answers[function.instruction]
     taken = [column[::step].tolist() for column in (*columns(function), answers)]
@@ -41,19 +42,19 @@ def rows(function: unit.Function, step: int) -> list[tuple[dict[str, int], int]]
 
 def test_the_answers_are_those_of_a_gpu_for_every_function() -> None:
     assert ANSWERS.facts["device"] == "NVIDIA H200"
-    assert ANSWERS.facts["instructions"] == [f.instruction for f in unit.FUNCTIONS] == list(BY_NAME)
+    assert ANSWERS.facts["instructions"] == [f.instruction for f in multifunction_operands.FUNCTIONS] == list(BY_NAME)
     assert set(ANSWERS.blocks) == set(ANSWERS.answers) == set(BY_NAME)
-    assert all(len(b) == unit.BLOCKS for b in ANSWERS.blocks.values())
-    assert unit.BLOCKS * unit.BLOCK == ANSWERS.facts["operands"] == 1 << 32
-    for kind, made in unit.samples().items():
+    assert all(len(b) == multifunction_operands.BLOCKS for b in ANSWERS.blocks.values())
+    assert multifunction_operands.BLOCKS * multifunction_operands.BLOCK == ANSWERS.facts["operands"] == 1 << 32
+    for kind, made in multifunction_operands.samples().items():
         for j, column in enumerate(made):
             assert np.array_equal(column, ANSWERS.samples[f"{kind}{j}"])
             assert len(column) > 1000
 
 
 @every_function
-def test_compiled_definitions_give_the_sample_answers(function: unit.Function) -> None:
-    (run,) = unit.compiled([function])
+def test_compiled_definitions_give_the_sample_answers(function: multifunction_operands.Function) -> None:
+    (run,) = checksums.compiled([function])
     got, want = run(columns(function)), ANSWERS.answers[function.instruction]
     wrong = np.flatnonzero(got != want)
     assert len(got) == len(want) and not len(wrong), [
@@ -62,7 +63,7 @@ def test_compiled_definitions_give_the_sample_answers(function: unit.Function) -
 
 
 @every_function
-def test_exact_evaluation_gives_the_sample_answers(function: unit.Function) -> None:
+def test_exact_evaluation_gives_the_sample_answers(function: multifunction_operands.Function) -> None:
     term = function.meaning.results[0].values[0]
     for values, want in rows(function, 5):
         assert evaluate(term, values) == want, values
@@ -77,16 +78,16 @@ def test_formulas_give_the_sample_answers(name: str) -> None:
         assert z3.simplify(Lowering(Solver(), env).low(term, function.width)).as_long() == want, values
 
 
-@pytest.mark.parametrize(("number", "function"), list(enumerate(unit.FUNCTIONS)), ids=list(BY_NAME))
-def test_a_block_has_the_checksum_of_the_answers(number: int, function: unit.Function) -> None:
+@pytest.mark.parametrize(("number", "function"), list(enumerate(multifunction_operands.FUNCTIONS)), ids=list(BY_NAME))
+def test_a_block_has_the_checksum_of_the_answers(number: int, function: multifunction_operands.Function) -> None:
     """One block of 2^23 operands each, among those whose results vary; `--compare` looks at all."""
     block = 120 + number * 3 % 16
-    assert unit.differing(function, ANSWERS.blocks[function.instruction], [block]) == []
+    assert checksums.differing(function, ANSWERS.blocks[function.instruction], [block]) == []
 
 
 def test_a_wrong_answer_changes_the_checksum() -> None:
     function = BY_NAME["rcp.approx.ftz.f32"]
-    (run,) = unit.compiled([function])
+    (run,) = checksums.compiled([function])
 
     def nearly(operands: list[np.ndarray]) -> np.ndarray:
         answer = run(operands)
@@ -95,36 +96,39 @@ def test_a_wrong_answer_changes_the_checksum() -> None:
 
     block = 0x3F812345 >> 23
     want = int(ANSWERS.blocks[function.instruction][block])
-    assert unit.checksum(function, run, block) == want != unit.checksum(function, nearly, block)
+    assert checksums.checksum(function, run, block) == want != checksums.checksum(function, nearly, block)
     changed = ANSWERS.blocks[function.instruction].copy()
     changed[3] ^= np.uint64(1)
-    assert unit.differing(function, changed, [3]) == [3]
+    assert checksums.differing(function, changed, [3]) == [3]
 
 
 def test_all_operands_were_compared_with_the_tables_of_today() -> None:
-    compared = json.loads((unit.KEPT / "compared.json").read_text())
-    assert compared["tables"] == unit.table_digests()
-    assert compared["checksums"] == ANSWERS.facts["digests"]["blocks"] and compared["blocks"] == unit.BLOCKS
+    compared = json.loads((multifunction_answers.KEPT / "compared.json").read_text())
+    assert compared["tables"] == checksums.table_digests()
+    assert (
+        compared["checksums"] == ANSWERS.facts["digests"]["blocks"]
+        and compared["blocks"] == multifunction_operands.BLOCKS
+    )
     assert compared["differing"] == dict.fromkeys(BY_NAME, 0)
 
 
 def test_answers_that_were_changed_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "answers"
-    shutil.copytree(unit.KEPT, folder)
-    assert unit.read(folder).facts == ANSWERS.facts
+    shutil.copytree(multifunction_answers.KEPT, folder)
+    assert multifunction_answers.read(folder).facts == ANSWERS.facts
     data = bytearray((folder / "blocks.npz").read_bytes())
     data[500] ^= 1
     (folder / "blocks.npz").write_bytes(bytes(data))
     with pytest.raises(ValueError, match=r"blocks\.npz: the digest is not the recorded one"):
-        unit.read(folder)
+        multifunction_answers.read(folder)
 
 
 def test_the_gpus_kernels_are_accepted(tmp_path: Path) -> None:
     source = tmp_path / "unit.ptx"
-    source.write_text(unit.kernels())
+    source.write_text(multifunction_kernels.kernels())
     command = [assembler.ptxas(), "-arch=sm_90", "-O0", str(source), "-o", str(tmp_path / "unit.cubin")]
     assert subprocess.run(command, capture_output=True, text=True).stderr == ""
-    assert unit.kernels().count(".visible .entry") == 2 * len(unit.FUNCTIONS)
+    assert multifunction_kernels.kernels().count(".visible .entry") == 2 * len(multifunction_operands.FUNCTIONS)
 
 
 # The functions themselves ----------------------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ TRUTH: dict[str, tuple[Any, float]] = {
 def test_relative_errors_are_within_the_bounds_of_ptx(opcode: str, suffix: str) -> None:
     function, most = TRUTH[opcode]
     x = np.random.default_rng(5).integers(0x01000000, 0x7E000000, 1 << 20).astype(np.uint32)
-    (run,) = unit.compiled([BY_NAME[opcode + suffix]])
+    (run,) = checksums.compiled([BY_NAME[opcode + suffix]])
     got, want = run([x]).view(np.float32).astype(float), function(x.view(np.float32).astype(float))
     error = np.abs(got / want - 1)
     assert 2**-25 < error.max() <= most * 2**-23
@@ -151,7 +155,7 @@ def test_relative_errors_are_within_the_bounds_of_ptx(opcode: str, suffix: str) 
 def test_logarithms_powers_and_waves_are_within_the_bounds_of_ptx() -> None:
     random = np.random.default_rng(6)
     names = ["lg2.approx.f32", "ex2.approx.f32", "sin.approx.f32", "cos.approx.f32"]
-    lg2, ex2, sin, cos = unit.compiled([BY_NAME[n] for n in names])
+    lg2, ex2, sin, cos = checksums.compiled([BY_NAME[n] for n in names])
     x = (2 ** random.uniform(-1, 1, 1 << 18)).astype(np.float32)
     assert np.abs(lg2([x.view(np.uint32)]).view(np.float32) - np.log2(x.astype(float))).max() < 2**-22
     x = random.uniform(-120, 120, 1 << 18).astype(np.float32)
@@ -165,7 +169,7 @@ def test_logarithms_powers_and_waves_are_within_the_bounds_of_ptx() -> None:
 
 def test_hyperbolic_tangents_are_within_the_bound_of_ptx() -> None:
     x = np.random.default_rng(9).uniform(-9, 9, 1 << 18).astype(np.float32)
-    (run,) = unit.compiled([BY_NAME["tanh.approx.f32"]])
+    (run,) = checksums.compiled([BY_NAME["tanh.approx.f32"]])
     error = np.abs(run([x.view(np.uint32)]).view(np.float32) / np.tanh(x.astype(float)) - 1)
     assert 2**-20 < error.max() < 2**-16 < 2**-11
 
@@ -175,7 +179,7 @@ def test_quotients_are_within_two_ulps() -> None:
     random = np.random.default_rng(7)
     x, y = (random.uniform(1, 2, 1 << 18).astype(np.float32) for _ in range(2))
     for name in ("div.approx.f32", "div.full.f32", "div.approx.ftz.f32", "div.full.ftz.f32"):
-        (run,) = unit.compiled([BY_NAME[name]])
+        (run,) = checksums.compiled([BY_NAME[name]])
         got = run([x.view(np.uint32), y.view(np.uint32)]).view(np.float32).astype(float)
         want = x / y
         assert (np.abs(got - want) <= 2 * np.where(want < 1, 2.0**-24, 2.0**-23)).all()
@@ -183,7 +187,7 @@ def test_quotients_are_within_two_ulps() -> None:
 
 def test_double_precision_is_improved_almost_to_the_last_place() -> None:
     x = np.exp(np.random.default_rng(8).uniform(-300, 300, 1 << 16))
-    (run,) = unit.compiled([BY_NAME["rsqrt.approx.f64"]])
+    (run,) = checksums.compiled([BY_NAME["rsqrt.approx.f64"]])
     got = run([x.view(np.uint64)]).view(np.float64)
     assert np.abs(got * np.sqrt(x) - 1).max() < 2**-51
 

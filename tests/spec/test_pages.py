@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ptxspec
-from ptxspec.evidence.image_terms import image_terms
+from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.query.evaluate import evaluate

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.agreement import run_native
-from ptxspec.evidence.operands import special
+from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.terms.types import TYPES
 
 SIGN, INFINITY, LEAST_NORMAL, GREATEST = 1 << 31, 0x7F800000, 1 << 23, 0x7F7FFFFF

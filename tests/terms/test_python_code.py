@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ptxspec
-from ptxspec.evidence.agreement import compare
+from ptxspec.evidence.compare.interpretations import compare
 from ptxspec.terms import python_code
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.exact import NoChoice, evaluate, refuse

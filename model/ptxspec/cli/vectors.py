@@ -28,9 +28,9 @@ _OPCODES = click.option(
 def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json: bool) -> None:
     """Write operand rows, one-instruction kernels and expected results; FOLDER/README.md describes the format."""
     with asked_rightly(status=FAILED):
-        from ptxspec.evidence import exchange
+        from ptxspec.evidence import vector_files
 
-        facts = exchange.write(folder, opcodes, profile)
+        facts = vector_files.write(folder, opcodes, profile)
     if as_json:
         put_json({"folder": str(folder), **facts})
         return
@@ -66,11 +66,11 @@ def vectors_check(
     if recorded == (folder is not None):
         raise Failed("name a folder of results, or --recorded, and not both")
     with asked_rightly(status=FAILED):
-        from ptxspec.evidence import exchange
-
         if folder is None:
             return _recorded(opcodes, show, as_json)
-        found, missing = exchange.check(folder, opcodes, profile, show)
+        from ptxspec.evidence import vector_results
+
+        found, missing = vector_results.check(folder, opcodes, profile, show)
     wrong = [one for one in found if one.differing]
     status = 1 if wrong or (missing and not partial) or not found else 0
     facts = {
@@ -102,9 +102,9 @@ def vectors_check(
 
 def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
     """Hold the recorded answers against the definitions, under the profile of the machine."""
-    from ptxspec.evidence import exchange
+    from ptxspec.evidence.record.check_recorded import check_recorded
 
-    facts, found = exchange.check_recorded(opcodes)
+    facts, found = check_recorded(opcodes)
     differing = {form: what for one in found for form, what in one.differing.items()}
     answered, unanswered = sum(one.answered for one in found), sum(one.unanswered for one in found)
     rows = sum(one.rows for one in found)

@@ -19,12 +19,16 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxspec import storage
-from ptxspec.evidence.recorded import FOLDER
+from ptxspec.evidence.record.location import FOLDER
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.parallel import on_all_cores
+
+if TYPE_CHECKING:
+    from ptxspec.evidence.record.gaps import Records
+    from ptxspec.language.forms import Form
 
 NAME = "ledger.json"
 #: what the interpretations of an approximate form would have to agree on, and do not have yet
@@ -36,7 +40,7 @@ ROWS, SYMBOLIC = 64, 4
 @cache
 def versions() -> dict[str, str | None]:
     """Of the programs that a row's checks ask: what each calls itself, None for one that is not there."""
-    from ptxspec.evidence import assembler
+    from ptxspec.evidence.record import assembler
 
     found: dict[str, str | None] = {name: _installed(name) for name in ("z3-solver", "llvmlite")}
     try:
@@ -54,18 +58,23 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def digest() -> str:
-    """Of the pages, the machinery, the recorded answers and the programs asked: rows of another digest are out of date."""
-    total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
+def covered() -> list[Path]:
+    """The files that a row depends on: the pages with their definitions and proofs; the machinery but for the site and the
+    command, all rooms of the evidence among it; and the facts of recorded answers, which hold the digests of these."""
     model = Path(__file__).resolve().parents[1]
-    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
+    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md"), (model, "*.py")]
     places += [
         (model / folder, "**/*.py") for folder in ("literate", "terms", "language", "machine", "query", "evidence")
     ]
-    places.append((FOLDER, "**/*.json"))  # which hold the digests of the answers
-    for folder, pattern in places:
-        for path in sorted(folder.glob(pattern)):
-            total.update(path.read_bytes())
+    places.append((FOLDER, "**/*.json"))
+    return [path for folder, pattern in places for path in sorted(folder.glob(pattern))]
+
+
+def digest() -> str:
+    """Of all files that are covered, and of the versions of the programs asked: rows of another digest are out of date."""
+    total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
+    for path in covered():
+        total.update(path.read_bytes())
     return total.hexdigest()
 
 
@@ -89,47 +98,28 @@ def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
         return {}
     if not isinstance(found, dict) or found.get("digest") != digest():
         return {}
-    return found["opcodes"]
+    by_opcode: dict[str, list[dict[str, Any]]] = found["opcodes"]
+    return by_opcode
 
 
 def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     """The rows of one opcode's forms, computed now."""
-    from ptxspec.evidence import (
-        agreement,
-        answered,
-        assembler,
-        clusters,
-        effects,
-        engines,
-        multifunction,
-        vectors,
-        warps,
-    )
-    from ptxspec.evidence.kernels import kernels_for
+    from ptxspec.evidence.compare import engines, interpretations
+    from ptxspec.evidence.generate.signatures import approximate, pure
+    from ptxspec.evidence.record import gaps, multifunction_answers
     from ptxspec.language.forms import forms
     from ptxspec.query.identities import load_all
 
     own = forms(opcode)
-    refused: dict[str, str] | None
-    try:
-        refused = {str(r.kernel.form): r.message for r in assembler.refusals(kernels_for(own))}
-    except FileNotFoundError:
-        refused = None
-    pure = [f for f in own if agreement.pure(f)]
-    wrong = {d.form: str(d) for d in agreement.compare(pure, count=ROWS, symbolic=SYMBOLIC)} if pure else {}
-    compared = {str(f) for f in pure}
+    refused = _refused(own)
+    functions = [f for f in own if pure(f)]
+    disagreements = interpretations.compare(functions, count=ROWS, symbolic=SYMBOLIC) if functions else []
+    wrong = {d.form: str(d) for d in disagreements}
+    compared = {str(f) for f in functions}
     acted = engines.agreeing(f for f in own if str(f) not in compared)
-    known = answered.records()
-    differing: set[str] = set()
-    if known.vectors:
-        differing |= {d.form for d in vectors.compare(own, known.vectors)[1]}
-    if known.warps:
-        differing |= {d.form for d in warps.compare(own, known.warps)[1]}
-    if known.effects:
-        differing |= {d.form for d in effects.compare(own, known.effects)[1]}
-    if known.clusters:
-        differing |= {d.form for d in clusters.compare(clusters.cases(own), known.clusters)[1]}
-    many = multifunction.comparisons()
+    known = gaps.records()
+    differing = _differing(own, known)
+    many = multifunction_answers.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
         {
@@ -140,19 +130,42 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "ptxas": None if refused is None else not any(str(v) in refused for v in form.variants),
             "interpretations": _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
             "identities": mentions,
-            "gpu": answered.entry(form, known, differing),
-            "unasked": effects.unasked(form),
-            "approximate": agreement.approximate(form),
+            "gpu": gaps.entry(form, known, differing),
+            "unasked": gaps.unasked(form),
+            "approximate": approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
         for form in own
     ]
 
 
-def _agrees(form: Any, wrong: dict[str, str]) -> bool | str:
+def _refused(own: Sequence[Form]) -> set[str] | None:
+    """The forms that the assembler does not accept; None if there is none to be asked."""
+    from ptxspec.evidence.generate.instruction_kernels import kernels_for
+    from ptxspec.evidence.record import assembler
+
+    try:
+        return {str(r.kernel.form) for r in assembler.refusals(kernels_for(own))}
+    except FileNotFoundError:
+        return None
+
+
+def _differing(own: Sequence[Form], known: Records) -> set[str]:
+    """The names of recorded answers that the definitions do not give."""
+    from ptxspec.evidence.record.families import FAMILIES
+
+    found: set[str] = set()
+    for name, family in FAMILIES.items():
+        answers = known[name]
+        if answers is not None:
+            found |= {difference.form for difference in family.compare(own, answers)[1]}
+    return found
+
+
+def _agrees(form: Form, wrong: dict[str, str]) -> bool | str:
     """Whether the interpretations agree, in all variants. Where they do outside of an approximate result that the profile
     does not choose yet, the answer is that a choice is needed."""
-    from ptxspec.evidence.agreement import awaited
+    from ptxspec.evidence.compare.choices import awaited
 
     return not any(str(v) in wrong for v in form.variants) and (NEEDS_CHOICE if awaited(form) else True)
 
@@ -234,7 +247,7 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
 
 def unanswered(found: list[dict[str, Any]]) -> dict[str, int]:
     """How many forms no GPU was asked about though one can be, of each opcode that has such gaps."""
-    from ptxspec.evidence.answered import is_gap
+    from ptxspec.evidence.record.gaps import is_gap
 
     return dict(Counter(row["opcode"] for row in found if is_gap(row)))
 

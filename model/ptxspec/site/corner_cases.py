@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.agreement import inputs_of, results_of
-from ptxspec.evidence.agreement import pure as is_pure
-from ptxspec.evidence.operands import special
+from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.generate.signatures import inputs_of, results_of
+from ptxspec.evidence.generate.signatures import pure as is_pure
 from ptxspec.language.forms import Form
 from ptxspec.site.numerals import parsed, reading, written
 from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table

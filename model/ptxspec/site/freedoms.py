@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.evidence.image_terms import image_terms
+from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
 from ptxspec.terms.effects import terms_of

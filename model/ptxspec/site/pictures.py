@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.images import TextureCase, kernel_text
+from ptxspec.evidence.generate.image_cases import TextureCase
+from ptxspec.evidence.generate.image_kernels import kernel_text
 from ptxspec.options import AddressMode, FilterMode, Geometry
 from ptxspec.site.corner_cases import RowError
 

@@ -10,13 +10,24 @@ from pathlib import Path
 
 _MODEL = Path(__file__).resolve().parents[1]
 #: the parts of the model that decide what a table holds
-_PARTS = ("literate/*.py", "terms/*.py", "language/forms.py", "evidence/operands.py", "site/*.py")
+_PARTS = (
+    "literate/*.py",
+    "terms/*.py",
+    "language/forms.py",
+    "evidence/generate/operand_rows.py",
+    "evidence/generate/signatures.py",
+    "site/*.py",
+)
 
 
 @cache
 def model_files() -> list[Path]:
     """The files of the model that decide what a table holds."""
-    return sorted(path for part in _PARTS for path in _MODEL.glob(part))
+    found = {part: list(_MODEL.glob(part)) for part in _PARTS}
+    lost = [part for part, paths in found.items() if not paths]
+    if lost:
+        raise FileNotFoundError(f"no file of the model is {lost[0]}, on which the site's tables depend")
+    return sorted(path for paths in found.values() for path in paths)
 
 
 @cache

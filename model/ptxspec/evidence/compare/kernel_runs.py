@@ -1,0 +1,55 @@
+"""What our machine answers to cases: their kernels, run under one of the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxspec.evidence.generate.cases import FILL, Case, Launch, chunks, module_of, named
+from ptxspec.machine.launch import Module
+from ptxspec.options import Engine
+
+
+def launched(loaded: Module, name: str, launches: Iterable[Launch], **how: Any) -> list[np.ndarray]:
+    """The rows of `out` that a kernel's launches leave. `how` are the profile and the engine."""
+    found = []
+    for own in launches:
+        out = np.full_like(own.cells, FILL)
+        arguments = [own.cells.copy(), out, *([] if own.argument is None else [own.argument])]
+        loaded.launch(name, own.grid, own.threads, arguments, cluster=own.cluster, **how)
+        found.append(out)
+    return found
+
+
+class Machine:
+    """Our machine, which computes what is alike once."""
+
+    def __init__(self, profile: str, engine: Engine):
+        self.profile, self.engine = profile, engine
+        self._known: dict[Any, np.ndarray] = {}
+
+    def answers(self, cases: Sequence[Case]) -> dict[str, np.ndarray]:
+        """The answers by the cases' names."""
+        first: dict[Any, Case] = {}
+        for case in cases:
+            if _alike(case) not in self._known:
+                first.setdefault(_alike(case), case)
+        for chunk in chunks(list(first.values())):
+            loaded = load(module_of(chunk))
+            for name, case in named(chunk).items():
+                outs = launched(loaded, name, case.launches, profile=self.profile, engine=self.engine)
+                self._known[_alike(case)] = case.kept(outs)
+        return {case.name: self._known[_alike(case)] for case in cases}
+
+
+def _alike(case: Case) -> Any:
+    return type(case), case.alike
+
+
+def load(text: str) -> Module:
+    """A module's text, checked."""
+    from ptxspec.language.check import check
+
+    return Module(check(text))

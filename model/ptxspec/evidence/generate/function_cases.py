@@ -1,0 +1,116 @@
+"""Cases for forms that are functions of their operands: each runs alone in a kernel whose operands come from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
+from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, cell_types, kernel, module_around, words
+from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
+from ptxspec.evidence.generate.operand_rows import rows
+from ptxspec.evidence.generate.signatures import inputs_of, pure, results_of, undefined
+from ptxspec.language.forms import Form
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Access
+from ptxspec.terms.kinds import Immediate
+from ptxspec.terms.types import Type
+
+ROWS = 512
+#: operand rows of a variant, which has selectors or signs on its operands
+VARIANT_ROWS = 64
+SEED = "vectors"
+
+
+def comparable(form: Form) -> bool:
+    """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
+    among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
+    meaning = form.meaning(form.absences[-1])
+    ordered = isinstance(meaning.effect, Access) and any(meaning.effect.how.values())
+    return pure(form) and not form.definition.gives_addresses and not ordered and not undefined(meaning)
+
+
+def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
+    """The operand rows of a form, reproducible from the seed. An operand that must be a constant is the kernel's."""
+    inputs = inputs_of(meaning)
+    count = ROWS if form.plain else VARIANT_ROWS
+    found = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
+    for i, (name, _) in enumerate(inputs):
+        parameter = form.definition.sources.get(name)
+        if parameter is not None and isinstance(parameter.annotation, Immediate):
+            found = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in found]
+    return found
+
+
+def cells_of(own: Kernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """A kernel's operand rows as its input buffer."""
+    data = blank_rows(len(table))
+    width = len(cell_types(own.inputs))
+    data[:, :width] = np.array([words(row, own.inputs) for row in table], np.uint64).reshape(len(table), width)
+    return data
+
+
+def columns(types: Sequence[Type], out: np.ndarray) -> np.ndarray:
+    """The values of these types in the first cells of the rows that a launch left, a column each."""
+    widths = [max(t.width, 16 if t.kind == "pred" else 0) for t in types]
+    return np.stack([out[:, i] & np.uint64((1 << n) - 1) for i, n in enumerate(widths)], axis=1)
+
+
+@dataclass(frozen=True)
+class FunctionCase:
+    """A form, and the operands left out."""
+
+    form: Form
+    absent: tuple[str, ...]
+
+    @cached_property
+    def table(self) -> list[tuple[int, ...]]:
+        """The operand rows."""
+        return table_of(self.form, self.meaning)
+
+    @property
+    def name(self) -> str:
+        return str(self.form)
+
+    @property
+    def meaning(self) -> Meaning:
+        return self.form.meaning(self.absent)
+
+    @property
+    def launches(self) -> list[Launch]:
+        return [Launch(cells_of(kernel(self.form, "k", self.absent), self.table))]
+
+    @property
+    def alike(self) -> Any:
+        return self.name
+
+    @property
+    def apart(self) -> Any:
+        """A module has one version and target."""
+        return self.form.removal[1] if self.form.removal else None
+
+    def text(self, name: str) -> str:
+        return kernel(self.form, name, self.absent).text
+
+    def module(self, texts: Sequence[str]) -> str:
+        return module_around(texts, *(FORMER[self.apart] if self.form.removal else ()))
+
+    def operands(self, row: int) -> tuple[int, ...]:
+        return self.table[row]
+
+    def kept(self, outs: Sequence[np.ndarray]) -> np.ndarray:
+        (out,) = outs
+        types = cell_types(t for t, _ in results_of(self.meaning))
+        return columns(types, out).astype(f"u{max(max(t.bytes, 1) for t in types)}")
+
+    def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return unlike(one, other)
+
+
+def cases(own: Iterable[Form]) -> list[FunctionCase]:
+    """The cases of some forms, in all variants. Their answers are named after the form alone."""
+    return [FunctionCase(v, absent) for f in own if comparable(f) for v in f.variants for absent in f.absences]

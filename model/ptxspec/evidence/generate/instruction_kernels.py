@@ -1,0 +1,274 @@
+"""One-instruction kernels: for each form, a kernel that loads its operands, executes it and stores what it gives.
+
+Operands come from memory, so that an assembler can fold nothing. The parameters are those of all cases (cases.py). An
+instruction that updates memory has a cell of its own for each thread, which holds the row's old value; what it leaves there comes
+out after the destinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ptxspec.evidence.generate.kernel_operands import (
+    FUNCTIONS,
+    POLICY,
+    SAMPLER,
+    cell_register,
+    declarations_for,
+    immediate,
+    padded,
+    place_text,
+)
+from ptxspec.language.forms import Form
+from ptxspec.literate.notation import Operand
+from ptxspec.terms.effects import Update
+from ptxspec.terms.kinds import Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.types import TYPES, Type
+
+#: threads of a CTA, each with so many bytes of shared memory
+MOST_THREADS, CELL = 1024, 16
+#: by the target from which a form is gone: the version and target of a module that has it
+FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
+
+
+class Kernel(NamedTuple):
+    """A kernel's name, the form it executes, its text, and the types of what it takes and gives. A value of 128 bits has two
+    cells, the low one first."""
+
+    name: str
+    form: Form
+    text: str
+    inputs: tuple[Type, ...]
+    outputs: tuple[Type, ...]
+
+
+#: an entry's parameters in a list, and in its body, where modules of PTX ISA before 1.4 have them
+_LIST = "(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
+_IN_BODY = " .param .u64 in; .param .u64 out; .param .align 16 .b8 argument[64];"
+#: the cell of a row that says whether the thread executes the instruction, where some threads branch around it
+TAKES_PART = 120
+_AROUND = (
+    "  .reg .pred %part;",
+    f"  ld.global.u32 %t, [%in+{TAKES_PART}];",
+    "  setp.eq.u32 %part, %t, 0;",
+    "  @%part bra around;",
+)
+
+
+def words(values: Sequence[int], types: Sequence[Type]) -> list[int]:
+    """What the cells hold in which values of these types are kept."""
+    found: list[int] = []
+    for value, type in zip(values, types, strict=True):
+        found += [value & (1 << 64) - 1, value >> 64] if type.width == 128 else [value]
+    return found
+
+
+def cell_types(types: Iterable[Type]) -> list[Type]:
+    """The types of the cells in which values of these types are kept."""
+    return [cell for t in types for cell in ([TYPES["b64"]] * 2 if t.width == 128 else [t])]
+
+
+class _Registers:
+    """The registers of a kernel: their declarations, the lines that fill them from `in`, and those that bring them to `out`."""
+
+    def __init__(self) -> None:
+        self.declarations: list[str] = []
+        self.before: list[str] = []
+        self.after: list[str] = []
+        self.inputs: list[Type] = []
+        self.outputs: list[Type] = []
+
+    def _declare(self, type: Type) -> str:
+        register = f"%x{len(self.declarations)}"
+        own = type if type.kind == "pred" else type.bits
+        self.declarations.append(f"  .reg {own} {register};")
+        return register
+
+    def source(self, type: Type) -> str:
+        """A register that holds the row's next value."""
+        at = 8 * len(cell_types(self.inputs))
+        register, cell = self._declare(type), f"[%in+{at}]"
+        if type.width == 128:
+            self.before += [f"  ld.global.b64 %low, {cell};", f"  ld.global.b64 %high, [%in+{at + 8}];"]
+            self.before.append(f"  mov.b128 {register}, {{%low, %high}};")
+        elif type.kind == "pred":
+            self.before += [f"  ld.global.u16 %half, {cell};", f"  setp.ne.u16 {register}, %half, 0;"]
+        else:
+            self.before.append(f"  ld.global.b{type.width} {register}, {cell};")
+        self.inputs.append(type)
+        return register
+
+    def destination(self, type: Type) -> str:
+        """A register whose value is stored as the row's next result."""
+        at = 8 * len(cell_types(self.outputs))
+        register, cell = self._declare(type), f"[%out+{at}]"
+        if type.width == 128:
+            self.after.append(f"  mov.b128 {{%low, %high}}, {register};")
+            self.after += [f"  st.global.b64 {cell}, %low;", f"  st.global.b64 [%out+{at + 8}], %high;"]
+        elif type.kind == "pred":
+            self.after += [f"  selp.u16 %half, 1, 0, {register};", f"  st.global.u16 {cell}, %half;"]
+        else:
+            self.after.append(f"  st.global.b{type.width} {cell}, {register};")
+        self.outputs.append(type)
+        return register
+
+
+def _several(form: Form, type: Any, one: Callable[[Any], str]) -> str:
+    """The text of an operand of a type, or of a vector of them."""
+    if not isinstance(type, VectorOf):
+        return one(type)
+    count = vector_length(form.modifiers)
+    registers = [one(type.element) for _ in range(count or 1)]
+    return "{" + ", ".join(registers) + "}" if count else registers[0]
+
+
+def _destination_text(form: Form, place: Operand, results: list[Any], own: _Registers) -> str:
+    text = _several(form, operand_type(results.pop(0), form.modifiers), own.destination)
+    if place.second:
+        text += "|" + _several(form, operand_type(results.pop(0), form.modifiers), own.destination)
+    return text
+
+
+def _source_text(form: Form, place: Operand, annotation: Any, own: _Registers) -> str:
+    if isinstance(annotation, Immediate):
+        return str(immediate(form, place.name))
+    type = operand_type(annotation, form.modifiers)
+    if isinstance(type, TupleOf):
+        registers = [own.source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
+        return "{" + ", ".join(registers) + "}"
+    if isinstance(type, Special):
+        return place_text(type, place, form)
+    return _several(form, type, own.source)
+
+
+def _operands(form: Form, absent: tuple[str, ...], own: _Registers) -> dict[str, str]:
+    """The operands' texts by their names, in the order of the syntax."""
+    results = list(form.definition.results)
+    found: dict[str, str] = {}
+    for place in form.syntax.operands:
+        if place.name in absent:
+            continue
+        parameter = form.definition.sources.get(place.name)
+        if parameter is None:
+            text = _destination_text(form, place, results, own)
+        else:
+            text = _source_text(form, place, parameter.annotation, own)
+        text = form.marked(place, text)
+        found[place.name] = f"({text})" if place.listed else text
+    return found
+
+
+def _fill_cell(form: Form, effect: Update, own: _Registers) -> None:
+    """What stands in the memory that an instruction updates is the row's next value, and what it leaves there the next result."""
+    type, count = effect.type, effect.count
+    word, old = f"b{type.width}", [own.source(type) for _ in range(count)]
+    cell = cell_register(form)
+    space = "shared" if cell == "%at32" else "global"
+    is_output = space == "global" and count == 1 and type.bytes <= 8  # the cell is the output's own
+    if is_output:
+        own.before.append(f"  add.u64 %at, %out, {8 * len(cell_types(own.outputs))};")
+    else:  # where the operands came from
+        own.before.append(f"  mad.lo.u32 %at32, %t, {CELL}, %at32;" if space == "shared" else "  mov.u64 %at, %in;")
+    own.before.extend(f"  st.{space}.{word} [{cell}+{type.bytes * i}], {r};" for i, r in enumerate(old))
+    if is_output:
+        own.outputs.append(type)
+    else:
+        new = [own.destination(type) for _ in range(count)]
+        back = [f"  ld.{space}.{word} {r}, [{cell}+{type.bytes * i}];" for i, r in enumerate(new)]
+        own.after[:0] = back
+
+
+def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> Kernel:
+    """The kernel for one form, with the optional operands `absent` left out. With `around`, threads whose cell at TAKES_PART
+    is zero branch around the instruction and store nothing."""
+    own = _Registers()
+    operands = _operands(form, absent, own)
+    meaning = form.meaning(absent)
+    if isinstance(meaning.effect, Update):
+        _fill_cell(form, meaning.effect, own)
+    # the bit as additions write and read it: a machine may keep a borrow the other way round
+    if meaning.carry_read:  # 1 + (2^32 − 1) leaves a carry, 0 + (2^32 − 1) none
+        carry = own.source(TYPES["pred"])
+        own.before.extend([f"  selp.u32 %at32, 1, 0, {carry};", "  add.cc.u32 %at32, %at32, 0xffffffff;"])
+    if meaning.carry is not None:
+        register = own.destination(TYPES["u32"])
+        own.after.insert(0, f"  addc.u32 {register}, 0, 0;")
+    executed = [
+        *(POLICY if form.syntax.has_companion else ()),
+        *declarations_for(form),
+        *(_AROUND if around else ()),
+        f"  {form.written(operands)}",
+    ]
+    return Kernel(name, form, _text(name, own, executed, around), tuple(own.inputs), tuple(own.outputs))
+
+
+def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> str:
+    is_wide = any(t.width == 128 for t in (*own.inputs, *own.outputs))
+    return "\n".join(
+        [
+            f".visible .entry {name}{_LIST}",
+            "{",
+            "  .reg .u64 %in, %out, %at;",
+            *(["  .reg .b64 %low, %high;"] if is_wide else ()),
+            "  .reg .u32 %t, %at32;",
+            "  .reg .u16 %half;",
+            f"  .shared .align 16 .b8 cell[{CELL * MOST_THREADS}];",
+            "  .local .align 16 .b8 own[64];",
+            *own.declarations,
+            "  ld.param.u64 %in, [in];",
+            "  ld.param.u64 %out, [out];",
+            "  mov.u32 %t, %tid.x;",
+            "  mul.wide.u32 %at, %t, 128;",
+            "  add.u64 %in, %in, %at;",
+            "  add.u64 %out, %out, %at;",
+            "  mov.u64 %at, cell;",
+            "  mov.u32 %at32, cell;",
+            *own.before,
+            *executed,
+            "target:",
+            *own.after,
+            *(("around:",) if around else ()),
+            "  ret;",
+            "}",
+        ]
+    )
+
+
+def module_around(texts: Sequence[str], version: str = "9.0", target: str = "sm_90") -> str:
+    """The PTX module in which the texts of one-instruction kernels stand. All of them, or none, name a sampler."""
+    apart = bool(texts) and SAMPLER in texts[0]
+    number = tuple(map(int, version.split(".")))
+    head = [
+        f".version {version}",
+        f".target {target}{', texmode_independent' if apart else ''}",
+        ".address_size 64" if number >= (2, 3) else "",
+        ".const .align 16 .b8 constant[64];",
+        ".global .align 16 .b8 shared_by_all[64];",
+        ".global .texref some_texture;" if number >= (1, 5) else ".tex .u32 some_texture;",
+        ".global .surfref some_surface;" if number >= (1, 5) else "",
+        f".global .samplerref {SAMPLER};" if apart else "",
+        *(FUNCTIONS.values() if int(target.removeprefix("sm_")) >= 20 else ()),  # parameters in .param came with sm_20
+    ]
+    own = (t if number >= (1, 4) else t.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for t in texts)
+    return "\n".join([*head, *own, ""])
+
+
+def module(kernels: Iterable[Kernel], version: str = "9.0", target: str = "sm_90") -> str:
+    """A PTX module of one-instruction kernels."""
+    return module_around([k.text for k in kernels], version, target)
+
+
+def names_sampler(kernel: Kernel) -> bool:
+    """Whether a kernel belongs into a module in independent texture mode."""
+    return SAMPLER in kernel.text
+
+
+def kernels_for(forms: Iterable[Form]) -> list[Kernel]:
+    """Kernels for every form and its variants, once for each way of leaving optional operands out."""
+    found: list[Kernel] = []
+    for form in forms:
+        for variant in form.variants:
+            for absent in variant.absences:
+                found.append(kernel(variant, f"k{len(found)}", absent))
+    return found

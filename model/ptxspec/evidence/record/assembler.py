@@ -1,0 +1,115 @@
+"""NVIDIA's assembler as an oracle: where it is, and what it says of each kernel of a module."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, module, names_sampler
+
+
+class Refusal(NamedTuple):
+    """A kernel that ptxas does not accept, and what it says."""
+
+    kernel: Kernel
+    message: str
+
+
+@cache
+def ptxas() -> str:
+    """The assembler's path: NVIDIA's wheel (nvidia-cuda-nvcc) if it is installed, else the machine's. Raises
+    FileNotFoundError if there is none."""
+    try:
+        import nvidia  # type: ignore[import-untyped]
+
+        for place in nvidia.__path__:
+            for found in sorted(Path(place).glob("**/bin/ptxas")):
+                return str(found)
+    except ImportError:
+        pass
+    found_on_path = shutil.which("ptxas")
+    if found_on_path is None:
+        raise FileNotFoundError("no ptxas: install NVIDIA's nvidia-cuda-nvcc wheel, or put ptxas on the PATH")
+    return found_on_path
+
+
+def version() -> str:
+    """What ptxas calls itself, e.g. "13.0"."""
+    text = subprocess.run([ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
+    match = re.search(r"release (\d+\.\d+)", text)
+    return match[1] if match else text.strip()
+
+
+def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str]]:
+    """The errors ptxas reports for a module: (line, message) pairs; [] if it accepts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "module.ptx")
+        source.write_text(text)
+        run = subprocess.run(
+            [ptxas(), f"-arch={arch}", *flags, str(source), "-o", str(Path(folder, "module.cubin"))],
+            capture_output=True,
+            text=True,
+        )
+        output = run.stdout + run.stderr
+    errors = [(int(m[1]), m[2].strip()) for m in re.finditer(r"line (\d+); \w+\s*: (.*)", output) if "error" in m[0]]
+    if run.returncode and not errors:
+        errors = [(0, output.strip())]
+    return errors
+
+
+#: kernels of a module
+TOGETHER = 500
+
+
+def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:
+    """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
+    are assembled in an older one."""
+    found: list[Refusal] = []
+    for apart in (False, True):
+        lasting = [k for k in kernels if k.form.removal is None and names_sampler(k) is apart]
+        found += _refusals(lasting, version, target)
+    for gone, place in FORMER.items():
+        found += _refusals([k for k in kernels if _gone(k) == gone], *place)
+    return found
+
+
+def _gone(kernel: Kernel) -> int | None:
+    """The target from which a kernel's form is gone, 0 if that is so from the first versions on; None if it stays."""
+    removal = kernel.form.removal
+    return None if removal is None else 0 if removal[0] < (1, 3) else removal[1]
+
+
+def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+    """Those of all modules that hold these kernels: ptxas takes longer for each kernel the more of them a module has."""
+    parts = (kernels[i : i + TOGETHER] for i in range(0, len(kernels), TOGETHER))
+    return [refusal for part in parts for refusal in _refusals_of_module(part, version, target)]
+
+
+def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+    """It stops at many errors, so a module with refused kernels is assembled again without them."""
+    found: list[Refusal] = []
+    remaining = list(kernels)
+    while remaining:
+        errors = assemble(module(remaining, version, target), "sm_90", "-O0")
+        if not errors:
+            break
+        ends = []
+        line = module([], version, target).count("\n") - 1
+        for one in remaining:
+            line += one.text.count("\n") + 1
+            ends.append(line)
+        refused: dict[int, str] = {}
+        for number, message in errors:
+            index = next((i for i, end in enumerate(ends) if number <= end), None) if number else None
+            if index is None:
+                raise RuntimeError(f"ptxas: line {number}: {message}")
+            refused.setdefault(index, message)
+        found += [Refusal(remaining[i], message) for i, message in refused.items()]
+        remaining = [k for i, k in enumerate(remaining) if i not in refused]
+    return found

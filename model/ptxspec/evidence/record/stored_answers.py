@@ -1,0 +1,110 @@
+"""What a GPU answered, as it is kept in a folder: a file of facts and a file of arrays, of which the facts hold the digest.
+
+There are two formats. In *columns* (`answers.npz`, `answers.json`) each distinct column of results stands once, and the facts say
+of each name which columns it has. A plain *archive* has an array a name. `tests/vectors/README.md` describes both for others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ptxspec.evidence.record.location import FOLDER
+
+#: the answers that are kept with the project
+H200 = FOLDER / "h200"
+
+
+class Answers(NamedTuple):
+    """A folder of answers, read: who answered, and by name an array with a row a question and a column a value."""
+
+    facts: dict[str, Any]
+    values: dict[str, np.ndarray]
+
+
+def read(folder: Path = H200) -> Answers | None:
+    """The answers of a folder, or None if there are none. Raises ValueError if they are not what was recorded."""
+    if not (folder / "answers.json").is_file():
+        return None
+    facts = json.loads((folder / "answers.json").read_text())
+    data = (folder / "answers.npz").read_bytes()
+    if hashlib.sha256(data).hexdigest() != facts["digest"]:
+        raise ValueError(f"{folder}: the answers' digest is not the recorded one")
+    if digest_of_forms(facts["forms"]) != facts["forms digest"]:
+        raise ValueError(f"{folder}: the forms that were answered are not those that were recorded")
+    with np.load(folder / "answers.npz") as stored:
+        by_size = {int(name[1:]): stored[name] for name in stored.files if name != "columns"}
+        columns = [by_size[size][start : start + count] for size, start, count in stored["columns"].tolist()]
+    return Answers(facts, {form: np.stack([columns[i] for i in own], axis=1) for form, own in facts["forms"].items()})
+
+
+def digest_of_forms(forms: Mapping[str, Sequence[int]]) -> str:
+    """Of the forms that were answered, and of the numbers of their columns: so that none is lost unseen."""
+    return hashlib.sha256(json.dumps(forms, sort_keys=True).encode()).hexdigest()
+
+
+def write(
+    folder: Path, facts: dict[str, Any], values: dict[str, np.ndarray], differences: list[dict[str, Any]]
+) -> None:
+    """Write the answers of a folder: `values` has an array a form, a column a result; `facts` say who answered."""
+    numbers: dict[tuple[int, bytes], int] = {}
+    forms: dict[str, list[int]] = {}
+    for form, array in values.items():
+        forms[form] = []
+        for column in array.T:
+            size = next(s for s in (1, 2, 4, 8) if int(column.max()) < 1 << 8 * s)
+            forms[form].append(numbers.setdefault((size, column.astype(f"<u{size}").tobytes()), len(numbers)))
+    lengths = {size: 0 for size, _ in numbers}
+    columns = []
+    for size, data in numbers:
+        columns.append((size, lengths[size], len(data) // size))
+        lengths[size] += len(data) // size
+    arrays = {
+        f"u{size}": np.frombuffer(b"".join(data for s, data in numbers if s == size), f"<u{size}") for size in lengths
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(folder / "answers.npz", columns=np.array(columns, np.uint32), **arrays)  # type: ignore[arg-type]
+    digest = hashlib.sha256((folder / "answers.npz").read_bytes()).hexdigest()
+    facts = {**facts, "digest": digest, "forms digest": digest_of_forms(forms)}
+    write_facts(folder / "answers.json", facts, forms, differences)
+
+
+def write_facts(path: Path, facts: dict[str, Any], forms: dict[str, Any], differences: list[dict[str, Any]]) -> None:
+    """A file of facts, with a line a fact, a form, and a difference."""
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in facts.items()]
+    for key, left, right, entries in (
+        ("differences", "[", "]", [json.dumps(d) for d in differences]),
+        ("forms", "{", "}", [f"{json.dumps(n)}:{json.dumps(v, separators=(',', ':'))}" for n, v in forms.items()]),
+    ):
+        lines.append(f' "{key}": {left}\n' + ",\n".join(entries) + f"\n {right}")
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read_archive(folder: Path, stem: str) -> Answers | None:
+    """The same for a plain archive, `stem`.npz and `stem`.json."""
+    path = folder / f"{stem}.json"
+    if not path.is_file():
+        return None
+    facts = json.loads(path.read_text())
+    data = (folder / f"{stem}.npz").read_bytes()
+    if hashlib.sha256(data).hexdigest() != facts["digest"]:
+        raise ValueError(f"{folder}: the digest of {stem}.npz is not the recorded one")
+    with np.load(folder / f"{stem}.npz") as stored:
+        return Answers(facts, {name: stored[name] for name in stored.files})
+
+
+def write_archive(
+    folder: Path, stem: str, facts: dict[str, Any], values: dict[str, np.ndarray], differences: list[dict[str, Any]]
+) -> None:
+    """Write a plain archive; the facts count the rows of each name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(folder / f"{stem}.npz", **values)  # type: ignore[arg-type]
+    digest = hashlib.sha256((folder / f"{stem}.npz").read_bytes()).hexdigest()
+    counted = {name: len(rows) for name, rows in values.items()}
+    kept = {**facts, "digest": digest, "forms": counted, "differences": differences}
+    (folder / f"{stem}.json").write_text(json.dumps(kept, indent=1))

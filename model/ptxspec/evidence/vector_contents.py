@@ -1,0 +1,149 @@
+"""The contents of vector files: for each form its rows, what is expected of them, and how both are written.
+
+`README` describes a file's lines for those who get them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ptxspec.evidence.compare.compiled_loops import number_at, run_native
+from ptxspec.evidence.generate.function_cases import comparable
+from ptxspec.evidence.generate.signatures import inputs_of, results_of
+from ptxspec.language.forms import Form, no_page_defines, registry
+from ptxspec.terms import exact
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import Approximation, freedoms_in
+
+README = """# Vectors
+
+Operands and expected results of single PTX instructions, under the profile `{profile}`.
+
+There is a file an opcode, `<opcode>.jsonl`. Each of its lines is a JSON object and describes one form:
+
+| key | value |
+|---|---|
+| `form` | the instruction, with names for its operands: `bfe.s32 d, a, b, c;` |
+| `page` | the document and line that define it |
+| `ptx` | a PTX module with one entry, `vector`, that executes the instruction once a thread |
+| `inputs` | name and type of each value of an operand row, in order |
+| `outputs` | name and type of each value of a result row, in order |
+| `rows` | the operand rows |
+| `expected` | for each operand row, the result row |
+| `open` | what PTX leaves open in `expected`; see below |
+| `results` | `null`: to be filled in |
+
+Every value is a string of hexadecimal digits after `0x`, the raw bits, whatever its type. A predicate is `0x0` or `0x1`.
+
+The entry takes two addresses in global memory. `in` points to 128 bytes a thread: the row's values, each in 8 bytes, little
+endian. `out` points to 128 bytes a thread likewise: the results. Thread `%tid.x` has the row of that number from there, so that a
+launch of one CTA takes as many rows as the CTA has threads, 1024 at most. A third parameter of 64 bytes is not read. Whoever does
+not run PTX ignores `ptx` and computes the results from `form` and `rows`.
+
+An instruction that updates memory has one more input, what stands in memory before (`old`), and one more output, what stands
+there afterwards (`new`). The condition code, where it is read or written, is the last input or output (`CC`): the bit as
+an addition writes and reads it.
+
+A value of `expected` that begins with `?` is open: more than one result is allowed there. After the `?` comes the name of an
+entry of `spec/ambiguities.md`, and of an approximate result the nearest of the allowed values. `open` says of each such name
+what decides about a result:
+
+| `decided_by` | what is allowed |
+|---|---|
+| `bound` | numbers within the bound of the error that the page states |
+| `condition` | what the page states, such as any NaN |
+| `anything` | all bit patterns |
+
+`vectors.json` says which opcodes were written, under which profile, and the digests of the files. Writing again replaces these
+files and no others; it refuses where one of them was changed, for it may hold results.
+
+To hold results against the definitions, fill in `results`: a row of hexadecimal strings for each operand row. Then run
+`ptxspec vectors check FOLDER`. Of the other keys only `form` must stay; `rows` are compared if they are there. A line whose
+`results` are `null` or missing counts as a form without results. A value may be written without leading zeros.
+"""
+
+
+def written_forms(opcode: str) -> dict[str, Form]:
+    """The forms of an opcode that are functions of their operands, in all variants, by their text."""
+    return {str(v): v for f in registry().opcodes[opcode].forms if comparable(f) for v in f.variants}
+
+
+def opcodes() -> list[str]:
+    """The opcodes of which `write` has something to write."""
+    return [o for o, own in sorted(registry().opcodes.items()) if any(map(comparable, own.forms))]
+
+
+def wanted(asked: Sequence[str]) -> list[str]:
+    """The opcodes that were asked for, or all. Raises ValueError for one of which there are no vectors."""
+    known = opcodes()
+    for opcode in asked:
+        if opcode not in registry().opcodes:
+            raise ValueError(no_page_defines(opcode))
+        if opcode not in known:
+            raise ValueError(f"{opcode} is no function of its operands, so that there are no vectors of it")
+    return list(dict.fromkeys(asked)) or known
+
+
+def undecided(meaning: Meaning, profile: Profile) -> list[Any]:
+    """The freedoms of a form for which a profile has no choice."""
+    return [f for f in freedoms_in(*[t for _, t in results_of(meaning)]) if not profile.chooses(f)]
+
+
+def values_of(meaning: Meaning, row: Sequence[int]) -> dict[str, Any]:
+    names = inputs_of(meaning)
+    return {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
+
+
+def digits(value: int, type: Type) -> str:
+    return f"{int(value):#0{2 + max(1, -(-type.width // 4))}x}"
+
+
+def cell_text(type: Type, term: Any, values: dict[str, Any], profile: Profile) -> str:
+    """A value of `expected`: its bits, or what is open there."""
+    try:
+        return digits(exact.evaluate(term, values, profile.chosen), type)
+    except exact.NoChoice as left:
+        entry = left.freedom.attrs[0]
+    if not any(isinstance(f.attrs[4], Approximation) and f.attrs[0] == entry for f in freedoms_in(term)):
+        return f"?{entry}"
+    try:
+        return f"?{entry} {digits(exact.evaluate(term, values, Profile('portable').value), type)}"
+    except exact.NoChoice:
+        return f"?{entry}"
+
+
+def expected(cases: Sequence[tuple[Meaning, Sequence[tuple[int, ...]]]], profile: Profile) -> list[list[list[str]]]:
+    """For each form, its rows of `expected`. Where nothing is open the native interpretation computes them."""
+    settled = [i for i, (meaning, _) in enumerate(cases) if not undecided(meaning, profile)]
+    columns = (
+        run_native([cases[i][0] for i in settled], [list(cases[i][1]) for i in settled], profile.term)
+        if settled
+        else []
+    )
+    native = dict(zip(settled, columns, strict=True))
+    found = []
+    for i, (meaning, table) in enumerate(cases):
+        results = results_of(meaning)
+        if i in native:
+            texts = [
+                [digits(number_at(c, i), t) for i in range(len(c))]
+                for (t, _), c in zip(results, native[i], strict=True)
+            ]
+            found.append([list(row) for row in zip(*texts, strict=True)])
+            continue
+        rows = [values_of(meaning, row) for row in table]
+        found.append([[cell_text(t, term, values, profile) for t, term in results] for values in rows])
+    return found
+
+
+def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]]:
+    """What a profile leaves open in a form: entry of the register -> its kind, and what decides about a result."""
+    found = {}
+    for freedom in undecided(meaning, profile):
+        slug, _, kind, _, allowed, _ = freedom.attrs
+        how = "bound" if isinstance(allowed, Approximation) else "anything" if allowed is None else "condition"
+        found[slug] = {"kind": kind, "decided_by": how}
+    return dict(sorted(found.items()))
