@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.building.constants import LITERAL
-from ptxspec.language.building.modules import Modules
+from ptxspec.language.building.tree_builder import built
 from ptxspec.language.first_sets import Place
 from ptxspec.language.parser_generator import Assembled, Assembly
 from ptxspec.language.words import MARKER, Lexicon
@@ -42,9 +42,8 @@ def syntax() -> Syntax:
     lexicon = Lexicon(_in_order(words))
     unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
-    built = frozenset(name for name in dir(Modules) if not name.startswith("_"))
     outside = {"constant": ("an operand", begins)}
-    assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
+    assembly = Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
     prefixes = {name: assembly.prefixes_of(name) for name in RECOVERED}
     first = {name: (_texts(found[0]), _texts(found[1])) for name, found in prefixes.items()}
