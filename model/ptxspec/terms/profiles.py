@@ -7,6 +7,7 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ptxspec.terms.core import Int, blame, integer, variable
@@ -103,8 +104,11 @@ class Profile:
         if key not in self._functions:
             names = [f"c{i}" for i in range(len(arguments))]
             self._functions[key] = None
-            if all(a.lo >= 0 and a.op != "const" for a in arguments):
-                operands = [variable(name, max(1, a.hi.bit_length())) for name, a in zip(names, arguments, strict=True)]
+            if all(a.lo >= 0 for a in arguments):
+                operands = [
+                    a if a.op == "const" else variable(name, max(1, a.hi.bit_length()))
+                    for name, a in zip(names, arguments, strict=True)
+                ]
                 chosen = low_bits(integer(self._choices[slug](type, *operands)), width)
-                self._functions[key] = written(chosen, *names)
+                self._functions[key] = partial(written(chosen, "choose", *names), self.value)
         return self._functions[key]
