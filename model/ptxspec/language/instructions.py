@@ -85,9 +85,9 @@ class Instructions:
             at = item.position if index is None else self.context.operand_position(item, index)
             self.context.complain(at, message, page)
             return None
-        if plan.meaning.uses_carry:  # type: ignore[union-attr]
+        if plan.meaning.uses_carry:
             kernel.registers[CONDITION_CODE] = TYPES["pred"]
-        modifiers = plan.form.modifiers  # type: ignore[union-attr]
+        modifiers = plan.form.modifiers
         if modifiers.get("ss") == "param::entry" or str(modifiers.get("space")).split("::")[0] == "param":
             for operand in operands:
                 base = operand.base if isinstance(operand, tree.Address | tree.Sum) else operand
@@ -96,8 +96,8 @@ class Instructions:
                     problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
                     self.context.complain(item.position, problem, cited.FUNCTIONS)
                     return None
-        op = Op(plan, tuple(operands), guard, item.position)  # type: ignore[arg-type]
-        effect = plan.meaning.effect  # type: ignore[union-attr]
+        op = Op(plan, tuple(operands), guard, item.position)
+        effect = plan.meaning.effect
         if (said or self.operands.special) and self.checks.refused(op, said, item, shape, kernel):
             return None
         if effect is None:

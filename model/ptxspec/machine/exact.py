@@ -397,7 +397,7 @@ class ExactRun:
 
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
-            return evaluate(self.changing[name], {"%elapsed": self.elapsed})
+            return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
         m = self.machine
         return self.special.read(name, lane % m.threads, m.first + lane // m.threads)
 

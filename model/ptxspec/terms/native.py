@@ -45,8 +45,8 @@ class Emitter:
         self.lines, self.needs, self.choose = lines, needs, choose
         self._stem, self._made = stem, 0
         self._seen: dict[str, str] = {}
-        #: by the name of a comparison that says whether a result is a NaN, that result; by the name of a value that is a result with
-        #: one NaN in place of all, the result itself
+        #: by the name of a comparison that says whether a result is a NaN, that result; by the name of a value that is a result
+        #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
 

@@ -66,10 +66,12 @@ class _Beginning:
         for i, name in enumerate(sorted(read)):
             unit = bits_of(registers[name]) // 8
             base = f"%zero{i}"
+            length = str(unit * compiled.capacity)
+            row = hosts.pointer(self.checked, "registers", f"{base}base", "0", 1, f"{base}size", length)
             lines.append(
                 f"  {base}base = {hosts.within('%registers', compiled.register_bytes, compiled.offsets[name], 1)}\n"
                 f"  {base}size = mul i64 %lanes, {unit}\n"
-                f"  {base} = {hosts.pointer(self.checked, 'registers', f'{base}base', '0', 1, f'{base}size', str(unit * compiled.capacity))}\n"
+                f"  {base} = {row}\n"
                 f"  call void @llvm.memset.p0.i64(ptr {base}, i8 0, i64 {base}size, i1 false)"
             )
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
@@ -102,7 +104,8 @@ class _Beginning:
         depends = {n: asked(meaning(n, compiled.program.clustered)) for n in names}
         heads = lines[:]
         lines.clear()
-        outer, inner = [], []
+        outer: list[str] = []
+        inner: list[str] = []
         values: dict[str, str] = {}
         for name in sorted(names, key=lambda n: INDEX in depends[n]):
             start = len(lines)

@@ -177,7 +177,8 @@ class BlockText(Calls):
         new = Lowering(self.emitter, env).low(effect.values[0], effect.type.width)
         self.lines.append(
             f"  %{stem}pair = cmpxchg ptr %{stem}cell, {word} %{stem}old, {word} {new} seq_cst seq_cst, align {align}\n"
-            f"  %{stem}seen = extractvalue {{{word}, i1}} %{stem}pair, 0\n  %{stem}done = extractvalue {{{word}, i1}} %{stem}pair, 1\n"
+            f"  %{stem}seen = extractvalue {{{word}, i1}} %{stem}pair, 0\n"
+            f"  %{stem}done = extractvalue {{{word}, i1}} %{stem}pair, 1\n"
             f"  br i1 %{stem}done, label %{stem}on, label %{stem}try\n{stem}on:"
         )
         self.emitter._seen.clear()

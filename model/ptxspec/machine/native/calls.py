@@ -250,7 +250,7 @@ class Calls(Stack):
         self.trust_frame(own, frame_size(kernel.functions[flow.function_of(index)]))
         self.put(FRAME, own)
         self.put(DEPTH, e.binary("sub", used, str(kept), 64))
-        for k, (operand, value, formal) in enumerate(zip(call.results, results, formals, strict=True)):
+        for operand, value, formal in zip(call.results, results, formals, strict=True):
             name = operand.text  # type: ignore[union-attr]
             if name == "_":
                 continue

@@ -32,8 +32,8 @@ _OUTLINED = re.compile(r"@outlined_(\d+)\b")
 
 
 class Code:
-    """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready. `watch` is
-    called between the pieces."""
+    """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready.
+    `watch` is called between the pieces."""
 
     def __init__(self, compiled: Compiled, watch: Callable[[], None]):
         self.compiled, self.watch = compiled, watch

@@ -1,8 +1,9 @@
-"""Narrow loops: blocks that go back to themselves and only compute. The threads that have gathered at one go through it side by side.
+"""Narrow loops: blocks that go back to themselves and only compute. The threads that have gathered at one go through it side by
+side.
 
-Some threads at a time have what the loop reads copied into a tile, a row a register, where LLVM lets the processor work on many of
-them at once. What comes out is taken thread by thread, in the order of their turns, so that a turn is as if its thread had gone
-through the loop alone.
+Some threads at a time have what the loop reads copied into a tile, a row a register, where LLVM lets the processor work on many
+of them at once. What comes out is taken thread by thread, in the order of their turns, so that a turn is as if its thread had
+gone through the loop alone.
 """
 
 from __future__ import annotations
@@ -169,8 +170,8 @@ class Narrow(BlockText):
     # a thread's outcome ---------------------------------------------------------------------------------------------
 
     def outcome(self) -> str:
-        """`committed(context, lane, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it goes on
-        in its turn, or OVER."""
+        """`committed(context, lane, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it
+        goes on in its turn, or OVER."""
         self.lines.clear()
         self.emitter.forget()
         for name in self.kept:

@@ -20,8 +20,8 @@ FAILED = -2
 
 
 class Piece(BlockText):
-    """The function of one thread's turn, as far as it stays in some blocks of the kernel. A register lies in memory of the function,
-    of which LLVM makes registers of the processor; between turns it lies in its row."""
+    """The function of one thread's turn, as far as it stays in some blocks of the kernel. A register lies in memory of the
+    function, of which LLVM makes registers of the processor; between turns it lies in its row."""
 
     def __init__(self, compiled: Compiled, number: int, members: range, needs: set[str]):
         super().__init__(compiled, needs)
