@@ -44,9 +44,8 @@ site: ledger proofs
 	@echo "the site is in build/site/index.html"
 
 bench: install
-	$(BIN)/python tests/benchmarks/kernels.py
-	$(BIN)/python tests/benchmarks/loading.py
-	$(BIN)/python tests/benchmarks/lookups.py
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python tests/benchmarks/run.py
 	$(BIN)/python tests/benchmarks/startup.py
 
 wheel: install

@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-import ptxspec
-
-MODEL = Path(ptxspec.__file__).parent
-#: as docs/architecture.md and CONTRIBUTING.md have them
-ORDER = ("literate", "terms", "contracts", "language", "machine", "query", "evidence", "site", "cli")
-
-
-def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """The modules that a file imports, wherever in it: (line, name)."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}:{node.lineno}: a relative import"
-            yield from ((node.lineno, f"{node.module}.{name.name}") for name in node.names)
-        elif isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names)
-
+from ptxspec.site.house import MODEL, ORDER, counts, files, imported, picture, table
 
 def test_every_folder_has_its_place() -> None:
     assert {path.parent.name for path in MODEL.glob("*/__init__.py")} == set(ORDER)
@@ -32,9 +13,9 @@ def test_every_folder_has_its_place() -> None:
 @pytest.mark.parametrize("folder", ORDER)
 def test_what_a_folder_imports_comes_before_it(folder: str) -> None:
     later = ORDER[ORDER.index(folder) + 1 :]
-    files = sorted((MODEL / folder).rglob("*.py"))
-    assert files
-    for path in files:
+    paths = files(folder)
+    assert paths
+    for path in paths:
         for line, name in imported(path):
             package, _, rest = name.partition(".")
             assert package != "ptxspec" or rest.split(".")[0] not in later, f"{path}:{line}: {name}"
@@ -48,3 +29,12 @@ def test_the_documents_have_this_order(document: str) -> None:
     else:
         places = [text.index(f"## {name}") for name in ORDER[:-2]]
         assert places == sorted(places)
+
+
+def test_the_picture_shows_the_imports() -> None:
+    """Each arrow goes from a folder to one before it; there is a line for each pair, and the table says the same."""
+    found = counts()
+    pairs = [(folder, other) for folder, others in found.items() for other, n in others.items() if n]
+    assert all(ORDER.index(other) < ORDER.index(folder) for folder, other in pairs)
+    assert picture().count("marker-end") == len(pairs) > 15
+    assert all(f"{other} ({found[folder][other]})" in table() for folder, other in pairs)

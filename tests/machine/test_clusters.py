@@ -366,8 +366,10 @@ def test_a_part_without_a_cta_is_out_of_bounds_without_clusters_too() -> None:
                                     "cvt.u64.u32 %rd4, %r4; cvta.shared::cluster.u64 %rd4, %rd4; st.u32 [%rd4], 1;"])  # fmt: skip
 @pytest.mark.parametrize("leave", ["@%p1 exit;", "@%p1 ret;"])
 def test_shared_memory_ends_with_its_cta(access: str, leave: str) -> None:
-    """The CTA of rank 1 ends; when it has, the other reaches into it. With one thread of it alive there is no harm."""
-    rest = f"mapa.shared::cluster.u32 %r4, s, 1; {access}"
+    """The CTA of rank 1 ends; when it has, the other reaches into it. With one thread of it alive there is no harm. The threads of
+    rank 0 take so long that all others have had their turns."""
+    late = "mov.u32 %r6, 0; LATE: add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 2000; @%p2 bra LATE;"
+    rest = f"{late} mapa.shared::cluster.u32 %r4, s, 1; {access}"
     source = kernel(f".shared .u32 s; {OTHER} setp.eq.u32 %p1, %r20, 1; {SYNC} {leave} {rest}")
     found = fault(source, [np.zeros(64, np.uint32)], grid=2, block=32, cluster=2)
     assert found.rule == "use after end"
@@ -377,6 +379,16 @@ def test_shared_memory_ends_with_its_cta(access: str, leave: str) -> None:
         f".shared .u32 s; {OTHER} setp.eq.u32 %p1, %r20, 1; setp.ne.and.u32 %p1, %r1, 5, %p1; {SYNC} {leave} {rest}"
     )
     both(source, [np.zeros(64, np.uint32)], grid=2, block=32, cluster=2)
+
+
+def test_those_who_ended_in_one_batch_are_forgotten_in_the_next() -> None:
+    """More CTAs than are resident at once, in a kernel whose threads wait for nobody."""
+    source = kernel(
+        ".shared .u32 s; mov.u32 %r20, %cluster_ctarank; setp.eq.u32 %p1, %r20, 1; @%p1 exit;"
+        "mapa.shared::cluster.u32 %r4, s, 1; ld.shared::cluster.u32 %r5, [%r4]; add.u32 %r5, %r5, 7; st.global.u32 [%rd1], %r5;"
+    )
+    out = both(source, [np.zeros((18, 1024), np.uint32)], grid=18, block=1024, cluster=2)[0]
+    assert out[::2].min() == 7 and out[1::2].max() == 0
 
 
 def test_own_shared_memory_outlives_threads_of_the_cta() -> None:

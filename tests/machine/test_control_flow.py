@@ -447,8 +447,9 @@ def test_races_come_out_the_same(loop: str) -> None:
     assert got[:50] == got[50:100] == got[100:]
 
 
-def test_threads_that_parted_run_together_again() -> None:
-    """After the branch all threads stand at one block: each reads what its predecessor there wrote, in one go."""
+def test_a_turn_is_a_threads_own() -> None:
+    """A thread runs alone through branches, until its turn is over: each sees what those before it have left, whichever way they
+    went."""
     source = kernel("""
         .shared .u32 counter;
         and.b32 %r4, %r1, 1;
@@ -461,7 +462,30 @@ def test_threads_that_parted_run_together_again() -> None:
         st.shared.u32 [counter], %r7;
         st.global.u32 [%rd1], %r6;
     """)
-    assert words(source, 32) == [0] * 32  # no thread had come past A when the others read the counter
+    assert words(source, 32) == [t if t % 2 else 0 for t in range(32)]
+
+
+def test_a_turn_ends_where_a_thread_goes_back_and_has_had_enough() -> None:
+    """The first thread spins until the last has had its turn, in a loop that reads memory."""
+    source = kernel("""
+        .shared .u32 flag;
+        mov.u32 %r5, 0;
+        setp.eq.u32 %p0, %r1, 39;
+        @%p0 bra LAST;
+    SPIN:
+        add.u32 %r5, %r5, 1;
+        ld.volatile.shared.u32 %r6, [flag];
+        setp.eq.u32 %p0, %r6, 0;
+        @%p0 bra SPIN;
+        bra DONE;
+    LAST:
+        st.volatile.shared.u32 [flag], 1;
+    DONE:
+        st.global.u32 [%rd1], %r5;
+    """)
+    turns = -(-(DIVERGENCE.TURN - 10) // 4)  # before the loop stand six instructions of the prologue, and three of its own; and one is over
+    found = words(source, 40)
+    assert found[39] == 0 and len(set(found[:39])) == 1 and abs(found[0] - turns) <= 2
 
 
 # the order of the blocks ---------------------------------------------------------------------------------------------
@@ -514,8 +538,8 @@ def test_the_order_of_blocks_where_the_entry_may_be_in_a_loop(edges: list[list[i
     check_order(edges)
 
 
-def test_a_loop_that_begins_the_kernel_keeps_its_threads_together() -> None:
-    """Nobody passes the loop's end while others are in it: all threads then stand there at once, in one turn."""
+def test_a_loop_that_begins_the_kernel_and_reads_what_others_wrote() -> None:
+    """A thread runs through the loop and beyond before the next begins."""
     source = text("""
     .shared .u32 passed;
     TOP:
@@ -532,7 +556,7 @@ def test_a_loop_that_begins_the_kernel_keeps_its_threads_together() -> None:
         ld.shared.u32 %r6, [passed];
         bra TOP;
     """)
-    assert words(source, 8) == [0] * 8
+    assert words(source, 8) == [0] + [1] * 7
 
 
 def chain(count: int, jump: Callable[[int], str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,12 +14,17 @@ from launching import ENGINES, kernel
 
 import ptxspec
 from ptxspec.literate.finder import pages
-from ptxspec.machine import folding
+from ptxspec.machine.driver import machine
+from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.memory import rules
+from ptxspec.machine.native import code
+from ptxspec.machine.native.compiling import Taken, World, compiled
 from ptxspec.query.invariants import check, formula, load_all
 from ptxspec.query.solving import solve
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Library
 from ptxspec.terms.steps import Claim, Step, taken
 from ptxspec.terms.vocabulary import TRUE
 
@@ -74,22 +81,59 @@ def operands(step: Step, count: int, seed: int) -> tuple[list[tuple[np.ndarray, 
     return rows, [some(count) & np.uint64((1 << port.type.width) - 1) for port in step.operands]
 
 
+class Native:
+    """A step as the native engine compiles it: of the addresses of its records, of its operands, and of room for what it gives."""
+
+    def __init__(self, step: Step):
+        count, results = len(step.states), len(step.results)
+        needs: set[str] = set()
+        world = World({}, {}, {"it": Taken(step, tuple(port.name for port in step.states))}, {}, False)
+        kind = "{" + ", ".join(["i64"] * (1 + results)) + "}"
+        rows = [f"  %p{k} = getelementptr ptr, ptr %rows, i64 {k}\n  %r{k} = load ptr, ptr %p{k}" for k in range(count)]
+        words = [
+            f"  %q{k} = getelementptr i64, ptr %given, i64 {k}\n  %o{k} = load i64, ptr %q{k}"
+            for k in range(len(step.operands))
+        ]
+        given = [f"ptr %r{k}" for k in range(count)] + [f"i64 %o{k}" for k in range(len(step.operands))]
+        stores = [
+            f"  %v{k} = extractvalue {kind} %all, {k}\n  %a{k} = getelementptr i64, ptr %told, i64 {k}\n  store i64 %v{k}, ptr %a{k}"
+            for k in range(1 + results)
+        ]
+        text = [compiled((), world, needs), "define void @once(ptr %rows, ptr %given, ptr %told) {", *rows, *words,
+                f"  %all = call {kind} @step_it({', '.join(given)})", *stores, "  ret void\n}"]  # fmt: skip
+        self.library = Library("\n".join(text), needs)
+        self.told = np.zeros(1 + results, np.uint64)
+        self.once = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(self.library.address("once"))
+
+    def __call__(self, records: list[np.ndarray], operands: list[int]) -> list[int]:
+        """Change the records in place; the number of the rule that was broken, or 0, and the step's results."""
+        rows = (ctypes.c_void_p * (len(records) + 1))(*[r.ctypes.data for r in records])
+        given = np.array([*operands, 0], np.uint64)
+        self.once(ctypes.addressof(rows), given.ctypes.data, self.told.ctypes.data)
+        return [int(word) for word in self.told]
+
+
 @pytest.mark.parametrize("step", STEPS, ids=name)
-def test_exact_and_native_folds_agree(step: Step) -> None:
+def test_exact_and_native_steps_agree(step: Step) -> None:
+    """What the driver is given of a step: the rule that is broken, or what becomes of the records, and the results."""
+    native, exact = Native(step), scripted(step)
+    names = [r.rule for r in step.meaning.requirements]
     kept = 0
-    for seed in range(60):
-        rows, given = operands(step, 1 if seed < 50 else 20, seed)
-        both = []
-        for fold in (folding.exact, folding.native):
-            mine = [(array.copy(), index) for array, index in rows]
-            found = fold(step, mine, given)
-            both.append((mine, found))
-        (exact_rows, exact), (native_rows, native) = both
-        assert exact.broken == native.broken
-        stop = len(exact.results[0]) if exact.broken is None and len(exact.results) else 0
-        assert np.array_equal(exact.results[:, :stop], native.results[:, :stop])
-        assert all(np.array_equal(a, b) for (a, _), (b, _) in zip(exact_rows, native_rows, strict=True))
-        kept += exact.broken is None
+    for seed in range(250):
+        rows, given = operands(step, 1, seed)
+        records = [array[index[0]].copy() for array, index in rows]
+        words = [int(values[0]) for values in given]
+        rule, *found = exact(*(int(w) for record in records for w in record), *words)
+        before = [record.copy() for record in records]
+        broken, *results = native(records, words)
+        if rule is not None:
+            assert broken == 1 + names.index(rule)
+            assert all(map(np.array_equal, records, before))
+            continue
+        kept += 1
+        after = [int(w) for record in records[: step.changes] for w in record]
+        assert (broken, after + results) == (0, found)
+        assert all(map(np.array_equal, records[step.changes :], before[step.changes :]))
     assert kept, "every seed broke a rule"
 
 
@@ -128,8 +172,8 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str, Any],
     """Put another function in the place of one on a page, as if the page said so."""
 
     def forget() -> None:
-        folding.compiled.cache_clear()
-        folding.scripted.cache_clear()
+        for cache in (scripted, machine.steps, code.driver):
+            cache.cache_clear()
         for step in STEPS:
             step.__dict__.pop("meaning", None)
 
@@ -217,3 +261,59 @@ def test_a_thread_that_ends_and_is_waited_for(plant: Any) -> None:
     plant("barriers", "complete", lambda barrier, alive: barrier.arrived >= 40)
     assert outcomes(body, 40) == ["stuck barrier", "stuck barrier"]
     assert failing()
+
+
+#: one thread comes so late that the machine has looked at the others before, and writes before; those read after the barrier
+LAST = """
+    .shared .u32 cell;
+    mov.u32 %r5, 0;
+    setp.ne.u32 %p0, %r1, 39;
+    @%p0 bra MEET;
+LATE:
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p0, %r5, 40000;
+    @%p0 bra LATE;
+    st.shared.u32 [cell], 7;
+MEET:
+    bar.sync 0;
+    ld.shared.u32 %r5, [cell];
+    st.global.u32 [%rd1], %r5;
+"""
+
+
+def test_threads_that_arrive_together_and_are_one_too_many(plant: Any) -> None:
+    """The step that counts many threads at once lets a barrier complete when one is still to come."""
+    before = outcomes(LAST, 40)
+    assert before[0] == before[1] == [7] * 40
+
+    right = importlib.import_module("ptxspec.spec.machine.barriers").arrive_together.function
+
+    def together(barrier: Any, count: Any, alive: Any) -> Any:
+        return right(barrier, count + 1, alive)
+
+    together.__annotations__ = inspect.get_annotations(right, eval_str=True)
+    plant("barriers", "arrive_together", Step(together))
+    after = outcomes(LAST, 40)
+    assert after[0] == after[1] == [0] * 39 + [7]
+    assert failing()
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong", "address"),
+    [
+        ("aligned", lambda right: lambda address, size: right(address + 1, size), 0),
+        ("inside", lambda right: lambda offset, size, held: right(offset + 1, size, held), 60),
+        ("inside", lambda right: lambda offset, size, held: right(offset, size, held - 1), 60),
+    ],
+)
+def test_an_access_whose_rule_is_off_by_one(
+    what: str, wrong: Any, address: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shared memory: the last word of all, and one that is aligned."""
+    body = (
+        f".shared .align 4 .b8 s[64]; ld.shared.u32 %r5, [s+{address}]; add.u32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;"
+    )
+    assert outcomes(body, 3) == [[1] * 3] * 2
+    monkeypatch.setattr(rules(), what, wrong(getattr(rules(), what)))
+    found = outcomes(body, 3)
+    assert found[0] == found[1] == {"aligned": "misaligned", "inside": "out of bounds"}[what]

@@ -13,7 +13,7 @@ C_SOURCE = HERE / "hash.c"
 
 BLOCK = 128
 # The number of words, and of rounds for each.
-SIZES = {"small": (700, 3), "medium": (20_000, 50), "large": (100_000, 100)}
+SIZES = {"small": (700, 3), "medium": (20_000, 50), "large": (100_000, 100), "table": (1 << 14, 1000)}
 
 U32 = np.uint32
 # The number of one bits, and the bits in reverse order, of each byte.

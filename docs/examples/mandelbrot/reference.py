@@ -14,7 +14,7 @@ C_SOURCE = HERE / "mandelbrot.c"
 
 BLOCK = (16, 8)
 # The width and height in pixels, and the limit of iterations.
-SIZES = {"small": (33, 20, 12), "medium": (200, 130, 250), "large": (500, 330, 400)}
+SIZES = {"small": (33, 20, 12), "medium": (200, 130, 250), "large": (500, 330, 400), "table": (256, 256, 256)}
 
 fma32 = runpy.run_path(str(HERE.parent / "fma.py"))["fma32"]
 

@@ -14,7 +14,7 @@ C_SOURCE = HERE / "matmul.c"
 
 TILE = 16
 # m, n and k: A is m x k, B is k x n, C is m x n.
-SIZES = {"small": (13, 20, 17), "medium": (150, 140, 170), "large": (340, 330, 350)}
+SIZES = {"small": (13, 20, 17), "medium": (150, 140, 170), "large": (340, 330, 350), "table": (128, 128, 128)}
 
 fma32 = runpy.run_path(str(HERE.parent / "fma.py"))["fma32"]
 

@@ -13,7 +13,7 @@ PTX = HERE / "saxpy.ptx"
 C_SOURCE = HERE / "saxpy.c"
 
 BLOCK = 128
-SIZES = {"small": 3_000, "medium": 1_000_000, "large": 10_000_000}
+SIZES = {"small": 3_000, "medium": 1_000_000, "large": 10_000_000, "table": 1 << 20}
 
 fma32 = runpy.run_path(str(HERE.parent / "fma.py"))["fma32"]
 

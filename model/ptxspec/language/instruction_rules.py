@@ -18,6 +18,7 @@ from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.terms import effects
 from ptxspec.terms.kinds import Immediate, operand_type
 
 
@@ -78,6 +79,52 @@ class InstructionRules:
         if address.base is not None and address.base.text in kernel.places:
             return f"{address.base.text} has no .attribute(.unified)"
         return None
+
+    def parameter_access(
+        self,
+        op: Op,
+        effect: effects.Access,
+        said: str,
+        place: Place | None,
+        item: tree.Instruction,
+        kernel: Kernel,
+    ) -> Op | None:
+        """An access to .param with the state space that it reaches: that of frames, or of an entry's parameters. None where it
+        says ::func of the latter."""
+        framed = place.framed if place is not None else kernel.signature is not None or bool(said)
+        if said and place is not None and not framed:
+            problem = f"{item.mnemonic} reaches what belongs to a function, not an entry's parameters"
+            self.context.complain(item.position, problem, cited.STATE_SPACES)
+            return None
+        taken = kernel.signature.parameters if kernel.signature is not None else ()
+        if op.guard is not None and place is not None and framed and not is_formal(place, kernel):
+            self.context.complain(
+                item.position, "what passes an argument or a result of a call has no guard", cited.FUNCTIONS
+            )
+        if not isinstance(effect, effects.Load) and (not framed or any(f.place is place is not None for f in taken)):
+            self.context.complain(
+                item.position, "an entry's or a function's parameters are not written", cited.FUNCTIONS
+            )
+        if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
+            if any(f.place is place for f in kernel.signature.returns):
+                self.context.complain(
+                    item.position, "a function writes its results, and does not read them", cited.FUNCTIONS
+                )
+        return op._replace(space=spaces().OF_FRAMES if framed else "")
+
+    def reaches_function(self, op: Op, item: tree.Instruction, kernel: Kernel) -> bool:
+        """Whether an instruction that is about an entry's parameters names a function's; complains if so."""
+        modifiers = op.plan.form.modifiers
+        if modifiers.get("ss") != "param::entry" and str(modifiers.get("space")).split("::")[0] != "param":
+            return False
+        for operand in op.operands:
+            base = operand.base if isinstance(operand, tree.Address | tree.Sum) else operand
+            place = kernel.places.get(base.text) if isinstance(base, tree.Name | tree.Indexed) else None
+            if place is not None and place.framed:
+                problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
+                self.context.complain(item.position, problem, cited.FUNCTIONS)
+                return True
+        return False
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
         definition = plan.form.definition

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxspec.language import cited, tree
+from ptxspec.language import tree
 from ptxspec.language.call_checks import Calls
 from ptxspec.language.checked import (
     Kernel,
     Op,
+    Place,
     Plan,
     banks,
     spaces,
@@ -16,7 +17,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import unknown_opcode
-from ptxspec.language.instruction_rules import InstructionRules, is_formal
+from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_resolution import Operands, Unresolved
@@ -33,25 +34,18 @@ class Instructions:
         self, context: Context, opaque: OpaqueVariables, operands: Operands, checks: InstructionRules, calls: Calls
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
-        #: by mnemonic and kinds of operands: the form, or (operand\'s index, complaint, page)
+        #: by mnemonic and kinds of operands: the form, or (operand's index, complaint, page)
         self._plans: dict[tuple[Any, ...], Any] = {}
 
     def instruction(self, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """The instruction's form, or None after a complaint."""
-        self.operands.at, self.operands.special = item.position, False
+        resolver = self.operands
+        resolver.at, resolver.special = item.position, False
         guard = None
         if item.guard is not None:
-            found = names.register(item.guard[0])
-            if found is None or found[1].kind != "pred":
-                if found is None:
-                    self.context.complain(item.position, self.operands.undeclared(item.guard[0], names, "the guard "))
-                else:
-                    self.context.complain(
-                        item.position, f"the guard {item.guard[0]} is of type {found[1]}, not a predicate"
-                    )
+            guard = self._guard(item.guard, item.position, names, kernel)
+            if guard is None:
                 return None
-            kernel.registers[found[0]] = found[1]
-            guard = (found[0], item.guard[1])
         mnemonic, said = item.mnemonic, ""
         if "[" in mnemonic or "::func" in mnemonic:
             mnemonic, said = self.plain_mnemonic(item)
@@ -59,7 +53,7 @@ class Instructions:
         shape: list[Any] = []
         for i, operand in enumerate(item.operands):
             try:
-                resolved, kind = self.operands.resolve(operand, names, kernel)
+                resolved, kind = resolver.resolve(operand, names, kernel)
             except Unresolved as unresolved:
                 self.context.complain(self.context.operand_position(item, i), unresolved.said)
                 return None
@@ -69,45 +63,71 @@ class Instructions:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
-        if not isinstance(plan, Plan) and any(tree.type_of(o) is tree.Element for o in item.operands):
-            # an element's name is its address or, where that is wanted, what lies there
-            elements = [tree.type_of(o) is tree.Element for o in item.operands]
-            shape = [("memory", k) if e else k for e, k in zip(elements, shape, strict=True)]
-            other = self.plan(mnemonic, tuple(shape))
-            effect = other.meaning.effect if isinstance(other, Plan) else None
-            if isinstance(effect, effects.Load | effects.Store):
-                plan = other
-                operands = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
-        if isinstance(plan, Plan) and plan.form.definition.constant_ranges:
+        if not isinstance(plan, Plan):
+            plan = self._of_elements(plan, item, mnemonic, operands, shape)
+            if not isinstance(plan, Plan):
+                index, message, page = plan
+                at = item.position if index is None else self.context.operand_position(item, index)
+                self.context.complain(at, message, page)
+                return None
+        if plan.form.definition.constant_ranges:
             self.checks.constants_in_range(item, plan)
-        if isinstance(plan, tuple) and not isinstance(plan, Plan):
-            index, message, page = plan
-            at = item.position if index is None else self.context.operand_position(item, index)
-            self.context.complain(at, message, page)
-            return None
         if plan.meaning.uses_carry:
             kernel.registers[CONDITION_CODE] = TYPES["pred"]
-        modifiers = plan.form.modifiers
-        if modifiers.get("ss") == "param::entry" or str(modifiers.get("space")).split("::")[0] == "param":
-            for operand in operands:
-                base = operand.base if isinstance(operand, tree.Address | tree.Sum) else operand
-                place = kernel.places.get(base.text) if isinstance(base, tree.Name | tree.Indexed) else None
-                if place is not None and place.framed:
-                    problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
-                    self.context.complain(item.position, problem, cited.FUNCTIONS)
-                    return None
         op = Op(plan, tuple(operands), guard, item.position)
-        effect = plan.meaning.effect
-        if (said or self.operands.special) and self.checks.refused(op, said, item, shape, kernel):
+        if self.checks.reaches_function(op, item, kernel):
             return None
+        if (said or resolver.special) and self.checks.refused(op, said, item, shape, kernel):
+            return None
+        effect = plan.meaning.effect
         if effect is None:
-            for kind in ("entry", "function"):
-                if kind in shape:
-                    name = operands[shape.index(kind)].text  # type: ignore[union-attr]
-                    if kind == "function":
-                        self.context.mentions[kernel.name].append((None, item.position, self.context.signatures[name]))
-                    self.context.since(f"the address of {'an' if kind == 'entry' else 'a'} {kind}", item.position)
+            if "entry" in shape or "function" in shape:
+                self._address_taken(op, shape, kernel)
             return op
+        return self._of_effect(op, effect, said, item, names, kernel)
+
+    def _guard(self, guard: tuple[str, bool], position: int, names: Names, kernel: Kernel) -> tuple[str, bool] | None:
+        """The guard with its register's unique name, or None after a complaint."""
+        found = names.register(guard[0])
+        if found is None:
+            self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
+            return None
+        if found[1].kind != "pred":
+            self.context.complain(position, f"the guard {guard[0]} is of type {found[1]}, not a predicate")
+            return None
+        kernel.registers[found[0]] = found[1]
+        return found[0], guard[1]
+
+    def _of_elements(
+        self, plan: Any, item: tree.Instruction, mnemonic: str, operands: list[tree.Operand], shape: list[Any]
+    ) -> Any:
+        """An element's name is its address or, where that is wanted, what lies there: the plan for the latter, with the operands
+        and their kinds changed to it, if it loads or stores; else the plan that there was."""
+        elements = [isinstance(o, tree.Element) for o in item.operands]
+        if not any(elements):
+            return plan
+        shape[:] = [("memory", k) if e else k for e, k in zip(elements, shape, strict=True)]
+        other = self.plan(mnemonic, tuple(shape))
+        if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
+            operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
+            return other
+        return plan
+
+    def _address_taken(self, op: Op, shape: list[Any], kernel: Kernel) -> None:
+        """Note that an instruction takes the address of an entry or a function."""
+        for kind in ("entry", "function"):
+            if kind in shape:
+                name = op.operands[shape.index(kind)]
+                assert isinstance(name, tree.Name)
+                if kind == "function":
+                    signature = self.context.signatures[name.text]
+                    self.context.mentions[kernel.name].append((None, op.position, signature))
+                self.context.since(f"the address of {'an' if kind == 'entry' else 'a'} {kind}", op.position)
+
+    def _of_effect(
+        self, op: Op, effect: effects.Effect, said: str, item: tree.Instruction, names: Names, kernel: Kernel
+    ) -> Op | None:
+        """The instruction with what its effect needs to know, or None after a complaint."""
         if isinstance(effect, effects.ImageAccess):
             return op if self.opaque.check_handles(item, op, kernel.registers) else None
         if isinstance(effect, effects.Call):
@@ -117,34 +137,10 @@ class Instructions:
         if not isinstance(effect, effects.Access):
             return op
         if (said or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
-            base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
-            place = kernel.places.get(base.text) if base is not None else None
+            place = _place_of(op, kernel)
             return op._replace(space=(said if place is None else place.space) or op.space)
         if effect.space == "param":
-            base = next((o.base for o in operands if isinstance(o, tree.Address)), None)
-            place = kernel.places.get(base.text) if base is not None else None
-            framed = place.framed if place is not None else kernel.signature is not None or bool(said)
-            if said and place is not None and not framed:
-                problem = f"{item.mnemonic} reaches what belongs to a function, not an entry's parameters"
-                self.context.complain(item.position, problem, cited.STATE_SPACES)
-                return None
-            taken = kernel.signature.parameters if kernel.signature is not None else ()
-            if guard is not None and place is not None and framed and not is_formal(place, kernel):
-                self.context.complain(
-                    item.position, "what passes an argument or a result of a call has no guard", cited.FUNCTIONS
-                )
-            if not isinstance(effect, effects.Load) and (
-                not framed or any(f.place is place is not None for f in taken)
-            ):
-                self.context.complain(
-                    item.position, "an entry's or a function's parameters are not written", cited.FUNCTIONS
-                )
-            if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
-                if any(f.place is place for f in kernel.signature.returns):
-                    self.context.complain(
-                        item.position, "a function writes its results, and does not read them", cited.FUNCTIONS
-                    )
-            op = op._replace(space=spaces().OF_FRAMES if framed else "")
+            return self.checks.parameter_access(op, effect, said, _place_of(op, kernel), item, kernel)
         return op
 
     def plain_mnemonic(self, item: tree.Instruction) -> tuple[str, str]:
@@ -172,3 +168,9 @@ class Instructions:
 def _memory(element: Any) -> tree.Address:
     """The memory at the address of an element."""
     return tree.Address(element, 0) if isinstance(element, tree.Indexed) else tree.Address(*element)
+
+
+def _place_of(op: Op, kernel: Kernel) -> Place | None:
+    """The variable that an access names."""
+    base = next((o.base for o in op.operands if isinstance(o, tree.Address)), None)
+    return kernel.places.get(base.text) if base is not None else None

@@ -13,6 +13,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.terms.types import Type
 
 #: the greatest alignment of what is passed to a function
 MOST_ALIGNED = 128
@@ -31,7 +32,7 @@ class Signatures:
         self, parameters: tuple[tree.Parameter, ...], at: int, suffix: str, are_results: bool = False
     ) -> tuple[tuple[Formal, ...], int]:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
-        found = []
+        found: list[Formal] = []
         for parameter in parameters:
             if self.opaque.is_opaque(parameter.type):
                 problem = f"a function has no parameters of type .{parameter.type}: pass the handle"
@@ -39,57 +40,62 @@ class Signatures:
                 continue
             type = self.context.type(parameter.type, parameter.position)
             if parameter.space == "reg":
-                if parameter.size is not None:
-                    self.context.complain(parameter.position, "a register is no array", cited.FUNCTIONS)
-                if parameter.vector > 1:
-                    if self.context.fits_vector(type, parameter.vector, parameter.position):
-                        names = [f"{parameter.name}.{c}{suffix}" for c in "xyzw"[: parameter.vector]]
-                        lengths = (parameter.vector, 0, 0, 0)
-                        found += [Formal(type, False, None, n, i) for n, i in zip(names, lengths, strict=False)]
-                    continue
-                found.append(Formal(type, False, None, parameter.name + suffix))
+                found += self._in_registers(parameter, type, suffix)
                 continue
-            self.context.since("a parameter or a result of a function in .param", parameter.position)
-            if type.kind == "pred":
-                self.context.complain(
-                    parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md"
-                )
+            place = self._in_a_frame(parameter, type, at, parameter is parameters[-1] and not are_results)
+            if place is None:
                 continue
-            if parameter.size == OPEN:
-                self.context.since("a parameter without a size", parameter.position)
-                if parameter is not parameters[-1] or are_results:
-                    what = f"{parameter.name} has no size, which only a function's last parameter may lack"
-                    self.context.complain(parameter.position, what, cited.FUNCTIONS)
-            if not self.context.fits_vector(type, parameter.vector, parameter.position):
-                continue
-            align = parameter.align or type.bytes * parameter.vector
-            if align > MOST_ALIGNED:
-                self.context.complain(
-                    parameter.position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS
-                )
-                continue
-            at = -(-at // align) * align
-            size = type.bytes * parameter.vector * (1 if parameter.size is None else max(0, parameter.size))
-            element = 0 if parameter.size is None else type.bytes
-            place = Place(
-                parameter.name,
-                "param",
-                at,
-                size,
-                align,
-                framed=True,
-                element=element,
-                type=type if parameter.vector == 1 and type.lanes == 1 else None,
-                dimensions=bool(element),
-            )
             found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
-            at += size
+            at = place.offset + place.size
             if at > self.context.limits["local"]:
-                self.context.complain(
-                    parameter.position, f".local holds at most {self.context.limits['local']} bytes", cited.MEMORY
-                )
+                problem = f".local holds at most {self.context.limits['local']} bytes"
+                self.context.complain(parameter.position, problem, cited.MEMORY)
                 break
         return tuple(found), at
+
+    def _in_registers(self, parameter: tree.Parameter, type: Type, suffix: str) -> list[Formal]:
+        """A parameter that is a register, or the elements of one that is a vector of them."""
+        if parameter.size is not None:
+            self.context.complain(parameter.position, "a register is no array", cited.FUNCTIONS)
+        if parameter.vector == 1:
+            return [Formal(type, False, None, parameter.name + suffix)]
+        if not self.context.fits_vector(type, parameter.vector, parameter.position):
+            return []
+        names = [f"{parameter.name}.{c}{suffix}" for c in "xyzw"[: parameter.vector]]
+        lengths = (parameter.vector, 0, 0, 0)
+        return [Formal(type, False, None, n, i) for n, i in zip(names, lengths, strict=False)]
+
+    def _in_a_frame(self, parameter: tree.Parameter, type: Type, at: int, may_be_open: bool) -> Place | None:
+        """A parameter in .param, which begins at offset `at` or as soon after it as its alignment allows; None after a
+        complaint. `may_be_open` says whether it may be an array without a size."""
+        context, position = self.context, parameter.position
+        context.since("a parameter or a result of a function in .param", position)
+        if type.kind == "pred":
+            context.complain(position, "a predicate has no place in memory", cited.STATE_SPACES)
+            return None
+        if parameter.size == OPEN:
+            context.since("a parameter without a size", position)
+            if not may_be_open:
+                what = f"{parameter.name} has no size, which only a function's last parameter may lack"
+                context.complain(position, what, cited.FUNCTIONS)
+        if not context.fits_vector(type, parameter.vector, position):
+            return None
+        align = parameter.align or type.bytes * parameter.vector
+        if align > MOST_ALIGNED:
+            context.complain(position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS)
+            return None
+        element = 0 if parameter.size is None else type.bytes
+        return Place(
+            parameter.name,
+            "param",
+            -(-at // align) * align,
+            type.bytes * parameter.vector * (1 if parameter.size is None else max(0, parameter.size)),
+            align,
+            framed=True,
+            element=element,
+            type=type if parameter.vector == 1 and type.lanes == 1 else None,
+            dimensions=bool(element),
+        )
 
     def signature(
         self, name: str, returns: tuple[tree.Parameter, ...], parameters: tuple[tree.Parameter, ...], position: int

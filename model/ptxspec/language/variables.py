@@ -50,51 +50,45 @@ class Variables:
             what = "a variable in .param is a value or an array, not a vector"
             self.context.complain(variable.position, what, cited.STATE_SPACES)
             return None
-        dimensions = list(variable.dimensions)
-        values = variable.values
-        if dimensions and dimensions[0] is None:
-            if values is not None:
+        dimensions = self._dimensions(variable)
+        return None if dimensions is None else self._laid_out(variable, type, dimensions, names, sizes)
+
+    def _dimensions(self, variable: tree.Variable) -> list[int] | None:
+        """The sizes of an array, the first from its initializer if it is left empty; None after a complaint."""
+        first, *others = variable.dimensions or (1,)
+        if first is None:
+            if variable.values is not None:
                 page = contracts.initializers()
                 try:
-                    dimensions[0] = page.first_dimension(values)
+                    first = page.first_dimension(variable.values)
                 except page.Refused as refused:
                     self.context.complain(variable.position, str(refused), cited.INITIALIZERS)
                     return None
             elif variable.linkage == "extern" and (variable.space == "shared" or self.context.part is not None):
-                dimensions[0] = 0  # as large as the launch says, or another module
+                first = 0  # as large as the launch says, or another module
             elif variable.linkage == "extern":
-                self.context.complain(
-                    variable.position, f"nothing defines {variable.name}, and its size is not known", _LINKING
-                )
+                problem = f"nothing defines {variable.name}, and its size is not known"
+                self.context.complain(variable.position, problem, _LINKING)
                 return None
             else:
-                self.context.complain(
-                    variable.position, "an array without a size needs an initializer", cited.VARIABLES
-                )
+                problem = "an array without a size needs an initializer"
+                self.context.complain(variable.position, problem, cited.VARIABLES)
                 return None
+        return [int(d or 0) for d in (first, *others)] if variable.dimensions else []
+
+    def _laid_out(
+        self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names, sizes: dict[str, int]
+    ) -> Place | Range | None:
+        """What a declaration makes, after what `sizes` says that its state space holds already."""
         most = self.context.limits[variable.space]
         size = _bytes(type.bytes * variable.vector, dimensions, most)
         align = variable.align or type.bytes * variable.vector
         if size is None or max(align, size * (variable.repeat or 1)) > most:
             given = "more bytes" if size is None else f"{size} bytes"
-            self.context.complain(
-                variable.position, f"{given} in .{variable.space}, which holds at most {most}", cited.MEMORY
-            )
+            problem = f"{given} in .{variable.space}, which holds at most {most}"
+            self.context.complain(variable.position, problem, cited.MEMORY)
             return None
-        initial = None
-        pointers: tuple[Pointer, ...] = ()
-        if spaces().SPACES[variable.space].initialized:
-            initial = b""
-            if values is not None:
-                sizes_known = [int(d or 0) for d in dimensions]
-                if names is self.context.outer:  # it may name variables that come after a first declaration of this one
-                    self.initializers.waiting.append((variable, type, sizes_known))
-                else:
-                    initial, pointers = self.initializers.image(variable, type, sizes_known, names)
-        elif values is not None:
-            self.context.complain(
-                variable.position, f"a variable in .{variable.space} cannot be initialized", cited.STATE_SPACES
-            )
+        initial, pointers = self._initial(variable, type, dimensions, names)
         offset = -(-sizes[variable.space] // align) * align
         dynamic = variable.linkage == "extern" and variable.space == "shared" and size == 0
         place = Place(
@@ -118,12 +112,25 @@ class Variables:
         if not dynamic:
             sizes[variable.space] = end
         if sizes[variable.space] > most:
-            self.context.complain(
-                variable.position,
-                f"these are too many variables: .{variable.space} holds at most {most} bytes",
-                cited.MEMORY,
-            )
+            problem = f"these are too many variables: .{variable.space} holds at most {most} bytes"
+            self.context.complain(variable.position, problem, cited.MEMORY)
         return made
+
+    def _initial(
+        self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
+    ) -> tuple[bytes | None, tuple[Pointer, ...]]:
+        """The bytes that a variable begins with, and the addresses among them."""
+        if not spaces().SPACES[variable.space].initialized:
+            if variable.values is not None:
+                problem = f"a variable in .{variable.space} cannot be initialized"
+                self.context.complain(variable.position, problem, cited.STATE_SPACES)
+            return None, ()
+        if variable.values is None:
+            return b"", ()
+        if names is self.context.outer:  # it may name variables that come after a first declaration of this one
+            self.initializers.waiting.append((variable, type, dimensions))
+            return b"", ()
+        return self.initializers.image(variable, type, dimensions, names)
 
     def beginning_of_bank(self, variable: tree.Variable, type: Type) -> Place | None:
         """A variable in a bank of constants other than the first."""
@@ -163,11 +170,11 @@ class Variables:
                 names.ranges[variable.name] = (variable.repeat, type)
 
 
-def _bytes(element: int, dimensions: list[int | None], most: int) -> int | None:
+def _bytes(element: int, dimensions: list[int], most: int) -> int | None:
     """The size of an array, None for one that is far beyond what there may be."""
     size = element
     for d in dimensions:
-        size *= d or 0
+        size *= d
         if size > most << 64:
             return None
     return size

@@ -21,7 +21,7 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.driver import grid, machine
+from ptxspec.machine.driver import grid, machine, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import put
 from ptxspec.machine.engine import (
@@ -129,7 +129,7 @@ class ExactRun:
         shape = machine.Shape(
             len(self.blocks), len(self.code), slots * threads, slots, slots * -(-threads // 32), slots // cluster
         )
-        for name in machine.NUMBERS:
+        for name in protocol.NUMBERS:
             setattr(m, name, 0)
         for name, column in machine.columns().items():
             setattr(m, name, [0] * column.length(shape))

@@ -19,6 +19,7 @@ from ptxspec.site import (
     corner_cases,
     evidence_section,
     freedoms,
+    house,
     identity_tables,
     invariant_tables,
     pages,
@@ -104,6 +105,14 @@ class Computed(SphinxDirective):
     def after(self) -> list[nodes.Node]:
         """What follows the Markdown."""
         return []
+
+
+class House(Computed):
+    """Which folder of the model imports from which."""
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return f"{house.picture()}\n\n{house.table()}\n"
 
 
 class CornerCases(Computed):
@@ -233,6 +242,7 @@ DIRECTIVES = {
     "evidence": Evidence,
     "forms": Forms,
     "freedoms": Freedoms,
+    "house": House,
     "identities": Identities,
     "invariants": Invariants,
     "ledger": Ledger,

@@ -62,6 +62,8 @@ def batch(m: Machine) -> int:
         m.resident = m.slots
     m.lanes = m.resident * m.threads
     m.begin()
+    for i in range(m.slots):  # who has ended is asked wherever CTAs reach into one another's memory
+        m.gone[i] = 0
     if m.meets:
         forget(m)
     m.extra = 0
@@ -162,7 +164,6 @@ def forget(m: Machine) -> None:
     m.frees = 0
     m.goes = 0
     for i in range(m.slots):
-        m.gone[i] = 0
         m.in_use_of[i] = 0
         m.cta_states[i] = m.threads
     for i in range(m.slots * BARRIERS):

@@ -1,0 +1,82 @@
+"""All benchmarks in one run: tables, a file of their figures, and plots.
+
+    python tests/benchmarks/run.py [--folder build/bench] [--docs]
+
+`--docs` writes the plot that the documentation shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import kernels
+import loading
+import lookups
+import scaling
+import startup
+
+import ptxspec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def plots(found: dict[str, Any], folder: Path) -> list[Path]:
+    """A plot of the kernels beside gcc, and one of the cost by the number of threads; nothing without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("no plots: matplotlib is not installed (pip install 'ptxspec[bench]')")
+        return []
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "ptxspec"
+    from matplotlib import pyplot
+
+    made = []
+    rows = found["kernels"]
+    figure, axes = pyplot.subplots(figsize=(7, 3.2))
+    for offset, (key, label) in enumerate((("one", "one core"), ("all", f"{kernels.CORES} cores"), ("c", "gcc -O3"))):
+        times = [row.get(key, 0) * 1e3 for row in rows]
+        axes.bar([i + 0.27 * (offset - 1) for i in range(len(rows))], times, 0.25, label=label)
+    axes.set_yscale("log")
+    axes.set_ylabel("launch, ms")
+    axes.set_xticks(range(len(rows)), [row["kernel"] for row in rows])
+    axes.legend(frameon=False)
+    made.append(folder / "kernels.svg")
+    figure.tight_layout()
+    figure.savefig(made[-1], metadata={"Date": None})
+    figure, axes = pyplot.subplots(figsize=(7, 3.2))
+    points = found["threads"]
+    axes.plot([p["threads"] for p in points], [p["ns"] for p in points], marker="o")
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("threads")
+    axes.set_ylabel("ns a thread-instruction, one core")
+    made.append(folder / "threads.svg")
+    figure.tight_layout()
+    figure.savefig(made[-1], metadata={"Date": None})
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
+    parser.add_argument("--docs", action="store_true")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {"ptxspec": ptxspec.__version__, "processor": platform.processor(), "cores": kernels.CORES}
+    found |= kernels.main([]) | scaling.main([])
+    report = given.folder / "bench.json"
+    report.write_text(json.dumps(found, indent=1))
+    made = plots(found, ROOT / "docs" / "reference" if given.docs else given.folder)
+    print(*(path for path in (report, *made)), sep="\n")
+    startup.main(["--json", str(given.folder / "startup.json")])
+    loading.main()
+    lookups.main()
+
+
+if __name__ == "__main__":
+    main()
