@@ -63,6 +63,14 @@ class Emitter:
         """Begin a new basic block: values of the last one may not dominate it."""
         self._seen.clear()
 
+    def known(self) -> dict[str, str]:
+        """The values that have been named, to come back to behind blocks that they dominate."""
+        return dict(self._seen)
+
+    def go_back(self, known: dict[str, str]) -> None:
+        """Begin a new basic block that these values dominate."""
+        self._seen = dict(known)
+
     def const(self, value: int, n: int) -> str:
         return str(value)
 

@@ -41,6 +41,11 @@ def bits_of(type: Type) -> int:
     return max(8, type.width)
 
 
+def llvm_type(type: Type) -> str:
+    """The LLVM type of a register's value."""
+    return f"i{type.width}"
+
+
 def field_text(name: str, type: str = "ptr") -> str:
     """Text that loads a field of the context into %name. It is the same for as long as the code runs."""
     return (
