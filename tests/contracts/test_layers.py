@@ -6,6 +6,7 @@ import pytest
 
 from ptxspec.site.house import MODEL, ORDER, counts, files, imported, picture, table
 
+
 def test_every_folder_has_its_place() -> None:
     assert {path.parent.name for path in MODEL.glob("*/__init__.py")} == set(ORDER)
 

@@ -209,8 +209,8 @@ def stack_words(run: native.NativeRun) -> np.ndarray:
 
 
 def register(run: native.NativeRun, name: str) -> np.ndarray:
-    at = run.compiled.offsets[name]
-    return run.registers[at : at + 8 * run.compiled.capacity].view(np.int64)
+    at = run.layout.offsets[name]
+    return run.registers[at : at + 8 * run.layout.capacity].view(np.int64)
 
 
 #: what is done to the engine's data while threads wait in a function, and what is said of it

@@ -47,8 +47,8 @@ class Extents(NamedTuple):
         )
 
     def where(self, lane: int, first: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """(thread's, CTA's) coordinates of a lane, where the CTA of lane 0 is at the place `first` among those of the grid, counted
-        cluster by cluster and in each by rank."""
+        """(thread's, CTA's) coordinates of a lane, where the CTA of lane 0 is at the place `first` among those of the grid,
+        counted cluster by cluster and in each by rank."""
         clusters = contracts.clusters()
         position = contracts.thread_coordinates().position
         own = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster

@@ -126,8 +126,8 @@ class Engine(Protocol):
     def start(
         self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
     ) -> Running:
-        """Get a launch ready, of which so many CTAs are resident at once for each of so many threads of the host. `watch` is called
-        now and then, and raises an exception when the launch is to end."""
+        """Get a launch ready, of which so many CTAs are resident at once for each of so many threads of the host. `watch` is
+        called now and then, and raises an exception when the launch is to end."""
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
@@ -202,8 +202,8 @@ def asks_host(kernel: Kernel) -> bool:
 
 
 def may_spread(kernel: Kernel) -> bool:
-    """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no clock, and
-    what it updates is one word at a time."""
+    """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
+    clock, and what it updates is one word at a time."""
     updates = (e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
     return alone and not asks_host(kernel) and not any(reads_clock(op) for op in kernel.code)

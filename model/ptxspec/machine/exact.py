@@ -21,7 +21,7 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.driver import grid, machine
+from ptxspec.machine.driver import grid, machine, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import put
 from ptxspec.machine.engine import (
@@ -129,7 +129,7 @@ class ExactRun:
         shape = machine.Shape(
             len(self.blocks), len(self.code), slots * threads, slots, slots * -(-threads // 32), slots // cluster
         )
-        for name in machine.NUMBERS:
+        for name in protocol.NUMBERS:
             setattr(m, name, 0)
         for name, column in machine.columns().items():
             setattr(m, name, [0] * column.length(shape))
@@ -397,7 +397,7 @@ class ExactRun:
 
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
-            return evaluate(self.changing[name], {"%elapsed": self.elapsed})
+            return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
         m = self.machine
         return self.special.read(name, lane % m.threads, m.first + lane // m.threads)
 

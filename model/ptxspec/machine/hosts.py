@@ -17,8 +17,9 @@ from ptxspec.machine.errors import EngineFault
 
 #: what instructions may touch, by the names of errors; the driver's arrays come besides
 ARRAYS = (
-    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer", "banks",
-    "slot_of", "tile", "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
+    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
+    "banks", "slot_of", "tile", "a bank of constants", "what an image is asked", "its answers", "an image",
+    "what is written of an image",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
 CONTROL = (

@@ -271,12 +271,11 @@ class _Compiled:
         for i, write in enumerate(access.writes):
             when, place = lowering.truth(write.when), lowering.low(write.offset, 64)
             value = lowering.low(write.value, write.bits)
-            known = dict(emitter._seen)
+            known = emitter.known()
             lines.append(f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:")
             pointer = at("an image", "%data", place, 1, write.bits // 8)
             mark = at("what is written of an image", "%written", place, 1, write.bits // 8)
-            emitter._seen.clear()
-            emitter._seen.update(known)
+            emitter.go_back(known)
             ones = int.from_bytes(bytes([1] * (write.bits // 8)), "little")
             lines.append(
                 f"  store i{write.bits} {value}, ptr {pointer}, align 1\n"

@@ -198,9 +198,9 @@ class Module:
         more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
         results that PTX leaves open, `engine` is "native" or "exact".
 
-        `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as under
-        one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that reads a
-        clock, asks images or the system, or updates more than 64 bits at once.
+        `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
+        under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
+        reads a clock, asks images or the system, or updates more than 64 bits at once.
 
         `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.

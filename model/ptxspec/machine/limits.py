@@ -91,8 +91,8 @@ class Limits:
             self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
     def numbers(self) -> dict[str, int]:
-        """What the driver counts with: the most steps, or -1, the work that CTAs may do which are resident together, and as how many
-        steps a round counts."""
+        """What the driver counts with: the most steps, or -1, the work that CTAs may do which are resident together, and as how
+        many steps a round counts."""
         return {
             "step_limit": -1 if self.steps is None else min(self.steps, 1 << 62),
             "work": self._work.most,
@@ -118,8 +118,8 @@ class Limits:
         )
 
     def went_on(self, worker: int, steps: int, done: int) -> None:
-        """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if that was
-        asked for, and not told a moment ago."""
+        """Note how far a thread of the host is: its steps, and its CTAs that have ended; and tell how far the launch is, if
+        that was asked for, and not told a moment ago."""
         self._steps[worker], self._done[worker] = steps, done
         now = clock()
         if self._progress is not None and now - self._reported >= REPORT:

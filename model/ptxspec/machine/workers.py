@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 
-def together(works: list[Callable[[], int]], stop: Callable[[], None]) -> int:
-    """Do all works at the same time, each in a thread of its own, and give the sum of what they give. If one raises an exception, or
-    this is interrupted, `stop` is called, after which the others end soon; the first one's exception is raised when all have ended."""
+def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> int:
+    """Do all works at the same time, each in a thread of its own, and give the sum of what they give. If one raises an
+    exception, or this is interrupted, `stop` is called, after which the others end soon; the first one's exception is raised
+    when all have ended."""
     if len(works) == 1:
         return works[0]()
     with ThreadPoolExecutor(len(works)) as pool:

@@ -44,7 +44,8 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def picture() -> str:
-    """An SVG: a box a folder, from the ground up, and a line from a folder to each that it imports from, as wide as many files do."""
+    """An SVG: a box a folder, from the ground up, and a line from a folder to each that it imports from, as wide as many files
+    do."""
     width, height, gap, left = 150, 26, 18, 40
     rows = {folder: (len(ORDER) - 1 - i) * (height + gap) + 10 for i, folder in enumerate(ORDER)}
     total = len(ORDER) * (height + gap) + 10
@@ -58,7 +59,9 @@ def picture() -> str:
             stroke = f'fill="none" stroke="currentColor" stroke-opacity="0.55" stroke-width="{0.6 + min(count, 40) / 12:.1f}"'
             if distance == 1:
                 x = left + width / 2
-                parts.append(f'<path d="M {x} {rows[folder] + height} V {rows[other]}" {stroke} marker-end="url(#to)"/>')
+                parts.append(
+                    f'<path d="M {x} {rows[folder] + height} V {rows[other]}" {stroke} marker-end="url(#to)"/>'
+                )
                 continue
             far = left + width + 26 * distance
             title = f"<title>{count} files of {folder} import from {other}</title>"
@@ -68,10 +71,13 @@ def picture() -> str:
             )
     for folder, y in rows.items():
         number = len(files(folder))
-        parts.append(f'<rect x="{left}" y="{y}" width="{width}" height="{height}" rx="4" fill="none" stroke="currentColor"/>')
+        parts.append(
+            f'<rect x="{left}" y="{y}" width="{width}" height="{height}" rx="4" fill="none" stroke="currentColor"/>'
+        )
         parts.append(
             f'<text x="{left + 10}" y="{y + 17}" font-size="13" fill="currentColor">{folder}</text>'
-            f'<text x="{left + width - 8}" y="{y + 17}" font-size="10" fill="currentColor" text-anchor="end">{number} files</text>'
+            f'<text x="{left + width - 8}" y="{y + 17}" font-size="10" fill="currentColor" text-anchor="end">'
+            f"{number} files</text>"
         )
     marker = '<defs><marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
     marker += '<path d="M 0 0 L 8 4 L 0 8 z" fill="currentColor"/></marker></defs>'

@@ -45,8 +45,8 @@ class Emitter:
         self.lines, self.needs, self.choose = lines, needs, choose
         self._stem, self._made = stem, 0
         self._seen: dict[str, str] = {}
-        #: by the name of a comparison that says whether a result is a NaN, that result; by the name of a value that is a result with
-        #: one NaN in place of all, the result itself
+        #: by the name of a comparison that says whether a result is a NaN, that result; by the name of a value that is a result
+        #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
 
@@ -62,6 +62,14 @@ class Emitter:
     def forget(self) -> None:
         """Begin a new basic block: values of the last one may not dominate it."""
         self._seen.clear()
+
+    def known(self) -> dict[str, str]:
+        """The values that have been named, to come back to behind blocks that they dominate."""
+        return dict(self._seen)
+
+    def go_back(self, known: dict[str, str]) -> None:
+        """Begin a new basic block that these values dominate."""
+        self._seen = dict(known)
 
     def const(self, value: int, n: int) -> str:
         return str(value)

@@ -104,7 +104,7 @@ class Solver:
     def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> Any:
         return None
 
-    def supplies(self, name: str, static: tuple) -> bool:
+    def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
         return name in SUPPLIED and static[0].name in _SORTS
 
     def call(self, name: str, static: tuple[Any, ...], args: list[Any]) -> Any:

@@ -241,7 +241,7 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     if found is None or found[0]() is not condition:
         return None
     operands = [o() for o in found[3]]  # type: ignore[operator]
-    return None if any(o is None for o in operands) else (found[1], found[2], operands)  # type: ignore[return-value]
+    return None if any(o is None for o in operands) else (found[1], found[2], operands)
 
 
 # Freedom ---------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from ptxspec.machine.driver.codes import AT_CLUSTER, CLUSTER_ARRIVES, CLUSTER_WAITS
 from ptxspec.machine.driver.places import fault, hold, let_go, ready
+from ptxspec.machine.driver.protocol import Machine
 
 
-def cluster_arrive(m, lane, op):
+def cluster_arrive(m: Machine, lane: int, op: int) -> int:
     """A thread arrives, or begins to wait."""
     cluster = lane // (m.threads * m.cluster)
     if not m.stays[op]:
@@ -26,7 +27,7 @@ def cluster_arrive(m, lane, op):
     return 0
 
 
-def cluster_release(m, cluster):
+def cluster_release(m: Machine, cluster: int) -> None:
     """Those that may pass go on."""
     following = m.cluster_head[cluster]
     before = 0
@@ -44,7 +45,7 @@ def cluster_release(m, cluster):
             before = lane + 1
 
 
-def cluster_lose(m, lane):
+def cluster_lose(m: Machine, lane: int) -> None:
     """A thread has ended."""
     cluster = lane // (m.threads * m.cluster)
     if m.lose_at_cluster(cluster, lane):

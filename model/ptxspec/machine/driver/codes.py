@@ -1,8 +1,8 @@
 """Why the driver comes back to the host, and how threads are held: numbers that both engines share."""
 
-#: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a thread
-#: waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at the clock; the
-#: host must empty the memory of the CTAs
+#: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a
+#: thread waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at
+#: the clock; the host must empty the memory of the CTAs
 DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW = range(9)
 #: no thread can run, or the steps of this round are spent
 IDLE, OUT = 0, -1

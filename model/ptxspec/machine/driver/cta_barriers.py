@@ -2,9 +2,10 @@
 
 from ptxspec.machine.driver.codes import AT_CTA, CTA_ARRIVES
 from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, ready
+from ptxspec.machine.driver.protocol import Machine
 
 
-def cta_arrive(m, lane, op):
+def cta_arrive(m: Machine, lane: int, op: int) -> int:
     """A thread arrives at a barrier, and waits there if its instruction says so."""
     number = m.number[lane]
     named = m.named[lane]
@@ -48,9 +49,9 @@ def cta_arrive(m, lane, op):
     return 0
 
 
-def cta_together(m, lane, op, count):
-    """So many threads of one CTA, from this lane on, come to a barrier of the whole CTA, and are all that have come there; whether
-    they could be counted at once."""
+def cta_together(m: Machine, lane: int, op: int, count: int) -> int:
+    """So many threads of one CTA, from this lane on, come to a barrier of the whole CTA, and are all that have come there;
+    whether they could be counted at once."""
     cta = lane // m.threads
     place = cta * BARRIERS + m.fixed_number[op]
     if m.in_use[place]:
@@ -84,7 +85,7 @@ def cta_together(m, lane, op, count):
     return 1
 
 
-def cta_release(m, cta, place, arrived, holding):
+def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) -> None:
     """A barrier has completed: those that wait there go on, and learn how many arrived and for how many the predicate holds."""
     m.in_use[place] = 0
     m.in_use_of[cta] = m.in_use_of[cta] - 1
@@ -99,7 +100,7 @@ def cta_release(m, cta, place, arrived, holding):
         ready(m, lane)
 
 
-def cta_lose(m, cta, in_cta, gone, alive):
+def cta_lose(m: Machine, cta: int, in_cta: int, gone: int, alive: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone, and so many threads of its CTA alive."""
     for number in range(BARRIERS):
         place = cta * BARRIERS + number

@@ -17,12 +17,13 @@ from ptxspec.machine.driver.codes import (
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, LANES, ready
+from ptxspec.machine.driver.protocol import Machine
 from ptxspec.machine.driver.threads import arrive, ends
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
 
 
-def run(m):
+def run(m: Machine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
     if m.stage == ANSWERED:
         m.stage = RUNNING
@@ -52,7 +53,7 @@ def run(m):
             return PAUSE
 
 
-def batch(m):
+def batch(m: Machine) -> int:
     """Let the next CTAs begin."""
     if m.stage == NEW and m.host_empties:
         return RENEW
@@ -78,14 +79,14 @@ def batch(m):
     return 0
 
 
-def most(m):
+def most(m: Machine) -> int:
     """The last step that may be taken."""
     if m.step_limit >= 0:
         return m.step_limit
     return m.work + m.begun_at - m.extra
 
 
-def budget(m):
+def budget(m: Machine) -> int:
     """How many steps may be taken before the next look: one more than are allowed, so that all that are may be taken."""
     left = most(m) - m.steps + 1
     if left < 1:
@@ -95,7 +96,7 @@ def budget(m):
     return left
 
 
-def look(m, more):
+def look(m: Machine, more: int) -> int:
     """Note the threads that have come to where they meet others; `more` says whether others can still run."""
     m.released = 0
     m.passing = 0
@@ -129,7 +130,7 @@ def look(m, more):
     return settle(m, more)
 
 
-def run_of(m, at, most, lane, op):
+def run_of(m: Machine, at: int, most: int, lane: int, op: int) -> int:
     """How many threads of one CTA, with consecutive lanes, have come one after the other to this instruction."""
     left = (lane // m.threads + 1) * m.threads - lane
     if left < most:
@@ -140,7 +141,7 @@ def run_of(m, at, most, lane, op):
     return count
 
 
-def settle(m, more):
+def settle(m: Machine, more: int) -> int:
     """Let those go on that may."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
@@ -157,7 +158,7 @@ def settle(m, more):
     return 0
 
 
-def forget(m):
+def forget(m: Machine) -> None:
     """Let nobody have waited, arrived or ended."""
     m.waiting = 0
     m.frees = 0

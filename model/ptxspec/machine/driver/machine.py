@@ -32,21 +32,10 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.run_of, grid.settle,
 )  # fmt: skip
 
-#: the numbers of the machine. What a launch is: its CTAs, those resident at once, how far apart batches begin, threads of a CTA, CTAs of
-#: a cluster, warps of a CTA, the kernel's blocks, room of the lists, blocks in which lanes read what others gave. What it may: steps,
-#: work, and what a round costs. Then what changes
-NUMBERS = (
-    "ctas", "slots", "apart", "threads", "cluster", "warps_in_cta", "blocks", "capacity", "landings", "meets", "in_clusters",
-    "host_empties", "lacking", "turn_length", "round_length", "step_limit", "work", "price_of_round", "pause_at",
-    "stage", "first", "resident", "lanes", "ended", "steps", "extra", "begun_at", "last", "taken", "seen_to_end", "waiting", "barrier_words", "part_words", "patience_words", "visit_words",
-    "released", "passing", "asked", "more", "frees", "goes", "fault_step", "fault_rule", "fault_lane", "fault_op", "fault_place",
-    "fault_number", "fault_named",
-)  # fmt: skip
-
 
 class Shape(NamedTuple):
-    """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all of
-    them, and their clusters."""
+    """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all
+    of them, and their clusters."""
 
     blocks: int
     ops: int
@@ -85,7 +74,8 @@ def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
 
 @cache
 def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
-    """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by one)."""
+    """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
+    one)."""
     return _steps()
 
 
@@ -178,9 +168,9 @@ def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> di
 
 
 def scripted_step(step: Step, arrays: tuple[str | None, ...], machine: Any) -> Callable[..., Any]:
-    """The step as a Python function, as the driver calls it: of the records' numbers or their fields, and of operands. It changes the
-    records. It gives, if the step can break a rule, that rule's number, from 1 on, or 0; then the step's results. One value is
-    given as it is, several as a tuple."""
+    """The step as a Python function, as the driver calls it: of the records' numbers or their fields, and of operands. It
+    changes the records. It gives, if the step can break a rule, that rule's number, from 1 on, or 0; then the step's results.
+    One value is given as it is, several as a tuple."""
     function = scripted(step)
     rules = [r.rule for r in step.meaning.requirements]
     kept = [

@@ -2,12 +2,13 @@
 
 from ptxspec import contracts
 from ptxspec.machine.driver.codes import MISUSE
+from ptxspec.machine.driver.protocol import Machine
 
 LANES: int = contracts.warps().LANES
 BARRIERS: int = contracts.barriers().BARRIERS
 
 
-def put(m, lane, block):
+def put(m: Machine, lane: int, block: int) -> None:
     """Put a thread where it goes on, or among those that have ended."""
     count = m.counts[block]
     m.lists[block * m.capacity + count] = lane
@@ -17,25 +18,25 @@ def put(m, lane, block):
         m.gone[cta] = m.gone[cta] + 1
 
 
-def ready(m, lane):
+def ready(m: Machine, lane: int) -> None:
     """Let a thread go on behind the instruction at which it waits."""
     put(m, lane, m.resume[m.waits_at[lane]])
 
 
-def hold(m, lane, where):
+def hold(m: Machine, lane: int, where: int) -> None:
     """Let a thread wait."""
     m.held[lane] = where
     m.waiting = m.waiting + 1
 
 
-def let_go(m, lane):
+def let_go(m: Machine, lane: int) -> None:
     """A thread waits no longer."""
     m.held[lane] = 0
     m.waiting = m.waiting - 1
     m.released = m.released + 1
 
 
-def fault(m, step, rule, lane):
+def fault(m: Machine, step: int, rule: int, lane: int) -> int:
     """A thread waits against a rule, which a step has found broken."""
     m.fault_step = step
     m.fault_rule = rule

@@ -4,10 +4,11 @@ from ptxspec.machine.driver.cluster_barriers import cluster_arrive, cluster_lose
 from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA
 from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
 from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.driver.protocol import Machine
 from ptxspec.machine.driver.warp_collectives import warp_arrive, warp_lose
 
 
-def arrive(m, lane):
+def arrive(m: Machine, lane: int) -> int:
     """A thread comes to the instruction at which it is said to wait."""
     op = m.waits_at[lane]
     whom = m.whom[op]
@@ -22,14 +23,14 @@ def arrive(m, lane):
     return warp_arrive(m, lane, op)
 
 
-def ends(m):
+def ends(m: Machine) -> None:
     """Note all threads that have ended since this was last asked, in that order."""
     for i in range(m.seen_to_end, m.counts[m.blocks]):
         end(m, m.lists[m.blocks * m.capacity + i])
     m.seen_to_end = m.counts[m.blocks]
 
 
-def end(m, lane):
+def end(m: Machine, lane: int) -> None:
     """A thread has ended: others wait for it no longer."""
     cta = lane // m.threads
     in_cta = lane - cta * m.threads

@@ -5,9 +5,10 @@ The groups of a warp have a place each in `groups`, at most as many as the warp 
 
 from ptxspec.machine.driver.codes import AT_PLACE, IN_GROUP, JOINS
 from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
+from ptxspec.machine.driver.protocol import Machine
 
 
-def warp_arrive(m, lane, op):
+def warp_arrive(m: Machine, lane: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
     if m.fixed[op]:
         m.named[lane] = m.fixed_named[op]
@@ -34,7 +35,7 @@ def warp_arrive(m, lane, op):
     return 0
 
 
-def warp_place(m, warp, kind, mask):
+def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
     """The place of the group that these tell from others, which is new if nobody waits in it yet."""
     free = -1
     for place in range(warp * LANES, (warp + 1) * LANES):
@@ -50,7 +51,7 @@ def warp_place(m, warp, kind, mask):
     return free
 
 
-def warp_leave(m, warp, place):
+def warp_leave(m: Machine, warp: int, place: int) -> None:
     """The lanes of a group go on at the end of this look."""
     following = m.group_head[place]
     m.group_head[place] = 0
@@ -62,21 +63,21 @@ def warp_leave(m, warp, place):
         leave(m, lane)
 
 
-def leave(m, lane):
+def leave(m: Machine, lane: int) -> None:
     """A lane goes on at the end of this look."""
     let_go(m, lane)
     m.going[m.goes] = lane
     m.goes = m.goes + 1
 
 
-def warp_lose(m, warp, gone):
+def warp_lose(m: Machine, warp: int, gone: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone."""
     for place in range(warp * LANES, (warp + 1) * LANES):
         if m.group_head[place] and m.may_go(place, m.group_mask[place], gone):
             warp_leave(m, warp, place)
 
 
-def look_at_warps(m, some_go, others_run):
+def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
     """Let those go on that wait for whoever comes, if it is time."""
     if m.frees == 0:
         m.look_in_vain(0, 0, some_go, others_run)
@@ -111,15 +112,15 @@ def look_at_warps(m, some_go, others_run):
     return 0
 
 
-def warp_of(m, lane):
+def warp_of(m: Machine, lane: int) -> int:
     """The number of a thread's warp among all that are resident."""
     cta = lane // m.threads
     return cta * m.warps_in_cta + (lane - cta * m.threads) // LANES
 
 
-def go(m):
-    """Those go on that may. Each learns in the upper half of what was named which lanes of its warp go on at the same place; one that
-    named none, that these are the members."""
+def go(m: Machine) -> None:
+    """Those go on that may. Each learns in the upper half of what was named which lanes of its warp go on at the same place;
+    one that named none, that these are the members."""
     for i in range(m.goes):
         lane = m.going[i]
         place = meeting(m, lane)
@@ -141,7 +142,7 @@ def go(m):
     m.goes = 0
 
 
-def meeting(m, lane):
+def meeting(m: Machine, lane: int) -> int:
     """The place in `met` for the lanes of a warp that go on at this lane's instruction."""
     first = warp_of(m, lane) * LANES
     at = m.waits_at[lane] + 1

@@ -1,10 +1,17 @@
-"""The native engine: every basic block becomes machine code that runs all threads standing at it.
+"""The native engine: a kernel becomes machine code that gives threads their turns.
 
-Registers lie in memory as one array each, an element a lane. A block's function goes through a list of lanes; for each it
-loads the registers that are live, computes, checks and performs its accesses, stores what later blocks read, and appends the
-lane to the list of the block it goes to. Another function, `run`, takes blocks in the order of their preference until none
-has threads. An access that fails a check stops the run: what it broke is then found out by the same rules in Python that the
-exact engine uses.
+A thread's turn is one function, from the block at which the thread stands to where its turn ends (`threads.py`). While it runs,
+its registers lie in memory of the function, of which LLVM makes registers of the processor. Between turns they lie in rows: an
+array a register, an element a thread (`layout.py`). A kernel that is large is cut into several such functions. Threads that
+have gathered at a narrow loop, a block that goes back to itself and only computes, go through it side by side (`narrow.py`).
+
+Which threads run next, and who waits for whom, is for the driver (`machine/driver/`), which `compiling.py` makes machine code
+of once for all kernels. What the driver, the kernel's code and the host share are the fields of one context (`context.py`). An
+access that fails a check ends the launch; what it broke is then found out by the rules in Python that the exact engine uses
+(`engine.py`). Machine code is kept on disk, by the digest of its text (`terms/object_code.py`).
+
+A function's text is written by parts over one `Text`, its lines so far: registers, operands, accesses, the stack, calls, edges
+between blocks. Each part is handed those that it needs; `Piece` in `threads.py` puts all together.
 """
 
 from ptxspec.machine.native.code import LARGE, MANY_BLOCKS

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Protocol
+
+from ptxspec import contracts
 from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
-from ptxspec.machine.native.context import VARIABLE
-from ptxspec.machine.native.writing import Writing
+from ptxspec.machine.native.context import OWN, VARIABLE
+from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.effects import Access, Load
 from ptxspec.terms.lowering import Lowering
@@ -14,8 +17,39 @@ from ptxspec.terms.lowering import Lowering
 ADDRESS = variable("%address", 64)
 
 
-class Accesses(Writing):
+class Check(Protocol):
+    """Goes on if a condition holds; else something is said of the address, the instruction's index, and which of its checks it
+    was."""
+
+    def __call__(self, condition: str, address: str, index: int, why: int = OWN) -> None: ...
+
+
+class Shared(Protocol):
+    """Functions that accesses of a kind may call."""
+
+    def access(self, space: str, size: int, write: bool) -> str | None:
+        """The name of the function of this kind of access, if there is one."""
+
+
+class Reached(NamedTuple):
+    """What of a state space an access may reach: how many bytes, the pointer to the first of all of them, the array's name for
+    the checks and its length, the address in there, and the number of the CTA whose part it is."""
+
+    held: str
+    holds: str
+    array: str
+    length: str
+    address: str
+    slot: str
+
+
+class Accesses:
     """From an address to the host's pointer."""
+
+    def __init__(self, text: Text, check: Check, shared: Shared | None = None):
+        self.text, self.check, self.shared = text, check, shared
+        self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
+        self.windows = contracts.generic_addressing()
 
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
@@ -26,12 +60,12 @@ class Accesses(Writing):
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(effect.space) or effect.space.split("::")[0]
-        name = self.outlined.access(space, size, write) if self.outlined is not None else None
+        name = None if self.shared is None else self.shared.access(space, size, write)
         if name is not None:
             # a call each time: what an access finds may have changed since
             pointer = f"%at{index}"
-            self.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %lane, i64 {address})")
-            self.held[pointer] = size
+            self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %lane, i64 {address})")
+            self.text.held[pointer] = size
             self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
             return pointer
         if space == "generic":
@@ -40,62 +74,79 @@ class Accesses(Writing):
 
     def shared_by_cluster(self, space: str) -> str | None:
         """The name of the space if it is the shared memory of a cluster of several CTAs, else None."""
-        return space if self.program.clustered and space == self.layout.CLUSTER else None
+        return space if self.program.clustered and space == self.windows.CLUSTER else None
 
     def in_space(self, space: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
         """The pointer for an address of a space; `shown` is the address as the instruction has it, for a fault."""
-        e = self.emitter
-        facts = spaces().SPACES["shared" if space == self.layout.CLUSTER else unbanked(space)]
+        e, text = self.emitter, self.text
+        facts = spaces().SPACES["shared" if space == self.windows.CLUSTER else unbanked(space)]
         if write and not facts.written:
             self.check("false", shown, index)
-            return self.at("param", "0", 1, size)
+            return text.at("param", "0", 1, size)
         aligned = self.holds(rules().aligned(ADDRESS, size), address)
         if space == "global":
-            in_buffers = e.binary("sub", address, "%buffer_base", 64)
-            is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
-            shifted = e.binary("add", in_buffers, "%buffer_start", 64)
-            in_module = e.binary("sub", address, "%module_base", 64)
-            offset = e.select(is_buffer, shifted, in_module, 64)
-            inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
-            self.check(e.logic("and", aligned, inside), shown, index)
-            shadow = self.at("shadow", offset, 1, size)
-            states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
-            permitted = rules().permitted(variable("%states", size * 8), size, write)
-            self.check(Lowering(e, {"%states": states}).truth(permitted), shown, index)
-            return self.at("arena", offset, 1, size)
-        slot, held, holds, array, length = "%slot", f"%{space}_size", f"%{space}", space, ""
-        if space == self.layout.CLUSTER:
-            held, holds, part = "%shared_size", "%shared", e.binary("lshr", address, str(self.layout.PART_BITS), 64)
-            owned = rules().has_owner(variable("%rank", 64), variable("%members", 64))
-            self.check(Lowering(e, {"%rank": part, "%members": "%cluster"}).truth(owned), shown, index)
-            slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
-            gone = f"%gone{len(self.lines)}"
-            cell = self.at("gone", slot, 8)
-            self.lines.append(f"  {gone} = load i64, ptr {cell}")
-            ended = rules().has_ended(variable("%ended", 64), variable("%threads", 64))
-            self.check(Lowering(e, {"%ended": gone, "%threads": "%threads"}).truth(~ended), shown, index)
-            address, space, array = e.binary("and", address, str(self.layout.PART - 1), 64), "shared", "shared"
-        elif space == "shared" and self.program.clustered:
-            address = e.binary("sub", address, "%part", 64)
-        elif space not in ("const", "param", "shared", "local"):
-            held, holds = self.bank(banks().bank_of(space))
-            array, length = "a bank of constants", held
-        within = Lowering(e, {"%address": address, "%held": held}).truth(
+            return self.in_global(aligned, address, shown, size, write, index)
+        reached = self.reached(space, address, shown, index)
+        address, holder = reached.address, "shared" if space == self.windows.CLUSTER else space
+        within = Lowering(e, {"%address": address, "%held": reached.held}).truth(
             rules().inside(ADDRESS, size, variable("%held", 64))
         )
         self.check(e.logic("and", aligned, within), shown, index)
         offset = address
         if facts.written:  # there is a part for every CTA, or for every thread
-            which = "%lane" if facts.shared_by == "a thread" else slot
+            which = "%lane" if facts.shared_by == "a thread" else reached.slot
             begin = rules().part(variable("%which", 64), variable("%apart", 64))
-            start = Lowering(e, {"%which": which, "%apart": f"%{space}_stride"}).low(begin, 64)
+            start = Lowering(e, {"%which": which, "%apart": f"%{holder}_stride"}).low(begin, 64)
             offset = e.binary("add", start, address, 64)
-        if space == "local" and stack_moves(self.kernel):
-            states, name = self.at("alive", offset, 1, size), f"%states{len(self.lines)}"
-            self.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
+        if holder == "local" and stack_moves(self.kernel):
+            states, name = text.at("alive", offset, 1, size), f"%states{len(text.lines)}"
+            text.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
             there = rules().alive(variable("%states", size * 8), size)
             self.check(Lowering(e, {"%states": name}).truth(there), shown, index)
-        return self.at(array, offset, 1, size, base=holds, length=length)
+        return text.at(reached.array, offset, 1, size, base=reached.holds, length=reached.length)
+
+    def in_global(self, aligned: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
+        """The pointer for an address of global memory: among the host's arrays, or among the module's variables."""
+        e, text = self.emitter, self.text
+        in_buffers = e.binary("sub", address, "%buffer_base", 64)
+        is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
+        shifted = e.binary("add", in_buffers, "%buffer_start", 64)
+        in_module = e.binary("sub", address, "%module_base", 64)
+        offset = e.select(is_buffer, shifted, in_module, 64)
+        inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+        self.check(e.logic("and", aligned, inside), shown, index)
+        shadow = text.at("shadow", offset, 1, size)
+        states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
+        permitted = rules().permitted(variable("%states", size * 8), size, write)
+        self.check(Lowering(e, {"%states": states}).truth(permitted), shown, index)
+        return text.at("arena", offset, 1, size)
+
+    def reached(self, space: str, address: str, shown: str, index: int) -> Reached:
+        """What an access to a space other than global memory may reach."""
+        if space == self.windows.CLUSTER:
+            return self.in_cluster(address, shown, index)
+        held, holds, array, length = f"%{space}_size", f"%{space}", space, ""
+        if space == "shared" and self.program.clustered:
+            address = self.emitter.binary("sub", address, "%part", 64)
+        elif space not in ("const", "param", "shared", "local"):
+            held, holds = self.bank(banks().bank_of(space))
+            array, length = "a bank of constants", held
+        return Reached(held, holds, array, length, address, "%slot")
+
+    def in_cluster(self, address: str, shown: str, index: int) -> Reached:
+        """The part of a CTA of the cluster, which has not ended, that an address names."""
+        e, text = self.emitter, self.text
+        part = e.binary("lshr", address, str(self.windows.PART_BITS), 64)
+        owned = rules().has_owner(variable("%rank", 64), variable("%members", 64))
+        self.check(Lowering(e, {"%rank": part, "%members": "%cluster"}).truth(owned), shown, index)
+        slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
+        gone = f"%gone{len(text.lines)}"
+        cell = text.at("gone", slot, 8)
+        text.lines.append(f"  {gone} = load i64, ptr {cell}")
+        ended = rules().has_ended(variable("%ended", 64), variable("%threads", 64))
+        self.check(Lowering(e, {"%ended": gone, "%threads": "%threads"}).truth(~ended), shown, index)
+        address = e.binary("and", address, str(self.windows.PART - 1), 64)
+        return Reached("%shared_size", "%shared", "shared", "", address, slot)
 
     def holds(self, condition: Bool, address: str) -> str:
         """Whether a condition on an address holds."""
@@ -103,52 +154,49 @@ class Accesses(Writing):
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""
-        held, holds = self.at("banks", str(2 * number), 8), self.at("banks", str(2 * number + 1), 8)
+        held, holds = self.text.at("banks", str(2 * number), 8), self.text.at("banks", str(2 * number + 1), 8)
         return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
 
     def generic(self, address: str, size: int, write: bool, index: int) -> str:
         """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks."""
-        e = self.emitter
-        join, elsewhere, near = self.label("found"), self.label("global"), self.label("near")
+        e, text = self.emitter, self.text
+        join, elsewhere, near = text.label("found"), text.label("global"), text.label("near")
         ways: list[tuple[str, str]] = []
-        known = dict(e._seen)
-        among = self.holds(~self.layout.within("global", ADDRESS), address)
-        self.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
-        before = dict(e._seen)
-        self.begin(near)
-        for space, base in self.layout.WINDOWS.items():
+        known = e.known()
+        among = self.holds(~self.windows.within("global", ADDRESS), address)
+        text.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
+        before = e.known()
+        text.begin(near)
+        for space, base in self.windows.WINDOWS.items():
             offset = e.binary("sub", address, str(base), 64)
-            hit, miss = self.label("window"), self.label("outside")
+            hit, miss = text.label("window"), text.label("outside")
             inside = self.holds(
-                self.layout.within(self.layout.CLUSTER if space == "shared" else space, ADDRESS), address
+                self.windows.within(self.windows.CLUSTER if space == "shared" else space, ADDRESS), address
             )
-            self.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
-            self.begin(hit)
-            outer = dict(e._seen)
-            named = self.shared_by_cluster(self.layout.CLUSTER) if space == "shared" else None
+            text.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
+            text.begin(hit)
+            outer = e.known()
+            named = self.shared_by_cluster(self.windows.CLUSTER) if space == "shared" else None
             pointer = self.in_space(named or space, offset, address, size, write, index)
-            leave = self.label("leave")
-            self.lines.append(f"  br label %{leave}")
-            self.begin(leave)
-            self.lines.append(f"  br label %{join}")
-            ways.append((pointer, leave))
-            e._seen.clear()
-            e._seen.update(outer)
-            self.begin(miss)
-        self.lines.append(f"  br label %{elsewhere}")
-        self.begin(elsewhere)
-        e._seen.clear()
-        e._seen.update(before)
+            ways.append((pointer, self._leaves(join)))
+            e.go_back(outer)
+            text.begin(miss)
+        text.lines.append(f"  br label %{elsewhere}")
+        text.begin(elsewhere)
+        e.go_back(before)
         pointer = self.in_space("global", address, address, size, write, index)
-        leave = self.label("leave")
-        self.lines.append(f"  br label %{leave}")
-        self.begin(leave)
-        self.lines.append(f"  br label %{join}")
-        ways.append((pointer, leave))
-        self.begin(join)
-        e._seen.clear()
-        e._seen.update(known)
-        name = f"%g{len(self.lines)}"
-        self.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
-        self.held[name] = size
+        ways.append((pointer, self._leaves(join)))
+        text.begin(join)
+        e.go_back(known)
+        name = f"%g{len(text.lines)}"
+        text.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
+        text.held[name] = size
         return name
+
+    def _leaves(self, join: str) -> str:
+        """Go to where the ways meet; the label from which."""
+        leave = self.text.label("leave")
+        self.text.lines.append(f"  br label %{leave}")
+        self.text.begin(leave)
+        self.text.lines.append(f"  br label %{join}")
+        return leave

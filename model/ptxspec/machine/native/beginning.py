@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.native.context import FIELD, bits_of
-from ptxspec.machine.native.writing import IN_ROWS
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 
-if TYPE_CHECKING:
-    from ptxspec.machine.native.engine import Compiled
-
 _WIDE = ("%launch",)
 
 
-def beginning(compiled: Compiled, needs: set[str]) -> str:
+def beginning(layout: Layout, needs: set[str]) -> str:
     """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all lanes there may be."""
-    text = _Beginning(compiled, needs)
-    every = list(compiled.special_offsets)
-    by_cta = [n for n in every if PLACE in asked(meaning(n, compiled.program.clustered))]
+    text = _Beginning(layout, needs)
+    every = list(layout.special_offsets)
+    by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
     return f"""
 define i64 @begin(ptr noalias %context) {{
 entry:
@@ -42,9 +38,9 @@ some:
 
 
 class _Beginning:
-    def __init__(self, compiled: Compiled, needs: set[str]):
-        self.compiled, self.needs = compiled, needs
-        self.checked = compiled.checked
+    def __init__(self, layout: Layout, needs: set[str]):
+        self.layout, self.needs = layout, needs
+        self.checked = layout.checked
 
     def fields(self) -> str:
         pointers = ("registers", "special", "shared", "local", "record")
@@ -60,16 +56,18 @@ class _Beginning:
 
     def zeros(self) -> str:
         """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""
-        compiled, lines = self.compiled, []
-        registers = compiled.program.kernel.registers
-        read = compiled.live[0] | (registers.keys() & IN_ROWS) - {BEGINS, ENDS}  # the host writes these two
+        layout, lines = self.layout, []
+        registers = layout.program.kernel.registers
+        read = layout.live[0] | (registers.keys() & IN_ROWS) - {BEGINS, ENDS}  # the host writes these two
         for i, name in enumerate(sorted(read)):
             unit = bits_of(registers[name]) // 8
             base = f"%zero{i}"
+            length = str(unit * layout.capacity)
+            row = hosts.pointer(self.checked, "registers", f"{base}base", "0", 1, f"{base}size", length)
             lines.append(
-                f"  {base}base = {hosts.within('%registers', compiled.register_bytes, compiled.offsets[name], 1)}\n"
+                f"  {base}base = {hosts.within('%registers', layout.register_bytes, layout.offsets[name], 1)}\n"
                 f"  {base}size = mul i64 %lanes, {unit}\n"
-                f"  {base} = {hosts.pointer(self.checked, 'registers', f'{base}base', '0', 1, f'{base}size', str(unit * compiled.capacity))}\n"
+                f"  {base} = {row}\n"
                 f"  call void @llvm.memset.p0.i64(ptr {base}, i8 0, i64 {base}size, i1 false)"
             )
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
@@ -87,7 +85,7 @@ class _Beginning:
         """Text that writes what special registers say, for each thread of so many CTAs; it goes on behind itself."""
         if not names:
             return f"  br label %{stem}_done\n{stem}_done:" if stem == "some" else "  br label %some"
-        compiled = self.compiled
+        layout = self.layout
         lines: list[str] = []
         emitter = Emitter(lines, self.needs, stem=f"{stem}.v")
         for fact in FACTS:  # named as the terms have them
@@ -99,14 +97,15 @@ class _Beginning:
             )
         env = {fact: f"%{stem}.{fact[1:]}" for fact in FACTS} | {INDEX: f"%{stem}.index32", PLACE: f"%{stem}.place"}
         lowering = Lowering(emitter, env)
-        depends = {n: asked(meaning(n, compiled.program.clustered)) for n in names}
+        depends = {n: asked(meaning(n, layout.program.clustered)) for n in names}
         heads = lines[:]
         lines.clear()
-        outer, inner = [], []
+        outer: list[str] = []
+        inner: list[str] = []
         values: dict[str, str] = {}
         for name in sorted(names, key=lambda n: INDEX in depends[n]):
             start = len(lines)
-            term, type = meaning(name, compiled.program.clustered), compiled.special_types[name]
+            term, type = meaning(name, layout.program.clustered), layout.special_types[name]
             if type.kind == "pred":
                 values[name] = emitter.emit(f"zext i1 {lowering.truth(term)} to i8")
             else:
@@ -114,11 +113,11 @@ class _Beginning:
             (inner if INDEX in depends[name] else outer).extend(lines[start:])
         stores = []
         for name in names:
-            bits, offset = bits_of(compiled.special_types[name]), compiled.special_offsets[name]
+            bits, offset = bits_of(layout.special_types[name]), layout.special_offsets[name]
             base = f"%{stem}.{offset}"
-            length = str(bits // 8 * compiled.capacity)
+            length = str(bits // 8 * layout.capacity)
             cell = hosts.pointer(self.checked, "special", f"{base}.base", f"%{stem}.lane", bits // 8, bits // 8, length)
-            heads.append(f"  {base}.base = {hosts.within('%special', compiled.special_bytes, offset, 1)}")
+            heads.append(f"  {base}.base = {hosts.within('%special', layout.special_bytes, offset, 1)}")
             stores.append(f"  {base}.cell = {cell}\n  store i{bits} {values[name]}, ptr {base}.cell")
         joined = "\n".join
         return f"""{joined(heads)}

@@ -1,16 +1,17 @@
-"""Calls: what is passed, the frames of functions, and what comes back."""
+"""Calls: ways from one function into another and back, and the frames of functions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-from ptxspec.language.checked import Op
+from ptxspec import contracts
+from ptxspec.language import tree
+from ptxspec.language.checked import Formal, Op
 from ptxspec.machine.call_graph import (
     BEGINS,
     DEPTH,
     ENDS,
     FRAME,
-    RETURNED,
     calls,
     frame_size,
     kept_bytes,
@@ -18,47 +19,127 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.engine import in_frame
 from ptxspec.machine.memory import rules
+from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.context import ROOM
+from ptxspec.machine.native.edges import Edges
+from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
-from ptxspec.terms.core import Int
-from ptxspec.terms.effects import Call, IndexedBranch
+from ptxspec.machine.native.text import Text
+from ptxspec.terms.core import Int, variable
+from ptxspec.terms.effects import Call
 from ptxspec.terms.lowering import Lowering
 
 
-class Calls(Stack):
-    """Ways from one function into another and back, and into the system."""
+class Callee(NamedTuple):
+    """What a call reaches: the block at which the function begins, the bytes of its frame, its parameters; and of an indirect
+    call the address, and the functions that it may have."""
+
+    begins: str
+    size: str
+    formals: tuple[Formal, ...]
+    address: str = ""
+    among: tuple[str, ...] = ()
+
+
+class Opened(NamedTuple):
+    """A new frame: where it begins, what of the thread's stack is in use then, where the frame ends, and the bytes behind what
+    the function itself has."""
+
+    frame: str
+    used: str
+    end: str
+    beyond: int
+
+
+class Calls:
+    """Opens a frame, and closes it."""
+
+    def __init__(self, text: Text, registers: Registers, stack: Stack, arguments: Arguments, edges: Edges):
+        self.text, self.registers, self.stack = text, registers, stack
+        self.arguments, self.edges = arguments, edges
+        self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
+        self.moves = stack_moves(text.kernel)
+        self.next_frame = contracts.functions().next_frame(variable("%stack_end", 64))
 
     def stack_at(self, depth: str, size: int = 8) -> str:
-        start = self.emitter.binary("mul", "%lane", str(self.compiled.stack), 64)
-        return self.at("stack", self.emitter.binary("add", start, depth, 64), 1, size)
+        """The pointer to so many bytes of the thread's stack."""
+        start = self.emitter.binary("mul", "%lane", str(self.text.layout.stack), 64)
+        return self.text.at("stack", self.emitter.binary("add", start, depth, 64), 1, size)
 
     def trust_frame(self, frame: str, size: int) -> None:
         """Check that so many bytes of a frame lie in the thread's local memory."""
-        self.trust_at_most("the frame", frame, self.kernel.sizes["local"] - size)
+        self.text.trust_at_most("the frame", frame, self.kernel.sizes["local"] - size)
+
+    def trust_depth(self, depth: str) -> None:
+        """Check that the stack is as deep as it can be, at most."""
+        self.text.trust_at_most("the depth of the stack", depth, self.text.layout.stack)
+
+    def own_size(self, index: int) -> int:
+        """The bytes of the frame of the function in which an instruction stands."""
+        return frame_size(self.kernel.functions[self.program.flow.function_of(index)])
 
     def way_back(self) -> str:
         """The block that the thread returns to."""
-        depth, ended = self.register(DEPTH), len(self.program.flow.blocks)
+        depth, ended = self.registers.read(DEPTH), len(self.program.flow.blocks)
         top = self.emitter.binary("sub", depth, "8", 64)
-        self.trust_at_most("the depth of the stack", depth, self.compiled.stack)
-        self.trust_at_most("the depth of the stack", top, self.compiled.stack)  # no less than nothing, either
+        self.trust_depth(depth)
+        self.trust_depth(top)  # no less than nothing, either
         taken = self.emitter.emit(f"load i64, ptr {self.stack_at(top)}")
-        self.trust("the block to return to", taken, self.emitter.compare("ult", taken, str(ended), 64))
+        self.text.trust("the block to return to", taken, self.emitter.compare("ult", taken, str(ended), 64))
         return taken
 
-    def choose(self, op: Op, index: int) -> None:
-        """Go on at that one of several blocks that an index says."""
-        effect = op.plan.meaning.effect
-        assert isinstance(effect, IndexedBranch)
-        chosen = Lowering(self.emitter, self.environment(op)).low(effect.index, 64)
-        self.check(self.emitter.compare("ult", chosen, str(len(self.block.ways)), 64), chosen, index)
-        ways = " ".join(f"i64 {k}, label %{self.edge(way)}" for k, way in self.block.ways)
-        first = self.edge(self.block.ways[0][1])
-        self.lines.append(f"  switch i64 {chosen}, label %{first} [{ways}]")
+    # into a function --------------------------------------------------------------------------------------------------
 
-    def among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
+    def enter(self, op: Op, index: int, lowering: Lowering) -> None:
+        """Pass a call's arguments, open a frame, and go on where the function begins."""
+        assert op.call is not None
+        callee = self._callee(op, index, lowering)
+        if callee is None:
+            self.text.check("false", "0", index)
+            self.edges.follow("0")
+            return
+        saved = self.program.flow.saved(index)
+        opened = self._open(op, index, callee, saved)
+        # of an array without a size, nothing may be passed
+        values = [self.arguments.passed(o, f) for o, f in zip(op.call.arguments, callee.formals, strict=False)]
+        self._save(saved, opened.used)
+        for k, ((value, is_pointer), formal) in enumerate(zip(values, callee.formals, strict=False)):
+            if callee.among and formal.place is None:
+                self.arguments.receive_among(value, callee.address, k, list(callee.among))
+            elif formal.is_open:  # after all else that the frame holds
+                to = self.text.local_at(self.emitter.binary("add", opened.frame, callee.size, 64), opened.beyond)
+                self.text.copy(to, value, opened.beyond)
+            else:
+                self.arguments.receive(value, is_pointer, formal, opened.frame)
+        if self.moves:
+            size = self.emitter.binary("sub", opened.end, opened.frame, 64)
+            self.stack.extend(self.registers.read(ENDS), opened.frame, size)
+            self.registers.put(BEGINS, opened.end)
+            self.registers.put(ENDS, opened.end)
+        self.registers.put(FRAME, opened.frame)
+        self.registers.put(DEPTH, opened.used)
+        self.edges.follow(callee.begins)
+
+    def _callee(self, op: Op, index: int, lowering: Lowering) -> Callee | None:
+        """What a call reaches; None if nothing defines the function that it names."""
+        kernel, call, effect = self.kernel, op.call, op.plan.meaning.effect
+        assert call is not None and isinstance(effect, Call)
+        ways = {str(name): str(way) for name, way in self.text.block.ways}
+        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
+        if call.function is None:
+            assert isinstance(effect.function, Int)
+            address = lowering.low(effect.function, 64)
+            known = [(self.program.functions[n], way, sizes[n]) for n, way in ways.items()]
+            begins, size, found = self._among(address, known)
+            self.text.check(found, address, index)
+            return Callee(begins, size, call.signature.parameters, address, tuple(ways))
+        if call.function not in ways:
+            return None
+        formals = self.arguments.signature(call.function).parameters
+        return Callee(ways[call.function], sizes[call.function], formals)
+
+    def _among(self, value: str, ways: list[tuple[int, str, str]]) -> tuple[str, str, str]:
         """What stands beside `value` in a list, and whether it is there."""
         e = self.emitter
         first = second = "0"
@@ -69,230 +150,83 @@ class Calls(Stack):
             found = e.logic("or", found, here)
         return first, second, found
 
-    def enter(self, op: Op, index: int, lowering: Lowering) -> None:
-        """Pass a call's arguments, open a frame, and go on where the function begins."""
-        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
-        effect = op.plan.meaning.effect
-        assert call is not None and isinstance(effect, Call)
-        ways: dict[str, int] = dict(self.block.ways)  # type: ignore[arg-type]
-        sizes = {name: str(frame_size(kernel.functions[name])) for name in ways}
-        if call.function is None:
-            assert isinstance(effect.function, Int)
-            address = lowering.low(effect.function, 64)
-            known = [(self.program.functions[n], str(way), sizes[n]) for n, way in ways.items()]
-            begins, size, found = self.among(address, known)
-            self.check(found, address, index)
-            formals = call.signature.parameters
-        elif call.function not in ways:
-            self.check("false", "0", index)
-            self.follow("0")
-            return
+    def _open(self, op: Op, index: int, callee: Callee, saved: list[str]) -> Opened:
+        """Where the frame of a call begins, for which there must be room."""
+        assert op.call is not None
+        e = self.emitter
+        own = self.own_size(index)
+        self.trust_frame(self.registers.read(FRAME), own)
+        self.trust_depth(self.registers.read(DEPTH))
+        beyond = passed_beyond(self.kernel, op.call)
+        if self.moves:
+            frame = Lowering(e, {"%stack_end": self.registers.read(ENDS)}).low(self.next_frame, 64)
         else:
-            begins, size = str(ways[call.function]), sizes[call.function]
-            formals = kernel.functions[call.function].signature.parameters  # type: ignore[union-attr]
-        saved = flow.saved(index)
-        own = frame_size(kernel.functions[flow.function_of(index)])
-        self.trust_frame(self.register(FRAME), own)
-        self.trust_at_most("the depth of the stack", self.register(DEPTH), self.compiled.stack)
-        moves, beyond = stack_moves(kernel), passed_beyond(kernel, call)
-        if moves:
-            frame = Lowering(e, {"%stack_end": self.register(ENDS)}).low(self.next_frame, 64)
-        else:
-            frame = e.binary("add", self.register(FRAME), str(own), 64)
-        used = e.binary("add", self.register(DEPTH), str(kept_bytes(kernel, saved)), 64)
-        end = e.binary("add", e.binary("add", frame, size, 64), str(beyond), 64)
+            frame = e.binary("add", self.registers.read(FRAME), str(own), 64)
+        used = e.binary("add", self.registers.read(DEPTH), str(kept_bytes(self.kernel, saved)), 64)
+        end = e.binary("add", e.binary("add", frame, callee.size, 64), str(beyond), 64)
         fits = e.emit(f"icmp ule i64 {end}, %local_size")
-        self.check(e.logic("and", fits, e.emit(f"icmp ule i64 {used}, {self.compiled.stack}")), "0", index, ROOM)
-        # of an array without a size, nothing may be passed
-        values = [self.passed(o, f) for o, f in zip(call.arguments, formals, strict=False)]
-        self.keep(saved, used)
-        for k, ((value, is_pointer), formal) in enumerate(zip(values, formals, strict=False)):
-            if call.function is None and formal.place is None:
-                self.receive_among(value, address, k, list(ways))
-            elif formal.is_open:  # after all else that the frame holds
-                self.copy(self.local_at(e.binary("add", frame, size, 64), beyond), value, beyond)
-            else:
-                self.receive(value, is_pointer, formal, frame)
-        if moves:
-            self.extend(self.register(ENDS), frame, e.binary("sub", end, frame, 64))
-            self.put(BEGINS, end)
-            self.put(ENDS, end)
-        self.put(FRAME, frame)
-        self.put(DEPTH, used)
-        self.follow(begins)
+        deep = e.emit(f"icmp ule i64 {used}, {self.text.layout.stack}")
+        self.text.check(e.logic("and", fits, deep), "0", index, ROOM)
+        return Opened(frame, used, end, beyond)
 
-    def ask_system(self, op: Op) -> None:
-        """Give the system what it is asked with."""
-        assert op.call is not None
-        for i, (operand, formal) in enumerate(zip(op.call.arguments, op.call.signature.parameters, strict=True)):
-            value, is_pointer = self.passed(operand, formal)
-            bits = 8 * formal.size
-            if is_pointer:
-                loaded = f"%given{i}_{len(self.lines)}"
-                self.lines.append(f"  {loaded} = load i{bits}, ptr {value}")
-                value = loaded
-            word = value if bits == 64 else self.emitter.extend(value, bits, 64, False)
-            self.lines.append(f"  store i64 {word}, ptr {self.asked_at('request', i)}")
-
-    def take_answer(self, op: Op) -> None:
-        """Take the result of a function of the system."""
-        assert op.call is not None
-        for operand, formal in zip(op.call.results, op.call.signature.returns, strict=True):
-            name, bits = operand.text, 8 * formal.size  # type: ignore[union-attr]
-            if name == "_":
-                continue
-            word = self.emitter.emit(f"load i64, ptr {self.asked_at('answer', 0)}")
-            value = word if bits == 64 else self.emitter.truncate(word, 64, bits)
-            if name in self.kernel.registers:
-                self.set(name, value)
-            else:
-                offset = str(self.kernel.places[name].offset)
-                at = self.local_at(self.emitter.binary("add", self.register(FRAME), offset, 64), formal.size)
-                self.lines.append(f"  store i{bits} {value}, ptr {at}")
-
-    def keep(self, saved: list[str], used: str) -> None:
+    def _save(self, saved: list[str], used: str) -> None:
         """Put registers on the stack, and over them the block that the return goes to."""
         e = self.emitter
         below = 8
         for name in saved:
-            type, value = self.kernel.registers[name], self.register(name)
-            width = 1 if type.kind == "pred" else type.width
+            width, value = self.kernel.registers[name].width, self.registers.read(name)
             room = max(64, width)
             below += room // 8
             word = value if width == room else e.extend(value, width, room, False)
             cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
-            self.lines.append(f"  store i{room} {word}, ptr {cell}, align 8")
-        self.lines.append(f"  store i64 {self.block.taken}, ptr {self.stack_at(e.binary('sub', used, '8', 64))}")
+            self.text.lines.append(f"  store i{room} {word}, ptr {cell}, align 8")
+        cell = self.stack_at(e.binary("sub", used, "8", 64))
+        self.text.lines.append(f"  store i64 {self.text.block.taken}, ptr {cell}")
 
-    def passed(self, operand: Any, formal: Any) -> tuple[str, bool]:
-        """(an argument's value, False), or (the pointer to the variable that holds it, True)"""
-        offset = in_frame(self.program, operand)
-        if offset is not None:
-            size = self.kernel.places[operand.text].size if formal.is_open else formal.size
-            at = self.local_at(self.emitter.binary("add", self.register(FRAME), str(offset), 64), size)
-            if formal.place is not None:
-                return at, True
-            value = f"%passed{len(self.lines)}"
-            self.lines.append(f"  {value} = load i{formal.type.width}, ptr {at}")
-            return value, False
-        return self.operand(formal.type, formal.type.width, operand), False
-
-    def receive_among(self, value: str, address: str, k: int, functions: list[str]) -> None:
-        """Give the k-th argument to the register of that one of the functions that the call goes to."""
-        for name in functions:
-            formal = self.kernel.functions[name].signature.parameters[k]  # type: ignore[union-attr]
-            here = self.emitter.compare("eq", address, str(self.program.functions[name]), 64)
-            register = str(formal.register)
-            width = 1 if formal.type.kind == "pred" else formal.type.width
-            self.put(register, self.emitter.select(here, value, self.register(register), width))
-
-    def left_among(self, k: int, functions: list[str]) -> str:
-        """The k-th result, from the register of that one of the functions that the thread returned from."""
-        value = ""
-        for name in functions:
-            formal = self.kernel.functions[name].signature.returns[k]  # type: ignore[union-attr]
-            own = self.register(str(formal.register))
-            here = self.emitter.compare("eq", self.register(RETURNED), str(self.program.functions[name]), 64)
-            width = 1 if formal.type.kind == "pred" else formal.type.width
-            value = self.emitter.select(here, own, value, width) if value else own
-        return value or "0"
-
-    def receive(self, value: str, is_pointer: bool, formal: Any, frame: str) -> None:
-        if formal.place is None:
-            self.put(formal.register, value)
-            return
-        at = self.local_at(self.emitter.binary("add", frame, str(formal.place.offset), 64), formal.size)
-        if is_pointer:
-            self.copy(at, value, formal.size)
-        else:
-            align = min(formal.type.bytes, 8)
-            self.lines.append(f"  store i{formal.type.width} {value}, ptr {at}, align {align}")
+    # and back ---------------------------------------------------------------------------------------------------------
 
     def come_back(self, op: Op, index: int) -> None:
         """Close the frame of the function that was called, and take its results."""
-        e, kernel, flow, call = self.emitter, self.kernel, self.program.flow, op.call
+        e, kernel, call, registers = self.emitter, self.kernel, op.call, self.registers
         assert call is not None
         formals = returned(kernel, call)
-        frame, used = self.register(FRAME), self.register(DEPTH)
-        saved = flow.saved(index)
+        frame, used = registers.read(FRAME), registers.read(DEPTH)
+        saved = self.program.flow.saved(index)
         kept = kept_bytes(kernel, saved)
         self.trust_frame(frame, max([f.place.offset + f.size for f in formals if f.place is not None], default=0))
-        self.trust_at_most("the depth of the stack", used, self.compiled.stack)
-        self.trust_at_most("the depth of the stack", e.binary("sub", used, str(kept), 64), self.compiled.stack)
-        results: list[str] = []
-        for k, formal in enumerate(formals):
-            if formal.place is None and call.function is None:
-                results.append(self.left_among(k, calls(kernel, op)))
-            elif formal.place is None:
-                results.append(self.register(str(formal.register)))
-            else:
-                results.append(self.local_at(e.binary("add", frame, str(formal.place.offset), 64), formal.size))
-        moves = stack_moves(kernel)
-        ended = self.register(ENDS) if moves else ""
+        self.trust_depth(used)
+        self.trust_depth(e.binary("sub", used, str(kept), 64))
+        results = self.arguments.left(formals, frame, calls(kernel, op) if call.function is None else None)
+        ended = registers.read(ENDS) if self.moves else ""
+        self._restore(saved, used)
+        own = self._close(frame, ended, index)
+        self.trust_frame(own, self.own_size(index))
+        registers.put(FRAME, own)
+        registers.put(DEPTH, e.binary("sub", used, str(kept), 64))
+        for operand, result, formal in zip(call.results, results, formals, strict=True):
+            assert isinstance(operand, tree.Name)
+            self.arguments.give(operand.text, result, formal, own)
+
+    def _restore(self, saved: list[str], used: str) -> None:
+        """Take registers from the stack."""
+        e = self.emitter
         below = 8
         for name in saved:
-            type = kernel.registers[name]
-            width = 1 if type.kind == "pred" else type.width
+            width = self.kernel.registers[name].width
             room = max(64, width)
             below += room // 8
             cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
             word = e.emit(f"load i{room}, ptr {cell}, align 8")
-            self.set(name, word if width == room else e.truncate(word, room, width))
-        if moves:
-            own = self.register(FRAME)
-            self.put(BEGINS, self.register(BEGINS))
-            self.put(ENDS, self.register(ENDS))
-            self.trust_at_most("the end of the stack", ended, "%local_size")
-            self.trust_at_most("the end of the stack", self.register(ENDS), ended)
-            self.mark(self.register(ENDS), ended, rules().GONE)
-        else:
-            own = e.binary("sub", frame, str(frame_size(kernel.functions[flow.function_of(index)])), 64)
-        self.trust_frame(own, frame_size(kernel.functions[flow.function_of(index)]))
-        self.put(FRAME, own)
-        self.put(DEPTH, e.binary("sub", used, str(kept), 64))
-        for k, (operand, value, formal) in enumerate(zip(call.results, results, formals, strict=True)):
-            name = operand.text  # type: ignore[union-attr]
-            if name == "_":
-                continue
-            word = "i1" if formal.type.kind == "pred" else f"i{formal.type.width}"
-            if name in kernel.registers:
-                if formal.place is not None:
-                    result = f"%{self.label('result')}"
-                    self.lines.append(f"  {result} = load {word}, ptr {value}, align {min(formal.type.bytes, 8)}")
-                    value = result
-                self.set(name, value)
-                continue
-            to = self.local_at(e.binary("add", own, str(kernel.places[name].offset), 64), formal.size)
-            if formal.place is None:
-                self.lines.append(f"  store {word} {value}, ptr {to}, align {max(1, min(formal.type.bytes, 8))}")
-            else:
-                self.copy(to, value, formal.size)
+            self.registers.set(name, word if width == room else e.truncate(word, room, width))
 
-    def append(self, which: str) -> None:
-        """Put the thread at the end of a list of those that stand at a block, have ended, or wait."""
-        e = self.emitter
-        cell = self.at("counts", which, 8)
-        standing = f"%{self.label('standing')}"
-        self.lines.append(
-            f"  {standing} = load i64, ptr {cell}\n  {standing}x = add i64 {standing}, 1\n"
-            f"  store i64 {standing}x, ptr {cell}"
-        )
-        start = e.binary("mul", which, str(self.compiled.capacity), 64)
-        place = e.binary("add", start, standing, 64)
-        slot = self.at("lists", place, 4)
-        self.lines.append(f"  %{self.label('own')} = trunc i64 %lane to i32\n  store i32 %own{self.labels}, ptr {slot}")
-        if self.program.clustered:
-            self.count_ended(which)
-
-    def count_ended(self, which: str) -> None:
-        """Count the thread among those of its CTA that have ended, if that is where it goes."""
-        ended = str(len(self.program.flow.blocks))
-        if which.isdigit() and which != ended:
-            return
-        cell = self.at("gone", "%slot", 8)
-        name = f"%ended{len(self.lines)}"
-        self.lines.append(
-            f"  {name} = load i64, ptr {cell}\n"
-            f"  {name}is = icmp eq i64 {which}, {ended}\n  {name}one = zext i1 {name}is to i64\n"
-            f"  {name}more = add i64 {name}, {name}one\n  store i64 {name}more, ptr {cell}"
-        )
+    def _close(self, frame: str, ended: str, index: int) -> str:
+        """The frame of the caller, below this one. The stack, which ended there, is cut back if it moves."""
+        if not self.moves:
+            return self.emitter.binary("sub", frame, str(self.own_size(index)), 64)
+        own = self.registers.read(FRAME)
+        self.registers.put(BEGINS, self.registers.read(BEGINS))
+        self.registers.put(ENDS, self.registers.read(ENDS))
+        self.text.trust_at_most("the end of the stack", ended, "%local_size")
+        self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
+        self.stack.mark(self.registers.read(ENDS), ended, rules().GONE)
+        return own

@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import machine
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD
+from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
 from ptxspec.terms.native import Library
-
-if TYPE_CHECKING:
-    from ptxspec.machine.native.engine import Compiled
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast
 MANY_BLOCKS = 500
@@ -32,12 +29,12 @@ _OUTLINED = re.compile(r"@outlined_(\d+)\b")
 
 
 class Code:
-    """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready. `watch` is
-    called between the pieces."""
+    """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready.
+    `watch` is called between the pieces."""
 
-    def __init__(self, compiled: Compiled, watch: Callable[[], None]):
-        self.compiled, self.watch = compiled, watch
-        self.count = len(compiled.program.flow.blocks)
+    def __init__(self, layout: Layout, watch: Callable[[], None]):
+        self.layout, self.watch = layout, watch
+        self.count = len(layout.program.flow.blocks)
         self.libraries: list[Library] = []
         whole = self._whole()
         if whole is None:
@@ -55,18 +52,18 @@ class Code:
     def _whole(self) -> tuple[str, set[str]] | None:
         """The text of a small kernel, and what it needs; None for a large one."""
         needs: set[str] = set()
-        if sum(b.end - b.start for b in self.compiled.program.flow.blocks) > LARGE:
+        if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE:
             return None
-        self.compiled.divide([range(self.count)])
-        piece = Piece(self.compiled, 0, range(self.count), needs).text()
+        self.layout.divide([range(self.count)])
+        piece = Piece(self.layout, 0, range(self.count), needs).function()
         if piece.count("\n") > LARGE:
             return None
-        loops = narrow_texts(self.compiled, needs)
-        return "\n".join([piece, loops, turns_text(self.compiled, OF_ONE), beginning(self.compiled, needs)]), needs
+        loops = narrow_texts(self.layout, needs)
+        return "\n".join([piece, loops, turns_text(self.layout, OF_ONE), beginning(self.layout, needs)]), needs
 
     def _pieces(self) -> None:
         """Compile a large kernel piece by piece."""
-        outlined = Outlined(self.compiled)
+        outlined = Outlined(self.layout)
         shared: dict[str, int] = {}
         addresses: list[int] = []
 
@@ -74,13 +71,11 @@ class Code:
             return f"inttoptr (i64 {shared[found[0]]} to ptr)"
 
         ranges = list(self._ranges())
-        self.compiled.divide(ranges)
+        self.layout.divide(ranges)
         for number, members in enumerate(ranges):
             self.watch()
             needs: set[str] = set()
-            piece = Piece(self.compiled, number, members, needs)
-            piece.outlined = outlined
-            text = piece.text()
+            text = Piece(self.layout, number, members, needs, outlined).function()
             for name, body, needed in outlined.take():
                 self.watch()
                 shared[name] = self._library(body, needed, quick=True).address(name[1:])
@@ -89,20 +84,20 @@ class Code:
             addresses += [library.address(f"piece{number}")] * len(members)
         self.watch()
         table = ", ".join(f"i64 {address}" for address in addresses)
-        text = f"@pieces = private constant [{self.count} x i64] [{table}]\n{turns_text(self.compiled, of_several(self.count))}"
+        text = f"@pieces = private constant [{self.count} x i64] [{table}]\n{turns_text(self.layout, of_several(self.count))}"
         needs = set()
-        text += narrow_texts(self.compiled, needs) + beginning(self.compiled, needs)
+        text += narrow_texts(self.layout, needs) + beginning(self.layout, needs)
         library = self._library(text, needs, quick=False)
         self.turns, self.begin = library.address("turns"), library.address("begin")
 
     def _ranges(self) -> Iterator[range]:
         """Blocks that become one piece."""
         begin, lines = 0, 0
-        for number, block in enumerate(self.compiled.program.flow.blocks):
-            lines += self.compiled.lines_of(block)
+        for number, block in enumerate(self.layout.program.flow.blocks):
+            lines += self.layout.lines_of(block)
             if lines > PIECE and number > begin:
                 yield range(begin, number)
-                begin, lines = number, self.compiled.lines_of(block)
+                begin, lines = number, self.layout.lines_of(block)
         yield range(begin, self.count)
 
 

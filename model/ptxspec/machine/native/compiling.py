@@ -1,8 +1,8 @@
 """A small part of Python as machine code: the driver's functions, which the exact engine runs as they stand.
 
-That part has whole numbers of 64 bits, arrays of them, `while`, `for … in range(…)`, `if`, `return`, and calls: of other functions
-of the driver, of steps of the pages, and of functions that the engine supplies. The first parameter of each function is the
-machine, whose attributes are numbers, arrays, steps and the engine's functions. What is not of that part is refused.
+That part has whole numbers of 64 bits, arrays of them, `while`, `for … in range(…)`, `if`, `return`, and calls: of other
+functions of the driver, of steps of the pages, and of functions that the engine supplies. The first parameter of each function
+is the machine, whose attributes are numbers, arrays, steps and the engine's functions. What is not of that part is refused.
 """
 
 from __future__ import annotations
@@ -311,17 +311,23 @@ class _Function:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.emit(f"xor i1 {self.truth(operand)}, true")
             case ast.BoolOp(op=op, values=[first, *rest]):
-                kept = self.local(f"both{self.label('')}")
-                left = self.truth(first)
-                following = rest[0] if len(rest) == 1 else ast.BoolOp(op=op, values=rest)
-                right = lambda: self.emit(f"zext i1 {self.truth(following)} to i64")  # noqa: E731
-                if isinstance(op, ast.And):
-                    self.choose_value(left, kept, right, lambda: "0")
-                else:
-                    self.choose_value(left, kept, lambda: "1", right)
-                return self.emit(f"icmp ne i64 {self.emit(f'load i64, ptr {kept}')}, 0")
+                return self.both(op, first, rest[0] if len(rest) == 1 else ast.BoolOp(op=op, values=rest))
             case _:
                 return self.emit(f"icmp ne i64 {self.value(node)}, 0")
+
+    def both(self, op: ast.boolop, first: ast.expr, following: ast.expr) -> str:
+        """`and` and `or`: the second is looked at only if the first does not decide."""
+        kept = self.local(f"both{self.label('')}")
+        condition = self.truth(first)
+
+        def second() -> str:
+            return self.emit(f"zext i1 {self.truth(following)} to i64")
+
+        if isinstance(op, ast.And):
+            self.choose_value(condition, kept, second, lambda: "0")
+        else:
+            self.choose_value(condition, kept, lambda: "1", second)
+        return self.emit(f"icmp ne i64 {self.emit(f'load i64, ptr {kept}')}, 0")
 
     # calls ----------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import machine, protocol
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
@@ -19,7 +19,7 @@ OWN_NUMBERS = (
 )  # fmt: skip
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
-    *ARRAYS, *OWN_NUMBERS, *machine.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
+    *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
     "failed_lane", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
@@ -39,6 +39,11 @@ OWN, ROOM, VARIABLE = 0, 1, 2
 def bits_of(type: Type) -> int:
     """Bits of the array element that holds a register."""
     return max(8, type.width)
+
+
+def llvm_type(type: Type) -> str:
+    """The LLVM type of a register's value."""
+    return f"i{type.width}"
 
 
 def field_text(name: str, type: str = "ptr") -> str:

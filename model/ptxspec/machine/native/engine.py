@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
@@ -28,12 +27,12 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code, driver
-from ptxspec.machine.native.context import CONTEXT, FIELD, ROOM, VARIABLE, bits_of
-from ptxspec.machine.special import FACTS, unchanging
-from ptxspec.terms.effects import Access, Load, Pause, Stop
+from ptxspec.machine.native.context import CONTEXT, FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.special import FACTS
+from ptxspec.terms.effects import Access, Load, Stop
 
 
 class NativeEngine:
@@ -56,93 +55,23 @@ class NativeEngine:
         return found
 
 
-#: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
-GAP = 192
-
-
-def spaced(size: int) -> int:
-    """The distance of two rows of so many bytes."""
-    return (size + 63) // 64 * 64 + GAP
-
-
 class Compiled:
-    """A kernel's machine code and the layout of its registers."""
+    """A kernel's machine code, and the layout of what it works on."""
 
     def __init__(self, program: Program, capacity: int, spread: bool, watch: Callable[[], None]):
-        #: whether several threads of the host run it at the same time
-        self.spread = spread
-        self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
-        kernel = program.kernel
-        self.offsets: dict[str, int] = {}
-        #: a number for each register
-        self.homes: dict[str, int] = {}
-        at = 0
-        for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
-            self.offsets[name], self.homes[name] = at, len(self.homes)
-            at += spaced(bits_of(type) // 8 * capacity)
-        self.register_bytes = at
-        self.stack = contracts.functions().STACK if kernel.functions else 0
-        names = {
-            n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
-        }
-        from ptxspec.language.specials import special_registers
-
-        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
-        #: those that do not change while the program runs, and where their values lie
-        row = spaced(8 * capacity)
-        self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
-        self.special_bytes = len(self.special_offsets) * row
-        self.live = program.flow.live_in()
-        #: bytes that narrow loops need for the threads that go through one side by side
-        self.tile_bytes = 8
-        #: for each block the registers that it writes
-        self.writes = [self._written(block) for block in program.flow.blocks]
-        self.code = Code(self, watch)
-
-    def _written(self, block: Block) -> set[str]:
-        code = self.program.kernel.code
-        if block.finishes is None:
-            return {name for op in code[block.start : block.end] for name in registers_written(op)} | (
-                {BEGINS, ENDS} if stack_moves(self.program.kernel) else set()
-            )
-        op = code[block.finishes]
-        found = set(registers_written(op))
-        if op.call is not None:
-            found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
-        return found
-
-    def _of_calls(self) -> set[str]:
-        from ptxspec.machine.call_graph import DEPTH, FRAME
-
-        return {FRAME, DEPTH} | ({BEGINS, ENDS} if stack_moves(self.program.kernel) else set())
-
-    def divide(self, pieces: list[range]) -> None:
-        """Say which blocks become one function. `entered` is then those at which a thread may come into one."""
-        self.pieces = len(pieces)
-        kernel, flow = self.program.kernel, self.program.flow
-        piece_of = {block: i for i, piece in enumerate(pieces) for block in piece}
-        self.entered = {0} if flow.blocks else set()
-        for number, block in enumerate(flow.blocks):
-            for to in onward(block, kernel):
-                if to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
-                    self.entered.add(to)
-            last = None if block.finishes is not None else kernel.code[block.end - 1]
-            if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
-                self.entered |= {to for to in (block.taken, *(way for _, way in block.ways)) if to is not None}
-
-    def lines_of(self, block: Block) -> int:
-        """About how many lines of LLVM a block becomes."""
-        return 12 * (block.end - block.start) + 10
+        self.layout = Layout(program, capacity, spread)
+        self.code = Code(self.layout, watch)
 
 
 class NativeRun:
     """A launch under the compiled code. Its numbers are fields of the context, by the names that the driver has for them."""
 
     def __init__(self, compiled: Compiled, program: Program, memory: Memory, extents: Extents, slots: int):
-        self.compiled, self.program, self.memory = compiled, program, memory
+        self.layout, self.program, self.memory = compiled.layout, program, memory
+        layout = self.layout
         self.extents = extents
         self.flow = program.flow
-        capacity, warps = compiled.capacity, slots * -(-extents.threads // 32)
+        capacity, warps = layout.capacity, slots * -(-extents.threads // 32)
         shape = machine.Shape(
             len(program.flow.blocks), len(program.kernel.code), capacity, slots, warps, slots // extents.cluster_size
         )
@@ -157,10 +86,10 @@ class NativeRun:
         #: for each bank of constants how many bytes it holds, and where they are
         held = [(memory.sizes[s], memory.buffers_of[s].ctypes.data) for s in map(page.space_of, range(page.BANKS))]
         self.arrays |= {
-            "registers": np.zeros(compiled.register_bytes + 8, np.uint8),
-            "special": np.zeros(compiled.special_bytes + 8, np.uint8),
-            "stack": untouched(slots * extents.threads * compiled.stack + 8),
-            "tile": np.zeros(compiled.tile_bytes + 8, np.uint8),
+            "registers": np.zeros(layout.register_bytes + 8, np.uint8),
+            "special": np.zeros(layout.special_bytes + 8, np.uint8),
+            "stack": untouched(slots * extents.threads * layout.stack + 8),
+            "tile": np.zeros(layout.tile_bytes + 8, np.uint8),
             "request": self.request, "answer": self.answer, "banks": np.array(held, np.int64),
             "arena": memory.arena, "shadow": memory.shadow,
             **{s: memory.buffers_of[s] for s in ("const", "param")},
@@ -180,7 +109,7 @@ class NativeRun:
         for name, value in numbers.items():
             self._say(name, value)
         self._pointer = self.context.ctypes.data
-        drive = driver(compiled.checked).address("drive")
+        drive = driver(layout.checked).address("drive")
         self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(drive)
         self.empty()
 
@@ -211,8 +140,8 @@ class NativeRun:
             self._say(f"{name}_bytes", array.nbytes)
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
-                at = self.compiled.offsets[name]
-                self.arrays["registers"][at : at + 8 * self.compiled.capacity].view(np.uint64)[:] = memory.first or 0
+                at = self.layout.offsets[name]
+                self.arrays["registers"][at : at + 8 * self.layout.capacity].view(np.uint64)[:] = memory.first or 0
 
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""
@@ -259,7 +188,7 @@ class NativeRun:
             else:
                 registers = self.arrays["registers"]
                 begins, ends = (
-                    int(registers[self.compiled.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                    int(registers[self.layout.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
                 )
                 check_end(value, begins, ends)
         except Violation as violation:

@@ -1,23 +1,25 @@
-"""Narrow loops: blocks that go back to themselves and only compute. The threads that have gathered at one go through it side by side.
+"""Narrow loops: blocks that go back to themselves and only compute. The threads that have gathered at one go through it side by
+side.
 
-Some threads at a time have what the loop reads copied into a tile, a row a register, where LLVM lets the processor work on many of
-them at once. What comes out is taken thread by thread, in the order of their turns, so that a turn is as if its thread had gone
-through the loop alone.
+Some threads at a time have what the loop reads copied into a tile, a row a register, where LLVM lets the processor work on many
+of them at once. What comes out is taken thread by thread, in the order of their turns, so that a turn is as if its thread had
+gone through the loop alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxspec.language import tree
 from ptxspec.machine import hosts
 from ptxspec.machine.flow import ending, values_of
-from ptxspec.machine.native.blocks import BlockText
 from ptxspec.machine.native.context import bits_of
+from ptxspec.machine.native.head import Head
+from ptxspec.machine.native.instructions import Computing
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.lists import Lists
+from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.registers import Registers, Rows
+from ptxspec.machine.native.text import Text
 from ptxspec.terms.types import TYPES, Type
-
-if TYPE_CHECKING:
-    from ptxspec.machine.native.engine import Compiled
 
 #: threads that go through a loop side by side
 WIDE = 64
@@ -26,86 +28,110 @@ OVER = -1
 _ACTIVE, _ROUNDS = "@active", "@rounds"
 
 
-class Narrow(BlockText):
+class Tile:
+    """What a loop reads and leaves of some threads: a row a register, an element a thread; then which threads are still in the
+    loop, and how often they have gone through it."""
+
+    def __init__(self, text: Text):
+        self.text = text
+        #: where each row begins, and what it holds
+        self.rows: dict[str, tuple[int, Type]] = {}
+        self.bytes = 0
+
+    def add(self, name: str, type: Type) -> None:
+        """Have a row for a register."""
+        self.rows[name] = (self.bytes, type)
+        self.bytes += WIDE * bits_of(type) // 8
+
+    def cell(self, name: str, slot: str) -> str:
+        """The pointer to a thread's place in a row."""
+        at, type = self.rows[name]
+        unit, text = bits_of(type) // 8, self.text
+        base = text.emitter.emit(hosts.within("%tile", text.layout.tile_bytes, at, 1))
+        return text.emitter.emit(
+            hosts.pointer(text.layout.checked, "tile", base, slot, unit, unit, str(WIDE * unit), text.op)
+        )
+
+    def word(self, name: str, slot: str) -> str:
+        """What a row has for a thread, as it lies in memory."""
+        bits = bits_of(self.rows[name][1])
+        return self.text.emitter.emit(f"load i{bits}, ptr {self.cell(name, slot)}")
+
+    def store(self, name: str, slot: str, word: str) -> None:
+        """Store a word as it lies in memory."""
+        bits = bits_of(self.rows[name][1])
+        self.text.lines.append(f"  store i{bits} {word}, ptr {self.cell(name, slot)}")
+
+    def load(self, name: str) -> str:
+        """The value of a register inside the loop, of the thread %j."""
+        word = self.word(name, "%j")
+        return self.text.emitter.emit(f"trunc i8 {word} to i1") if self.rows[name][1].kind == "pred" else word
+
+    def special(self, name: str) -> str:
+        """The same for a special register."""
+        return self.load(name)
+
+    def keep(self, name: str, value: str) -> None:
+        raise AssertionError("what only computes calls nothing")
+
+
+class Narrow:
     """Writes the functions of one narrow loop: `narrow` goes through it, `committed` takes a thread's outcome."""
 
-    def __init__(self, compiled: Compiled, number: int, needs: set[str]):
-        super().__init__(compiled, needs)
-        self.enter_block(number)
-        self.ops = self.kernel.code[self.block.start : self.block.end]
+    def __init__(self, layout: Layout, number: int, needs: set[str]):
+        self.layout, self.number = layout, number
+        text = self.text = Text(layout, needs)
+        self.kernel, self.emitter, self.lines = text.kernel, text.emitter, text.lines
+        text.enter_block(number)
+        block = text.block
+        self.ops = self.kernel.code[block.start : block.end]
         self.length = len(self.ops)
         self.last = self.ops[-1]
         guard = self.last.guard
         assert ending(self.last) is not None and guard is not None
-        self.leaves_to = self.block.next if self.block.taken == number else self.block.taken
-        self.stays_if = guard[1] is False if self.block.taken == number else guard[1]
-        written = compiled.writes[number]
-        read = self.live[number]
-        #: where each row of the tile begins, and what it holds
-        self.rows: dict[str, tuple[int, Type]] = {}
-        self.tile_bytes = 0
-        for name in sorted(read | (written & self.live_out)):
-            self._add(name, self.kernel.registers[name])
+        self.leaves_to = block.next if block.taken == number else block.taken
+        self.stays_if = guard[1] is False if block.taken == number else guard[1]
+        self.kept = sorted(layout.writes[number] & text.live_out)
+        self.tile = self._tile()
+        self.registers = Registers(text, self.tile)
+        self.rows, self.lists = Rows(text), Lists(text)
+        self.computing = Computing(text, self.registers, Operands(text, self.registers))
+
+    def _tile(self) -> Tile:
+        layout, tile = self.layout, Tile(self.text)
+        for name in sorted(layout.live[self.number] | set(self.kept)):
+            tile.add(name, self.kernel.registers[name])
         for name in sorted({o.text for op in self.ops for _, _, o in values_of(op) if isinstance(o, tree.Name)}):
-            if name in compiled.special_offsets:
-                self._add(name, compiled.special_types[name])
-        self._add(_ACTIVE, TYPES["pred"])
-        self._add(_ROUNDS, TYPES["u32"])
-        self.kept = sorted(written & self.live_out)
+            if name in layout.special_offsets:
+                tile.add(name, layout.special_types[name])
+        tile.add(_ACTIVE, TYPES["pred"])
+        tile.add(_ROUNDS, TYPES["u32"])
+        return tile
 
-    def _add(self, name: str, type: Type) -> None:
-        self.rows[name] = (self.tile_bytes, type)
-        self.tile_bytes += WIDE * bits_of(type) // 8
-
-    def cell(self, name: str, slot: str) -> str:
-        """The pointer to a thread's place in a row of the tile."""
-        at, type = self.rows[name]
-        unit = bits_of(type) // 8
-        base = self.emitter.emit(hosts.within("%tile", self.compiled.tile_bytes, at, 1))
-        return self.emitter.emit(
-            hosts.pointer(self.compiled.checked, "tile", base, slot, unit, unit, str(WIDE * unit), self.op)
-        )
-
-    def load_cell(self, name: str, slot: str) -> str:
-        bits = bits_of(self.rows[name][1])
-        return self.emitter.emit(f"load i{bits}, ptr {self.cell(name, slot)}")
-
-    def store_cell(self, name: str, slot: str, word: str) -> None:
-        """Store a word as it lies in memory."""
-        bits = bits_of(self.rows[name][1])
-        self.lines.append(f"  store i{bits} {word}, ptr {self.cell(name, slot)}")
-
-    # inside the loop ------------------------------------------------------------------------------------------------
-
-    def load_register(self, name: str) -> str:
-        word = self.load_cell(name, "%j")
-        return self.emitter.emit(f"trunc i8 {word} to i1") if self.rows[name][1].kind == "pred" else word
-
-    def read_special(self, name: str) -> str:
-        return self.load_register(name)
+    # the loop -------------------------------------------------------------------------------------------------------
 
     def _round(self) -> list[str]:
         """One thread's way through the block."""
+        emitter, tile, registers = self.emitter, self.tile, self.registers
         self.lines.clear()
         for op in self.ops[:-1]:
-            self.instruction(op, self.block.start)
+            self.computing.write(op)
         assert self.last.guard is not None
-        stays = self.register(self.last.guard[0])
+        stays = registers.read(self.last.guard[0])
         if not self.stays_if:
-            stays = self.emitter.logic("xor", stays, "true")
-        active = self.emitter.emit(f"trunc i8 {self.load_cell(_ACTIVE, '%j')} to i1")
-        rounds = self.load_cell(_ROUNDS, "%j")
+            stays = emitter.logic("xor", stays, "true")
+        active = emitter.emit(f"trunc i8 {tile.word(_ACTIVE, '%j')} to i1")
+        rounds = tile.word(_ROUNDS, "%j")
         news = []
-        for name in sorted(self.changed & self.rows.keys()):
-            type = self.rows[name][1]
-            width = 1 if type.kind == "pred" else type.width
-            new = self.emitter.select(active, self.current[name], self.load_register(name), width)
-            news.append((name, self.emitter.emit(f"zext i1 {new} to i8") if type.kind == "pred" else new))
-        on = self.emitter.logic("and", active, stays)
-        more = self.emitter.emit(f"add i32 {rounds}, {self.emitter.emit(f'zext i1 {active} to i32')}")
-        on_word = self.emitter.emit(f"zext i1 {on} to i8")
+        for name in sorted(registers.changed & tile.rows.keys()):
+            type = tile.rows[name][1]
+            new = emitter.select(active, registers.current[name], tile.load(name), type.width)
+            news.append((name, emitter.emit(f"zext i1 {new} to i8") if type.kind == "pred" else new))
+        on = emitter.logic("and", active, stays)
+        more = emitter.emit(f"add i32 {rounds}, {emitter.emit(f'zext i1 {active} to i32')}")
+        on_word = emitter.emit(f"zext i1 {on} to i8")
         for name, word in (*news, (_ACTIVE, on_word), (_ROUNDS, more)):
-            self.store_cell(name, "%j", word)
+            tile.store(name, "%j", word)
         self.lines.append(f"  %any1 = or i8 %any, {on_word}")
         return self.lines[:]
 
@@ -113,35 +139,28 @@ class Narrow(BlockText):
         """Copy what one thread has into the tile."""
         self.lines.clear()
         self.emitter.forget()
-        for name, (_, type) in self.rows.items():
+        for name, (_, type) in self.tile.rows.items():
             if name in (_ACTIVE, _ROUNDS):
                 continue
-            if name in self.kernel.registers:
-                bits = bits_of(type)
-                word = self.emitter.emit(f"load i{bits}, ptr {self.where(name)}")
-            else:
-                bits, base = bits_of(type), f"%special_{self.compiled.special_offsets[name]}"
-                length = str(bits // 8 * self.compiled.capacity)
-                word = self.emitter.emit(
-                    f"load i{bits}, ptr {self.at('special', '%lane', bits // 8, base=base, length=length)}"
-                )
-            self.store_cell(name, "%g", word)
-        self.store_cell(_ACTIVE, "%g", "1")
-        self.store_cell(_ROUNDS, "%g", "0")
+            own = self.rows.at(name) if name in self.kernel.registers else self.rows.special_at(name)
+            self.tile.store(name, "%g", self.emitter.emit(f"load i{bits_of(type)}, ptr {own}"))
+        self.tile.store(_ACTIVE, "%g", "1")
+        self.tile.store(_ROUNDS, "%g", "0")
         return self.lines[:]
 
     def _idle(self) -> list[str]:
+        """Let a place of the tile have no thread."""
         self.lines.clear()
         self.emitter.forget()
-        self.store_cell(_ACTIVE, "%i", "0")
+        self.tile.store(_ACTIVE, "%i", "0")
         return self.lines[:]
 
     def function(self) -> str:
         """`narrow(context, lanes, n)`: at most WIDE threads, as far as they get in one turn."""
         inside, gathered, idle = self._round(), self._gathered(), self._idle()
         self.lines[:] = [*inside, *gathered, *idle]
-        lane = hosts.pointer(self.compiled.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
-        fields = self.fields({"tile", "tile_bytes", "turn_length", "scratch"})
+        lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
+        fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(
             [
                 f"define internal void @narrow{self.number}(ptr noalias %context, ptr %lanes, i64 %n) noinline {{",
@@ -169,44 +188,45 @@ class Narrow(BlockText):
     # a thread's outcome ---------------------------------------------------------------------------------------------
 
     def outcome(self) -> str:
-        """`committed(context, lane, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it goes on
-        in its turn, or OVER."""
+        """`committed(context, lane, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it
+        goes on in its turn, or OVER."""
         self.lines.clear()
         self.emitter.forget()
         for name in self.kept:
-            bits = bits_of(self.rows[name][1])
-            self.lines.append(f"  store i{bits} {self.load_cell(name, '%slot_in')}, ptr {self.where(name)}")
-        rounds = self.emitter.extend(self.load_cell(_ROUNDS, "%slot_in"), 32, 64, False)
+            bits = bits_of(self.tile.rows[name][1])
+            self.lines.append(f"  store i{bits} {self.tile.word(name, '%slot_in')}, ptr {self.rows.at(name)}")
+        rounds = self.emitter.extend(self.tile.word(_ROUNDS, "%slot_in"), 32, 64, False)
         self.lines.append(f"  store i64 {self.emitter.binary('mul', rounds, str(self.length), 64)}, ptr %turn")
-        active = self.load_cell(_ACTIVE, "%slot_in")
+        active = self.tile.word(_ACTIVE, "%slot_in")
         self.lines.append(f"  %remains = icmp ne i8 {active}, 0\n  br i1 %remains, label %back, label %on\nback:")
         self.emitter.forget()
-        self.append(str(self.number))
+        self.lists.append(str(self.number))
         self.lines.append(f"  ret i64 {OVER}\non:")
         to = self.leaves_to
-        if to is None or to in self.program.flow.narrow:
+        if to is None or to in self.text.flow.narrow:
             self.emitter.forget()
-            self.append(str(len(self.program.flow.blocks) if to is None else to))
+            self.lists.append(str(len(self.text.flow.blocks) if to is None else to))
             to = OVER
         self.lines.append(f"  ret i64 {to}")
         body = self.lines[:]
-        always = {"tile", "tile_bytes"} | ({"counts_bytes", "lists_bytes"} if self.compiled.checked else set())
+        always = {"tile", "tile_bytes"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set())
+        head = Head(self.text, always)
         return "\n".join(
             [
                 f"define internal i64 @committed{self.number}(ptr noalias %context, i64 %lane, i64 %slot_in, ptr %turn) {{",
                 "entry:",
-                *self.fields(always),
-                *self.places(),
+                *head.fields(),
+                *head.places(),
                 *body,
                 "}",
             ]
         )
 
 
-def narrow_texts(compiled: Compiled, needs: set[str]) -> str:
+def narrow_texts(layout: Layout, needs: set[str]) -> str:
     """The functions of all narrow loops, and the two that choose among them by the number of the block."""
-    loops = [Narrow(compiled, number, needs) for number in sorted(compiled.program.flow.narrow)]
-    compiled.tile_bytes = max([loop.tile_bytes for loop in loops], default=8)
+    loops = [Narrow(layout, number, needs) for number in sorted(layout.program.flow.narrow)]
+    layout.tile_bytes = max([loop.tile.bytes for loop in loops], default=8)
     texts = [text for loop in loops for text in (loop.function(), loop.outcome())]
     ways = " ".join(f"i64 {loop.number}, label %do{loop.number}" for loop in loops)
     going = "\n".join(

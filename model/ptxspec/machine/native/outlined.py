@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
-from ptxspec.machine.native.context import OWN
+from ptxspec.machine.native.context import OWN, llvm_type
+from ptxspec.machine.native.head import Head
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.text import Text
 from ptxspec.terms.effects import Access
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
-
-if TYPE_CHECKING:
-    from ptxspec.machine.native.engine import Compiled
 
 #: a function is worth its calls if it has so many lines, and so many calls
 LINES, CALLS = 20, 4
@@ -25,12 +24,12 @@ ACCESSES = 64
 class Outlined:
     """The functions of one kernel, made when they are asked for first. Their names are `@outlined_0`, `@outlined_1`, …"""
 
-    def __init__(self, compiled: Compiled):
-        self.compiled = compiled
+    def __init__(self, layout: Layout):
+        self.layout = layout
         self._made = 0
         self._new: list[tuple[str, str, set[str]]] = []
         self._names: dict[object, str | None] = {}
-        code = compiled.program.kernel.code
+        code = layout.program.kernel.code
         self._meanings = Counter(id(op.plan.meaning) for op in code)
         self._spaces = Counter(op.space or e.space for op in code if isinstance(e := op.plan.meaning.effect, Access))
 
@@ -44,15 +43,13 @@ class Outlined:
         if key not in self._names:
             lines: list[str] = []
             needs: set[str] = set()
-            emitter = Emitter(lines, needs, self.compiled.program.profile.term)
-            taken = {v.attrs[0]: (f"%a{i}", word(type, v.attrs[1])) for i, (type, v, _) in enumerate(values_of(op))}
+            emitter = Emitter(lines, needs, self.layout.program.profile.term)
+            taken = {v.attrs[0]: (f"%a{i}", f"i{v.attrs[1]}") for i, (_, v, _) in enumerate(values_of(op))}
             lowering = Lowering(emitter, {name: own for name, (own, _) in taken.items()})
             found = [lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values]
             for i, (value, (_, type, _)) in enumerate(zip(found, values, strict=True)):
                 before = "undef" if i == 0 else f"%given{i - 1}"
-                lines.append(
-                    f"  %given{i} = insertvalue {returned(op)} {before}, {word(type, type.width)} {value}, {i}"
-                )
+                lines.append(f"  %given{i} = insertvalue {returned(op)} {before}, {llvm_type(type)} {value}, {i}")
             parameters = ", ".join(f"{kind} {own}" for own, kind in taken.values())
             body = (
                 f"({parameters}) noinline {{\n"
@@ -70,7 +67,7 @@ class Outlined:
         key = (space, size, write)
         if key not in self._names:
             needs: set[str] = set()
-            body = AccessText(self.compiled, needs).body(space, size, write)
+            body = _access(self.layout, space, size, write, needs)
             self._names[key] = self._add("ptr", body, needs)
         return self._names[key]
 
@@ -86,39 +83,34 @@ class Outlined:
         return new
 
 
-def word(type: object, width: int) -> str:
-    """The LLVM type of a variable."""
-    return "i1" if getattr(type, "kind", "") == "pred" else f"i{width}"
-
-
 def returned(op: Op) -> str:
     """The LLVM type of all that an instruction's destinations get."""
-    return "{" + ", ".join(word(type, type.width) for _, type, _ in destinations(op)) + "}"
+    return "{" + ", ".join(llvm_type(type) for _, type, _ in destinations(op)) + "}"
 
 
-class AccessText(Accesses):
-    """Writes the function that checks one kind of access."""
+def _access(layout: Layout, space: str, size: int, write: bool, needs: set[str]) -> str:
+    """The parameters and the body of the function that checks one kind of access."""
+    text = Text(layout, needs)
 
-    def __init__(self, compiled: Compiled, needs: set[str]):
-        super().__init__(compiled, needs)
+    def check(condition: str, address: str, index: int, why: int = OWN) -> None:
+        """Go on if the condition holds; the caller says what is wrong otherwise."""
+        good = text.label("good")
+        text.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
+        text.begin(good)
 
-    def body(self, space: str, size: int, write: bool) -> str:
-        if space == "generic":
-            pointer = self.generic("%address", size, write, 0)
-        else:
-            pointer = self.in_space(space, "%address", "%address", size, write, 0)
-        return "\n".join(
-            [
-                "(ptr noalias %context, i64 %lane, i64 %address) noinline {",
-                *self.fields(set()),
-                *self.places(),
-                *self.lines,
-                f"  ret ptr {pointer}",
-                "refused:\n  ret ptr null\n}",
-            ]
-        )
-
-    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
-        good = self.label("good")
-        self.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")
-        self.begin(good)
+    accesses = Accesses(text, check)
+    if space == "generic":
+        pointer = accesses.generic("%address", size, write, 0)
+    else:
+        pointer = accesses.in_space(space, "%address", "%address", size, write, 0)
+    head = Head(text, set())
+    return "\n".join(
+        [
+            "(ptr noalias %context, i64 %lane, i64 %address) noinline {",
+            *head.fields(),
+            *head.places(),
+            *text.lines,
+            f"  ret ptr {pointer}",
+            "refused:\n  ret ptr null\n}",
+        ]
+    )

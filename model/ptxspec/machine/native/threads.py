@@ -2,173 +2,72 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ptxspec.machine import hosts
 from ptxspec.machine.driver.codes import BROKEN, FAULT
-from ptxspec.machine.flow import Block, onward
-from ptxspec.machine.native.blocks import BlockText
-from ptxspec.machine.native.context import FIELD
+from ptxspec.machine.native.accesses import Accesses
+from ptxspec.machine.native.arguments import Arguments
+from ptxspec.machine.native.blocks import Blocks, Landings
+from ptxspec.machine.native.calls import Calls
+from ptxspec.machine.native.context import FIELD, llvm_type
+from ptxspec.machine.native.edges import Edges
+from ptxspec.machine.native.endings import Endings, Waiting
+from ptxspec.machine.native.head import Head
+from ptxspec.machine.native.instructions import Acting, Computing
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.narrow import OVER, WIDE
-from ptxspec.machine.native.writing import IN_ROWS, WRONG, word_of
-
-if TYPE_CHECKING:
-    from ptxspec.machine.native.engine import Compiled
+from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.outlined import Outlined
+from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers, Rows
+from ptxspec.machine.native.stack import Stack
+from ptxspec.machine.native.system_calls import SystemCalls
+from ptxspec.machine.native.text import WRONG, Text
 
 #: what the code of one thread's turn gives, beside OVER and WRONG, or the block of another piece at which it goes on: it failed
 FAILED = -2
 
 
-class Piece(BlockText):
-    """The function of one thread's turn, as far as it stays in some blocks of the kernel. A register lies in memory of the function,
-    of which LLVM makes registers of the processor; between turns it lies in its row."""
+class Piece:
+    """The function of one thread's turn, as far as it stays in some blocks of the kernel."""
 
-    def __init__(self, compiled: Compiled, number: int, members: range, needs: set[str]):
-        super().__init__(compiled, needs)
-        self.flow = self.program.flow
-        self.piece = number
-        #: the blocks it writes; threads gather at narrow loops for turns of their own
-        self.members = [block for block in members if block not in self.flow.narrow]
-        self.stubs: list[str] = []
-        self.leaves: set[int] = set()
-        self.crosses: set[int] = set()
-        self.changes = self._changes()
-
-    def _changes(self) -> dict[int, set[str]]:
-        """For each block the registers that may have changed since the thread's turn began, where it comes to the block."""
-        writes = self.compiled.writes
-        found: dict[int, set[str]] = {b: set() for b in self.members}
-        todo = list(self.members)
-        while todo:
-            block = todo.pop(0)
-            out = found[block] | writes[block]
-            for to in onward(self.flow.blocks[block], self.kernel):
-                known = found.setdefault(to, set())
-                if not out <= known:
-                    known |= out
-                    if to in self.members and to not in todo:
-                        todo.append(to)
-        return found
-
-    # edges ----------------------------------------------------------------------------------------------------------
-
-    def go(self, label: str) -> None:
-        self.lines.append(f"  br label %{label}")
-
-    def edge(self, target: int | None) -> str:
-        """The label at which a thread goes on that comes to a block. If it goes back to it, its turn may be over."""
-        if target is None:
-            return "ends"
-        if target in self.flow.narrow:
-            self.leaves.add(target)
-            return f"leave{target}"
-        inside = target in self.members
-        if not inside:
-            self.crosses.add(target)
-        way = f"block{target}" if inside else f"cross{target}"
-        if target > self.number:
-            return way
-        self.leaves.add(target)
-        stub = self.label("back")
-        self.stubs.append(
-            f"{stub}:\n  %{stub}turn = load i64, ptr %turn\n  %{stub}over = icmp uge i64 %{stub}turn, %turn_length\n"
-            f"  br i1 %{stub}over, label %leave{target}, label %{way}"
-        )
-        return stub
-
-    def follow(self, to: str) -> None:
-        """Go on at a block of another function."""
-        number, turn = self.number, f"%{self.label('turn')}"
-        over, back, both = turn + "over", turn + "back", turn + "both"
-        self.lines.append(
-            f"  store i64 {to}, ptr %goes\n  {turn} = load i64, ptr %turn\n  {over} = icmp uge i64 {turn}, %turn_length\n"
-            f"  {back} = icmp ule i64 {to}, {number}\n  {both} = and i1 {over}, {back}\n"
-            f"  br i1 {both}, label %stand, label %dispatch"
+    def __init__(self, layout: Layout, number: int, members: range, needs: set[str], outlined: Outlined | None = None):
+        self.layout, self.piece = layout, number
+        text = self.text = Text(layout, needs)
+        self.rows = Rows(text)
+        self.homes = Homes(text, self.rows)
+        registers = self.registers = Registers(text, self.homes)
+        operands, self.lists = Operands(text, registers), Lists(text)
+        edges = self.edges = Edges(text, registers, self.rows, members)
+        stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
+        calls = Calls(text, registers, stack, arguments, edges)
+        system, waiting = SystemCalls(text, registers, arguments), Waiting(text, operands, self.lists, edges)
+        accesses = Accesses(text, text.check, outlined)
+        self.blocks = Blocks(
+            text,
+            registers,
+            Computing(text, registers, operands, outlined),
+            Acting(text, registers, operands, accesses, stack),
+            Landings(text, registers, operands, calls, system),
+            Endings(text, registers, self.homes, operands, edges, calls, system, waiting),
         )
 
-    def count_steps(self) -> None:
-        length = self.block.end - self.block.start
-        if length:
-            turn = f"%{self.label('turn')}"
-            self.lines.append(
-                f"  {turn} = load i64, ptr %turn\n  {turn}x = add i64 {turn}, {length}\n  store i64 {turn}x, ptr %turn"
-            )
-
-    def spill(self, names: set[str]) -> None:
-        """Store those of some registers in their rows that may have changed in this turn."""
-        known = self.changes[self.number] | self.compiled.writes[self.number]
-        for name in sorted((names & known) - IN_ROWS):
-            self.store_in_row(name, self.register(name))
-
-    def _leaving(self, target: int) -> list[str]:
-        """Store what a block reads that a thread leaves for later, or for another piece."""
-        begin = len(self.lines)
-        self.current = {}
-        self.emitter.forget()
-        self.block = Block(0, 0, None, None)
-        for name in sorted((self.live[target] & self.changes[target]) - IN_ROWS):
-            self.store_in_row(name, self.load_register(name))
-        found = self.lines[begin:]
-        return found
-
-    # the function ---------------------------------------------------------------------------------------------------
-
-    def body(self) -> None:
-        """Write the blocks, and what is between them and the outside."""
-        for number in self.members:
-            self.write_block(number)
-        self.lines += self.stubs
-        for target in sorted(self.leaves):
-            self.lines.append(f"leave{target}:")
-            self._leaving(target)
-            self.lines.append(f"  store i64 {target}, ptr %goes\n  br label %stand")
-        for target in sorted(self.crosses):
-            self.lines.append(f"cross{target}:")
-            self._leaving(target)
-            self.lines.append(f"  ret i64 {target}")
+    def function(self) -> str:
+        """The LLVM text of the function."""
+        text = self.text
+        for number in self.edges.members:
+            self.blocks.write(number)
+        self.edges.write()
         self._doors()
-
-    def _doors(self) -> None:
-        """Where a thread comes in, stands for its next turn, and ends."""
-        self.block, self.current = Block(0, 0, None, None), {}
-        targets = [b for b in self.members if b in self.compiled.entered]
-        for target in targets:
-            self.lines.append(f"enter{target}:")
-            self.emitter.forget()
-            for name in sorted(self.live[target] - IN_ROWS):
-                value = self.load_from_row(name)
-                self.lines.append(f"  store {word_of(self.kernel.registers[name])} {value}, ptr {self.home(name)}")
-            self.go(f"block{target}")
-        ways = " ".join(f"i64 {t}, label %enter{t}" for t in targets)
-        self.lines += [
-            "dispatch:", "  %to = load i64, ptr %goes", f"  switch i64 %to, label %elsewhere [{ways}]",
-            "elsewhere:", *self._elsewhere(),
-            "stand:", "  %at = load i64, ptr %goes",
-        ]  # fmt: skip
-        self.emitter.forget()
-        self.append("%at")
-        self.lines += ["  br label %over", "ends:"]
-        self.emitter.forget()
-        self.append(str(len(self.flow.blocks)))
-        self.lines += ["  br label %over", "over:", f"  ret i64 {OVER}"]
-
-    def _elsewhere(self) -> list[str]:
-        """A block that is none of the piece's."""
-        if self.compiled.pieces > 1:
-            return ["  ret i64 %to"]
-        return [hosts.note("the block to return to", "%to", -1), f"  ret i64 {WRONG}"]
-
-    def text(self) -> str:
-        self.body()
-        registers = [(self.home(n), word_of(t)) for n, t in self.kernel.registers.items()]
-        said = "\n".join(self.lines)
-        homes = [f"  {home} = alloca {word}" for home, word in registers if home in said]
+        registers = [(self.homes.at(n), llvm_type(t)) for n, t in text.kernel.registers.items()]
+        said = "\n".join(text.lines)
+        homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
         failing = [
             f"  %failed_{what}_at = getelementptr i64, ptr %context, i64 {FIELD[f'failed_{what}']}"
             for what in ("address", "op", "why", "lane")
         ]
-        linkage = "" if self.compiled.pieces > 1 else "internal "
-        ending = " alwaysinline" if self.compiled.pieces == 1 else ""
+        head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
+        linkage = "" if self.layout.pieces > 1 else "internal "
+        ending = " alwaysinline" if self.layout.pieces == 1 else ""
         return "\n".join(
             [
                 f"define {linkage}i64 @piece{self.piece}(ptr noalias %context, i64 %lane, i64 %start, i64 %before, ptr %turn)"
@@ -176,22 +75,53 @@ class Piece(BlockText):
                 "entry:",
                 *homes,
                 "  %goes = alloca i64\n  store i64 %start, ptr %goes",
-                *self.fields({"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.compiled.checked else set())),
+                *head.fields(),
                 *failing,
-                *self.places(),
+                *head.places(),
                 "  br label %dispatch",
-                *self.lines,
-                *self.faults,
+                *text.lines,
+                *text.faults,
                 f"fault:\n  store i64 %lane, ptr %failed_lane_at\n  ret i64 {FAILED}",
                 "}",
             ]
         )
 
+    def _doors(self) -> None:
+        """Where a thread comes in, stands for its next turn, and ends."""
+        text, lines = self.text, self.text.lines
+        text.leave_blocks()
+        self.registers.forget()
+        targets = [b for b in self.edges.members if b in self.layout.entered]
+        for target in targets:
+            lines.append(f"enter{target}:")
+            text.emitter.forget()
+            for name in sorted(self.layout.live[target] - IN_ROWS):
+                self.homes.store(name, self.rows.load(name))
+            self.edges.go(f"block{target}")
+        ways = " ".join(f"i64 {t}, label %enter{t}" for t in targets)
+        lines += [
+            "dispatch:", "  %to = load i64, ptr %goes", f"  switch i64 %to, label %elsewhere [{ways}]",
+            "elsewhere:", *self._elsewhere(),
+            "stand:", "  %at = load i64, ptr %goes",
+        ]  # fmt: skip
+        text.emitter.forget()
+        self.lists.append("%at")
+        lines += ["  br label %over", "ends:"]
+        text.emitter.forget()
+        self.lists.append(str(len(text.flow.blocks)))
+        lines += ["  br label %over", "over:", f"  ret i64 {OVER}"]
 
-def turns_text(compiled: Compiled, call: str) -> str:
+    def _elsewhere(self) -> list[str]:
+        """A block that is none of the piece's."""
+        if self.layout.pieces > 1:
+            return ["  ret i64 %to"]
+        return [hosts.note("the block to return to", "%to", -1), f"  ret i64 {WRONG}"]
+
+
+def turns_text(layout: Layout, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
     limit. `call` gives %r for the thread %lane that stands at block %begin, whose turn began when %steps were done."""
-    cell = hosts.pointer(compiled.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
+    cell = hosts.pointer(layout.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
     fields = "".join(
         f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
         f"  %{n} = load {'i64' if n.endswith('bytes') else 'ptr'}, ptr %{n}_at, !invariant.load !9\n"

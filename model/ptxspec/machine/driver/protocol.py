@@ -1,0 +1,202 @@
+"""What the driver's functions work on: numbers, arrays and steps, each declared once. Whole numbers of 64 bits are all there
+is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Column(Protocol):
+    """An array of whole numbers."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """An element."""
+
+    def __setitem__(self, index: int, value: int, /) -> None:
+        """Let an element have a value."""
+
+
+class Machine(Protocol):
+    """The machine: its numbers, its arrays (as `machine.columns` lays them out), the steps of the pages that it takes (as
+    `machine.steps` finds them), and what an engine supplies.
+
+    A step is given, for each record, the record's number in its array, or the record's fields one by one; then operands. It gives
+    the number of the rule that was broken, from 1 on, or 0, if it can break one; then its results."""
+
+    # what a launch is: its CTAs, those that are resident at once, how far apart batches begin, the threads of a CTA, the CTAs
+    # of a cluster, and the warps of a CTA
+    ctas: int
+    slots: int
+    apart: int
+    threads: int
+    cluster: int
+    warps_in_cta: int
+    # the kernel's blocks, the room of each of their lists, and the blocks in which lanes read what others gave
+    blocks: int
+    capacity: int
+    landings: int
+    # whether threads meet at all, and in clusters; whether the host empties the memory of the CTAs; the lanes of a CTA's last
+    # warp that have no thread
+    meets: int
+    in_clusters: int
+    host_empties: int
+    lacking: int
+    # how many steps a turn takes, and a round of turns; what a launch may take (none if below 0), or else what its work may cost;
+    # what a round costs; and the cost at which the host looks at the clock
+    turn_length: int
+    round_length: int
+    step_limit: int
+    work: int
+    price_of_round: int
+    pause_at: int
+    # the stage of the launch; the first CTA of the batch, its CTAs and its threads; the CTAs that have ended
+    stage: int
+    first: int
+    resident: int
+    lanes: int
+    ended: int
+    # steps taken; what has been paid beside them in this batch; the steps when it began; the block whose threads had turns
+    # last, and how many of them had one; those among the ended that have been noted
+    steps: int
+    extra: int
+    begun_at: int
+    last: int
+    taken: int
+    seen_to_end: int
+    # threads that wait; how many words a record of some arrays has
+    waiting: int
+    barrier_words: int
+    part_words: int
+    patience_words: int
+    visit_words: int
+    # threads of this look: let go, come by without waiting, asking the host; whether others could run when they asked
+    released: int
+    passing: int
+    asked: int
+    more: int
+    # lanes that wait for whoever comes, and those that go on at the end of this look
+    frees: int
+    goes: int
+    # a thread that waits against a rule: the step and its rule, the lane, the instruction, and what it named
+    fault_step: int
+    fault_rule: int
+    fault_lane: int
+    fault_op: int
+    fault_place: int
+    fault_number: int
+    fault_named: int
+
+    # a lane's: what it gives where it waits, where that is, the next of a list, how it is held, what it learned; then lists of
+    # lanes
+    number: Column
+    named: Column
+    value: Column
+    waits_at: Column
+    link: Column
+    held: Column
+    free: Column
+    going: Column
+    asking: Column
+    learned_named: Column
+    learned_value: Column
+    # a barrier's, of each CTA: whether it is in use, and the first and the last thread that waits there
+    in_use: Column
+    head: Column
+    tail: Column
+    # a group's place in its warp: what tells it from others, its first lane; and lanes that go on at one place
+    group_kind: Column
+    group_mask: Column
+    group_head: Column
+    met: Column
+    met_at: Column
+    # an instruction's: see `machine.tables` and the host
+    resume: Column
+    whom: Column
+    stays: Column
+    reduces: Column
+    patient: Column
+    spelling: Column
+    price_of: Column
+    fixed: Column
+    fixed_number: Column
+    fixed_named: Column
+    fixed_value: Column
+    # a CTA's: barriers in use, and threads that have ended; a warp's: the first block at which lanes go on, and groups that wait
+    in_use_of: Column
+    gone: Column
+    earliest: Column
+    groups_in: Column
+    # a block's: how many threads stand there, and which; blocks in which lanes read what others gave; a cluster's first waiting
+    # thread
+    counts: Column
+    lists: Column
+    landing: Column
+    cluster_head: Column
+    # the threads that have their turns
+    scratch: Column
+    # records of the pages
+    barriers: Column
+    parts: Column
+    warp_states: Column
+    cta_states: Column
+    cluster_barriers: Column
+    visits: Column
+    groups: Column
+    patience: Column
+
+    def arrive_at_cta(
+        self, barrier: int, part: int, number: int, named: int, whole: int, reduction: int, holds: int, lane: int, gone: int,
+        alive: int, /
+    ) -> tuple[int, int, int, int, int]:  # fmt: skip
+        """A thread arrives at a barrier of its CTA: (rule, whether it completes, its phase, how many arrived, how many hold)."""
+
+    def arrive_together(self, barrier: int, count: int, alive: int, /) -> tuple[int, int]:
+        """So many threads arrive at a barrier of the whole CTA: (whether they could be counted, whether it completes)."""
+
+    def lose_at_cta(self, barrier: int, part: int, lane: int, gone: int, alive: int, /) -> tuple[int, int, int, int]:
+        """A thread of the CTA has ended: (whether the barrier completes, its phase, how many arrived, how many hold)."""
+
+    def arrive_at_cluster(self, barrier: int, visits: int, /) -> tuple[int, int]:
+        """A thread arrives at the barrier of its cluster: (rule, whether it completes)."""
+
+    def begin_cluster(self, barrier: int, threads: int, /) -> None:
+        """A cluster of so many threads begins."""
+
+    def wait_at_cluster(self, visits: int, /) -> int:
+        """A thread begins to wait at the barrier of its cluster: the rule."""
+
+    def passes_cluster(self, barrier: int, visits: int, /) -> int:
+        """Whether a thread that waits at the barrier of its cluster may go on."""
+
+    def lose_at_cluster(self, barrier: int, visits: int, /) -> int:
+        """A thread of the cluster has ended: whether the barrier completes."""
+
+    def group_of(self, spelling: int, place: int, mask: int, masked: int, /) -> tuple[int, int]:
+        """What tells the group that a lane waits in from others."""
+
+    def join_group(self, group: int, mask: int, lane: int, /) -> int:
+        """A lane joins a group: the rule."""
+
+    def may_go(self, group: int, mask: int, gone: int, /) -> int:
+        """Whether a group may go on."""
+
+    def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:
+        """A look at those that wait for whoever comes: (whether all go on, whether the impatient do)."""
+
+    def end_thread(self, warp: int, cta: int, lane: int, /) -> tuple[int, int]:
+        """A thread has ended: (the lanes of its warp that are gone, the threads of its CTA that are alive)."""
+
+    # what an engine supplies
+
+    def threads_run(self, block: int, count: int, limit: int, /) -> int:
+        """A turn for each of the first threads of `scratch`, which stand at a block, until the steps reach the limit; `taken`
+        says how many had one. 0, or why the driver goes back to the host."""
+
+    def begin(self) -> int | None:
+        """Let the threads of a batch have their registers, and the CTAs their memory."""
+
+
+#: the machine's numbers, in the order in which they are declared
+NUMBERS = tuple(name for name, type in Machine.__annotations__.items() if type == "int")
+#: its arrays
+ARRAYS = tuple(name for name, type in Machine.__annotations__.items() if type == "Column")

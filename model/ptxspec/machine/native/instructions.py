@@ -1,0 +1,173 @@
+"""Instructions in the midst of a block: what they compute, and what they do to memory."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ptxspec.language.checked import Op
+from ptxspec.machine.flow import destinations, values_of
+from ptxspec.machine.native.accesses import Accesses
+from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.outlined import Outlined, returned
+from ptxspec.machine.native.registers import Registers
+from ptxspec.machine.native.stack import Stack
+from ptxspec.machine.native.text import Text
+from ptxspec.terms.effects import (
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Release,
+    Reserve,
+    Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.types import Type
+
+
+class Computing:
+    """Instructions without an effect."""
+
+    def __init__(self, text: Text, registers: Registers, operands: Operands, outlined: Outlined | None = None):
+        self.text, self.registers, self.operands, self.outlined = text, registers, operands, outlined
+
+    def write(self, op: Op) -> None:
+        """Let the registers of an instruction have what it computes, if its guard holds."""
+        env = self.operands.environment(op)
+        values = self._computed(op, env, Lowering(self.text.emitter, env))
+        if op.guard is not None:  # all of them before any is set: the guard may be among them
+            values = [(name, self.registers.merged(op, name, value)) for name, value in values]
+        for name, value in values:
+            self.registers.set(name, value)
+
+    def _computed(self, op: Op, env: dict[str, str], lowering: Lowering) -> list[tuple[str, str]]:
+        """What an instruction gives its registers, here or by a function that others of its kind call too."""
+        name = self.outlined.results(op) if self.outlined is not None else None
+        if name is None:
+            return self.operands.results(op, lowering)
+        emitter = self.text.emitter
+        given = [f"i{v.attrs[1]} {env[v.attrs[0]]}" for _, v, _ in values_of(op)]
+        all_of_it = emitter.emit(f"call {returned(op)} {name}({', '.join(given)})")
+        found = []
+        for i, (register, type, _) in enumerate(destinations(op)):
+            value = emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
+            if type.kind != "pred":
+                value = lowering.resize(value, type.width, self.text.kernel.registers[register].width, type.signed)
+            found.append((register, value))
+        return found
+
+
+class Acting:
+    """Instructions that touch memory, or the stack."""
+
+    def __init__(self, text: Text, registers: Registers, operands: Operands, accesses: Accesses, stack: Stack):
+        self.text, self.registers, self.operands = text, registers, operands
+        self.accesses, self.stack = accesses, stack
+
+    def write(self, op: Op, effect: Effect, index: int) -> None:
+        """Do what an instruction does, if its guard holds, and let its registers have what they get by that."""
+        text, emitter = self.text, self.text.emitter
+        env = self.operands.environment(op)
+        if op.guard is None:
+            for name, value in self._acted(op, effect, env, index):
+                self.registers.set(name, value)
+            return
+        before = dict(self.registers.current)
+        inside, skip, join = text.label("inside"), text.label("skip"), text.label("join")
+        predicate = self.registers.read(op.guard[0])
+        first, second = (skip, inside) if op.guard[1] else (inside, skip)
+        text.lines.append(f"  br i1 {predicate}, label %{first}, label %{second}")
+        text.begin(inside)
+        known = emitter.known()
+        values = self._acted(op, effect, env, index)
+        arrived = text.label("arrived")
+        text.lines.append(f"  br label %{arrived}")
+        text.begin(arrived)
+        text.lines.append(f"  br label %{join}")
+        text.begin(skip)
+        text.lines.append(f"  br label %{join}")
+        text.begin(join)
+        emitter.go_back(known)
+        for name, value in values:
+            merged = f"%m{index}_{len(text.lines)}"
+            kind = llvm_type(text.kernel.registers[name])
+            text.lines.append(f"  {merged} = phi {kind} [{value}, %{arrived}], [{before[name]}, %{skip}]")
+            self.registers.set(name, merged)
+
+    def _acted(self, op: Op, effect: Effect, env: dict[str, str], index: int) -> list[tuple[str, str]]:
+        """Emit what an instruction does; what registers get by that."""
+        lowering = Lowering(self.text.emitter, env)
+        match effect:
+            case StackEnd() | Reserve() | Release():
+                return self.stack.move(op, effect, env, index)
+            case Update() if self.text.layout.spread:
+                self._update_alone(effect, self.accesses.access(op, lowering, index), env, index)
+                return self.operands.results(op, Lowering(self.text.emitter, env))
+            case Load() | Update():
+                self._load(effect, self.accesses.access(op, lowering, index), env, index)
+                lowering = Lowering(self.text.emitter, env)
+                for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
+                    self.text.lines.append(_store(lowering.low(value, effect.type.width), effect.type, i, index))
+                return self.operands.results(op, lowering)
+            case Store():
+                type, pointer = effect.type, self.accesses.access(op, lowering, index)
+                for i, value in enumerate(effect.values):
+                    word = lowering.low(value, type.width)
+                    element = self.text.element_of(pointer, i, type.bytes)
+                    self.text.lines.append(f"  %e{index}_{i} = {element}\n{_store(word, type, i, index)}")
+                return []
+            case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+                raise AssertionError("what ends a block stands in its midst")
+            case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+                raise AssertionError("what ends a block stands in its midst")
+            case _:
+                assert_never(effect)
+
+    def _load(self, effect: Load | Update, pointer: str, env: dict[str, str], index: int) -> None:
+        type = effect.type
+        for i in range(effect.count):
+            self.text.lines.append(
+                f"  %e{index}_{i} = {self.text.element_of(pointer, i, type.bytes)}\n"
+                f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
+            )
+            env[f"%loaded{i}"] = f"%l{index}_{i}"
+
+    def _update_alone(self, effect: Update, pointer: str, env: dict[str, str], index: int) -> None:
+        """Read, compute and write with nobody in between, while other threads of the host run threads too."""
+        text, emitter = self.text, self.text.emitter
+        word, align, stem = f"i{effect.type.width}", effect.type.bytes, f"u{index}"
+        cell = text.element_of(pointer, 0, effect.type.bytes)
+        before = text.label("before")
+        text.lines.append(
+            f"  %{stem}cell = {cell}\n  %{stem}first = load atomic {word}, ptr %{stem}cell monotonic, align {align}\n"
+            f"  br label %{before}\n{before}:\n  br label %{stem}try\n{stem}try:\n"
+            f"  %{stem}old = phi {word} [%{stem}first, %{before}], [%{stem}seen, %{stem}try]"
+        )
+        env["%loaded0"] = f"%{stem}old"
+        known = emitter.known()
+        new = Lowering(emitter, env).low(effect.values[0], effect.type.width)
+        text.lines.append(
+            f"  %{stem}pair = cmpxchg ptr %{stem}cell, {word} %{stem}old, {word} {new} seq_cst seq_cst, align {align}\n"
+            f"  %{stem}seen = extractvalue {{{word}, i1}} %{stem}pair, 0\n"
+            f"  %{stem}done = extractvalue {{{word}, i1}} %{stem}pair, 1\n"
+            f"  br i1 %{stem}done, label %{stem}on, label %{stem}try\n{stem}on:"
+        )
+        emitter.go_back(known)
+
+
+def _store(word: str, type: Type, i: int, index: int) -> str:
+    """Text that stores the i-th value of an instruction."""
+    return f"  store i{type.width} {word}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"

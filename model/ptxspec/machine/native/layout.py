@@ -1,0 +1,87 @@
+"""Where what a kernel works on lies: rows of registers, an element a thread; and what its blocks read, write and lead to."""
+
+from __future__ import annotations
+
+from ptxspec import contracts
+from ptxspec.language.specials import special_registers
+from ptxspec.machine import hosts
+from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
+from ptxspec.machine.engine import Program
+from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
+from ptxspec.machine.native.context import bits_of
+from ptxspec.machine.special import unchanging
+from ptxspec.terms.effects import Pause
+
+#: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
+GAP = 192
+
+
+def spaced(size: int) -> int:
+    """The distance of two rows of so many bytes."""
+    return (size + 63) // 64 * 64 + GAP
+
+
+class Layout:
+    """Where what a kernel works on lies, for so many threads: a row a register, and a row a special register that does not
+    change."""
+
+    def __init__(self, program: Program, capacity: int, spread: bool):
+        #: whether several threads of the host run it at the same time
+        self.spread = spread
+        self.program, self.capacity, self.checked = program, capacity, hosts.is_checked()
+        kernel = program.kernel
+        self.offsets: dict[str, int] = {}
+        #: a number for each register
+        self.homes: dict[str, int] = {}
+        at = 0
+        for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
+            self.offsets[name], self.homes[name] = at, len(self.homes)
+            at += spaced(bits_of(type) // 8 * capacity)
+        self.register_bytes = at
+        self.stack = contracts.functions().STACK if kernel.functions else 0
+        names = {
+            n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
+        }
+        self.special_types = {n: special_registers()[n] for n in sorted(names) if n in special_registers()}
+        #: those that do not change while the program runs, and where their values lie
+        row = spaced(8 * capacity)
+        self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
+        self.special_bytes = len(self.special_offsets) * row
+        self.live = program.flow.live_in()
+        #: bytes that narrow loops need for the threads that go through one side by side
+        self.tile_bytes = 8
+        #: for each block the registers that it writes
+        self.writes = [self._written(block) for block in program.flow.blocks]
+
+    def _written(self, block: Block) -> set[str]:
+        code = self.program.kernel.code
+        if block.finishes is None:
+            return {name for op in code[block.start : block.end] for name in registers_written(op)} | (
+                {BEGINS, ENDS} if stack_moves(self.program.kernel) else set()
+            )
+        op = code[block.finishes]
+        found = set(registers_written(op))
+        if op.call is not None:
+            found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
+        return found
+
+    def _of_calls(self) -> set[str]:
+        return {FRAME, DEPTH} | ({BEGINS, ENDS} if stack_moves(self.program.kernel) else set())
+
+    def divide(self, pieces: list[range]) -> None:
+        """Say which blocks become one function. `entered` is then those at which a thread may come into one."""
+        self.pieces = len(pieces)
+        kernel, flow = self.program.kernel, self.program.flow
+        piece_of = {block: i for i, piece in enumerate(pieces) for block in piece}
+        self.entered = {0} if flow.blocks else set()
+        for number, block in enumerate(flow.blocks):
+            for to in onward(block, kernel):
+                if to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
+                    self.entered.add(to)
+            last = None if block.finishes is not None else kernel.code[block.end - 1]
+            if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
+                self.entered |= {to for to in (block.taken, *(way for _, way in block.ways)) if to is not None}
+
+    def lines_of(self, block: Block) -> int:
+        """About how many lines of LLVM a block becomes."""
+        return 12 * (block.end - block.start) + 10

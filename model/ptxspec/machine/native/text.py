@@ -1,0 +1,122 @@
+"""What is being written: lines of LLVM for some blocks of a kernel, and what is known while they are written."""
+
+from __future__ import annotations
+
+from ptxspec.machine import hosts
+from ptxspec.machine.flow import Block, successors
+from ptxspec.machine.native.context import OWN
+from ptxspec.machine.native.layout import Layout
+from ptxspec.terms.native import Emitter
+
+#: what a turn's code gives where the engine's own data are wrong
+WRONG = -3
+#: no block: what is written leads from one to another, or to the outside
+_BETWEEN = Block(0, 0, None, None)
+
+
+class Text:
+    """The lines of one function, the block and the instruction that they have come to, and the ways to form pointers and to
+    check."""
+
+    def __init__(self, layout: Layout, needs: set[str]):
+        self.layout, self.program = layout, layout.program
+        self.kernel, self.flow = self.program.kernel, self.program.flow
+        self.lines: list[str] = []
+        self.emitter = Emitter(self.lines, needs, self.program.profile.term)
+        self.labels = 0
+        #: what a failed check leads to
+        self.faults: list[str] = []
+        #: how many bytes each pointer was formed for whose elements are reached one by one
+        self.held: dict[str, int] = {}
+        self.number, self.block, self.index = -1, _BETWEEN, 0
+        #: the registers that are read behind the block
+        self.live_out: set[str] = set()
+
+    def enter_block(self, number: int) -> None:
+        """Go on with a block."""
+        self.number, self.block = number, self.flow.blocks[number]
+        self.index = self.block.start
+        self.live_out = set().union(*[self.layout.live[s] for s in successors(self.block)])
+        self.emitter.forget()
+
+    def leave_blocks(self) -> None:
+        """Go on between the blocks."""
+        self.block = _BETWEEN
+        self.emitter.forget()
+
+    @property
+    def op(self) -> int:
+        """The index of the instruction that is being written."""
+        return self.index if self.block.finishes is None else self.block.finishes
+
+    def label(self, stem: str) -> str:
+        self.labels += 1
+        return f"{stem}{self.labels}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    def at(
+        self, array: str, index: str, unit: int, size: int | str | None = None, *, base: str = "", length: str = ""
+    ) -> str:
+        """The pointer to `size` bytes of one of the host's arrays (one unit, if that is not said), `index` units of so many bytes
+        from its beginning. `base` and `length` are those of a part of the array."""
+        wanted = unit if size is None else size
+        text = hosts.pointer(
+            self.layout.checked, array, base or f"%{array}", index, unit, wanted, length or f"%{array}_bytes", self.op
+        )
+        found = self.emitter.emit(text)
+        if isinstance(wanted, int):
+            self.held[found] = max(wanted, self.held.get(found, 0))
+        return found
+
+    def element_of(self, pointer: str, index: int, unit: int) -> str:
+        """The pointer to an element of what a pointer was formed for."""
+        return hosts.within(pointer, self.held[pointer], index, unit)
+
+    def fill(self, pointer: str, byte: int, size: str) -> None:
+        """Set so many bytes, for which the pointer was formed."""
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 {byte}, i64 {self.span(size)}, i1 false)")
+
+    def copy(self, to: str, pointer: str, size: int) -> None:
+        """Copy so many bytes, for which both pointers were formed."""
+        self.lines.append(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {pointer}, i64 {self.span(str(size))}, i1 false)"
+        )
+
+    def span(self, size: str) -> str:
+        if not self.layout.checked:
+            return size
+        name = f"%span{len(self.lines)}"
+        self.lines.append(f"  {name} = {hosts.span(size)}")
+        return name
+
+    def asked_at(self, field: str, number: int) -> str:
+        """Where a word lies that the thread gives or gets."""
+        place = self.emitter.binary("add", "%lane", str(number * self.layout.capacity), 64)
+        return self.at(field, place, 8)
+
+    def local_at(self, address: str, size: int | str) -> str:
+        start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
+        return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
+
+    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
+        """Go on if the condition holds, else report the fault: the address, or another number that it is about, and which check
+        of the instruction failed."""
+        good, bad = self.label("good"), self.label("bad")
+        self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
+        self.faults.append(
+            f"{bad}:\n  store i64 {address}, ptr %failed_address_at\n"
+            f"  store i64 {index}, ptr %failed_op_at\n  store i64 {why}, ptr %failed_why_at\n  br label %fault"
+        )
+        self.begin(good)
+
+    def trust(self, what: str, value: str, condition: str) -> None:
+        """Go on if what compiled code took from its own data is as it must be, else end the launch: that is a mistake of ours."""
+        good, bad = self.label("good"), self.label("broken")
+        self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
+        self.faults.append(f"{bad}:\n{hosts.note(what, value, self.op)}\n  ret i64 {WRONG}")
+        self.begin(good)
+
+    def trust_at_most(self, what: str, value: str, most: int | str) -> None:
+        self.trust(what, value, self.emitter.compare("ule", value, str(most), 64))

@@ -1,0 +1,51 @@
+"""The driver's machine: what is declared, what the engines lay out, and what the pages give are the same."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+from ptxspec.machine import driver
+from ptxspec.machine.driver import machine, protocol
+
+SUPPLIED = {"threads_run": 3, "begin": 0}
+
+
+def _methods():
+    return {name: f for name, f in vars(protocol.Machine).items() if inspect.isfunction(f) and not name.startswith("_")}
+
+
+def test_arrays_are_those_that_are_laid_out():
+    assert sorted(protocol.ARRAYS) == sorted(machine.columns())
+
+
+def test_steps_and_supplied_functions_are_those_that_are_declared():
+    assert _methods().keys() == machine.steps().keys() | SUPPLIED.keys()
+
+
+@pytest.mark.parametrize("name", machine.steps())
+def test_a_step_takes_and_gives_as_many_numbers_as_are_declared(name):
+    step, arrays = machine.steps()[name]
+    declared = inspect.signature(protocol.Machine.__dict__[name], eval_str=True)
+    taken = sum(len(port.words) if array is None else 1 for port, array in zip(step.states, arrays, strict=True))
+    assert len(declared.parameters) - 1 == taken + len(step.operands)
+    gives = bool(step.meaning.requirements) + len(step.results)
+    kind = declared.return_annotation
+    assert gives == (0 if kind is None else 1 if kind is int else len(kind.__args__))
+
+
+def _read():
+    """The attributes of `m` in all of the driver."""
+    trees = (ast.parse(path.read_text()) for path in Path(driver.__file__).parent.glob("*.py"))
+    return {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "m"
+    }
+
+
+def test_the_driver_uses_all_that_is_declared_and_nothing_else():
+    of_a_turn = {"turn_length"}  # the engines read it
+    assert _read() | machine.rows().keys() | of_a_turn == {*protocol.NUMBERS, *protocol.ARRAYS, *_methods()}
