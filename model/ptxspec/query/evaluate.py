@@ -223,16 +223,13 @@ def _special_values(names: Iterable[str]) -> dict[str, int]:
     wanted = list(names)
     if not wanted:
         return {}
-    import numpy as np
+    from ptxspec.machine.batch import Extents
+    from ptxspec.machine.special import SpecialValues
 
-    from ptxspec.machine.batch import Extents, Threads, special_values
-
-    one = np.zeros(1, np.int64)
-    found = special_values(wanted, Threads(Extents((1, 1, 1), (1, 1, 1)), one, one))
+    found = SpecialValues(wanted, False, Extents((1, 1, 1), (1, 1, 1)))
     kinds = special_registers()
-    return {
-        name: bool(values[0]) if kinds[name].kind == "pred" else int(values[0]) for name, (values, _) in found.items()
-    }
+    values = {name: found.read(name, 0, 0) for name in wanted}
+    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in values.items()}
 
 
 def readings(bits: Any, type: Type) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ptxspec.machine import hosts
+from ptxspec.machine.driver.codes import BROKEN
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 from ptxspec.terms.steps import Step
@@ -195,6 +196,8 @@ class _Function:
     def repeat(self, test: Any, body: list[ast.stmt], counter: str | None) -> None:
         look, inside, following, end = (self.label(s) for s in ("look", "inside", "following", "end"))
         self.begin(look)
+        if self.world.checked:  # what was read elsewhere than meant may let a loop never end
+            self.stop_if_noted()
         always = isinstance(test, ast.Constant) and bool(test.value)
         if counter is not None:
             name, last = test
@@ -217,6 +220,14 @@ class _Function:
         if always and not any(isinstance(n, ast.Break) for s in body for n in ast.walk(s)):
             self.say("unreachable")
             self.open = False
+
+    def stop_if_noted(self) -> None:
+        """Return if an access was found to be wrong."""
+        noted, fine = self.label("noted"), self.label("fine")
+        wrong = self.emit(f"icmp ne i64 {self.emit('load i64, ptr %record')}, 0")
+        self.say(f"br i1 {wrong}, label %{noted}, label %{fine}")
+        self.lines += [f"{noted}:", f"  ret i64 {BROKEN}", f"{fine}:"]
+        self.open = True
 
     def store(self, target: ast.expr, value: str) -> None:
         match target:
