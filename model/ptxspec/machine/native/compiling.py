@@ -2,7 +2,8 @@
 
 That part has whole numbers of 64 bits, arrays of them, `while`, `for … in range(…)`, `if`, `return`, and calls: of other functions
 of the driver, of steps of the pages, and of functions that the engine supplies. The first parameter of each function is the
-machine, whose attributes are numbers, arrays, steps and the engine's functions. What is not of that part is refused.
+machine, whose attributes are numbers, arrays, steps and the engine's functions. What is not of that part is refused. Division is of
+numbers that are not negative; `and` and `or` give a truth, whatever their operands are.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _COMPARED = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.G
 
 def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[str]) -> str:
     """LLVM text of these functions, each a `define internal i64 @name(ptr %context, …)`, and of the steps that they take."""
-    names = {f.__name__ for f in functions}
+    names = {f.__name__: len(inspect.signature(f).parameters) for f in functions}
     texts = [_Function(f, names, world).text() for f in functions]
     return "\n".join([*texts, *(_step(name, taken, world, needs) for name, taken in world.steps.items())])
 
@@ -69,7 +70,7 @@ def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[s
 class _Function:
     """The text of one function. Local variables lie in memory of their own, which LLVM makes registers of."""
 
-    def __init__(self, function: Callable[..., Any], functions: set[str], world: World):
+    def __init__(self, function: Callable[..., Any], functions: Mapping[str, int], world: World):
         assert isinstance(function, FunctionType)
         self.name, self.functions, self.world = function.__name__, functions, world
         self.constants = function.__globals__
@@ -158,7 +159,9 @@ class _Function:
                 self.choose(node)
             case ast.While(orelse=[]):
                 self.repeat(node.test, node.body, None)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]) if (
+                len(args) in (1, 2)
+            ):
                 begin, end = ("0", self.value(args[0])) if len(args) == 1 else (self.value(args[0]), self.value(args[1]))
                 self.local(name)
                 self.say(f"store i64 {begin}, ptr %{name}")
@@ -330,14 +333,18 @@ class _Function:
                 else:
                     self.choose_value(left, kept, lambda: "1", right)
                 return self.emit(f"icmp ne i64 {self.emit(f'load i64, ptr {kept}')}, 0")
+            case ast.Compare():
+                raise self.refuse(node, ast.unparse(node))
             case _:
                 return self.emit(f"icmp ne i64 {self.value(node)}, 0")
 
     # calls ----------------------------------------------------------------------------------------------------------
 
     def call(self, node: ast.Call) -> str:
+        if node.keywords:
+            raise self.refuse(node, ast.unparse(node))
         match node.func:
-            case ast.Name(id=name) if name in self.functions and node.args:
+            case ast.Name(id=name) if len(node.args) == self.functions.get(name):
                 given = node.args[1:]
             case ast.Attribute(value=ast.Name(id=self.machine), attr=name) if name in self.world.supplied:
                 given = node.args
