@@ -22,9 +22,7 @@ ARRAYS = (
     "what is written of an image",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
-CONTROL = (
-    "the depth of the stack", "the block to return to", "the frame", "the end of the stack", "the lanes at a block",
-)  # fmt: skip
+CONTROL = ("the depth of the stack", "the block to return to", "the frame", "the end of the stack")
 #: the words of a record: which (from 1 on, of both lists), at which index, for how many bytes, how many there are, and at
 #: which instruction; behind them comes the pad
 WHICH, INDEX, SIZE, LENGTH, AT, PAD = range(6)
