@@ -223,8 +223,8 @@ def resident(kernel: Kernel, clustered: bool) -> int:
 
 def state_bytes(program: Program) -> int:
     """Bytes that a resident thread takes at most, as the native engine lays them out: registers, memory of its own, the stack of
-    its calls, what special registers say, and its places in the lists of threads. What no thread has touched takes no memory of the
-    machine."""
+    its calls, what special registers say, and its places in the lists of threads. What no thread has touched takes no memory of
+    the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
     local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
