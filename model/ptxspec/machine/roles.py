@@ -45,6 +45,8 @@ class Roles:
         #: whether it calls a function of the system
         self.is_system = np.array([system_function(kernel, op) is not None for op in kernel.code], bool)
         self.asks = self.is_image | self.is_system
+        #: whether threads of the kernel meet others anywhere, or ask the host
+        self.meet = bool((self.of_warp | self.of_cta | self.of_cluster | self.asks).any())
         self.patient, self.waits, self.counts = column("patient"), column("waits"), column("counts")
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them

@@ -25,7 +25,7 @@ from ptxspec.machine.driver.warp_collectives import go, look_at_warps
 
 def run(m: Machine) -> int:
     """Run until the grid is done, or the host is needed: which of the two, and for what."""
-    if m.stage == ANSWERED:
+    if m.meets and m.stage == ANSWERED:
         m.stage = RUNNING
         for i in range(m.asked):
             ready(m, m.asking[i])
@@ -98,6 +98,10 @@ def budget(m: Machine) -> int:
 
 def look(m: Machine, more: int) -> int:
     """Note the threads that have come to where they meet others; `more` says whether others can still run."""
+    if not m.meets:
+        if not more:
+            next_batch(m)
+        return 0
     m.released = 0
     m.passing = 0
     m.asked = 0
@@ -130,6 +134,13 @@ def look(m: Machine, more: int) -> int:
     return settle(m, more)
 
 
+def next_batch(m: Machine) -> None:
+    """The threads of all resident CTAs have ended."""
+    m.first = m.first + m.apart
+    m.ended = m.ended + m.resident
+    m.stage = NEW
+
+
 def run_of(m: Machine, at: int, most: int, lane: int, op: int) -> int:
     """How many threads of one CTA, with consecutive lanes, have come one after the other to this instruction."""
     left = (lane // m.threads + 1) * m.threads - lane
@@ -145,9 +156,7 @@ def settle(m: Machine, more: int) -> int:
     """Let those go on that may."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
-            m.first = m.first + m.apart
-            m.ended = m.ended + m.resident
-            m.stage = NEW
+            next_batch(m)
         return 0
     ends(m)
     others = more or m.passing > 0

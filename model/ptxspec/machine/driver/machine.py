@@ -29,7 +29,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
     warp_collectives.meeting, threads.arrive, threads.ends, threads.end, turns.turns, turns.turn,
-    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.run_of, grid.settle,
+    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of, grid.settle,
 )  # fmt: skip
 
 

@@ -102,12 +102,12 @@ class Code:
 
 
 @cache
-def driver(checked: bool) -> Library:
-    """The machine code of the driver: `drive(context)`."""
+def driver(checked: bool, meets: bool) -> Library:
+    """The machine code of the driver, for kernels whose threads meet others somewhere, or do not: `drive(context)`."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in machine.columns().items()}
     steps = {name: Taken(*taken) for name, taken in machine.steps().items()}
-    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked)
+    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked, {"meets": int(meets)})
     needs = set(hosts.NEEDS)
     text = "\n".join(
         [

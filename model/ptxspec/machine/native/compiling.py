@@ -50,6 +50,8 @@ class World(NamedTuple):
     steps: Mapping[str, Taken]
     supplied: Mapping[str, int]
     checked: bool
+    known: Mapping[str, int] = {}
+    """numbers of the machine that are the same throughout"""
 
 
 _BINARY = {
@@ -276,6 +278,8 @@ class _Function:
                 return self.emit(f"load i64, ptr %{name}")
             case ast.Name(id=name) if isinstance(self.constants.get(name), int):
                 return str(int(self.constants[name]))
+            case ast.Attribute(value=ast.Name(id=self.machine), attr=name) if name in self.world.known:
+                return str(self.world.known[name])
             case ast.Attribute(value=ast.Name(id=self.machine), attr=name):
                 return self.emit(f"load i64, ptr {self.field(node, name)}")
             case ast.Subscript(value=ast.Attribute(value=ast.Name(id=self.machine), attr=name), slice=index):

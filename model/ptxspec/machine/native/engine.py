@@ -109,7 +109,7 @@ class NativeRun:
         for name, value in numbers.items():
             self._say(name, value)
         self._pointer = self.context.ctypes.data
-        drive = driver(layout.checked).address("drive")
+        drive = driver(layout.checked, program.roles.meet).address("drive")
         self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(drive)
         self.empty()
 
