@@ -19,10 +19,10 @@ import ptxspec
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.literate.finder import install
 from ptxspec.machine import engine as shared_by_engines
+from ptxspec.machine.native import code
 from ptxspec.terms.types import TYPES
 
 install()
-importlib.import_module("ptxspec.machine.native")
 ORDER: Any = importlib.import_module("ptxspec.spec.machine.divergence")
 
 SECONDS, GIBIBYTES = 60, 8
@@ -200,7 +200,10 @@ def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
     source = random.Random(f"knobs {seed}")
     resident = source.choice([2048, 128, 64, 64, 64])
     round_, turn = source.choice([100_000, 1000, 60]), source.choice([1024, 1024, 100, 1])
+    large, piece = source.choice([(code.LARGE, code.PIECE)] * 4 + [(0, 200), (0, 2000)])
     knobs = {
+        (code, "LARGE"): large,
+        (code, "PIECE"): piece,
         (shared_by_engines, "RESIDENT"): resident,
         (shared_by_engines, "RESIDENT_WITH_IMAGES"): resident,
         (shared_by_engines, "RESIDENT_IN_CLUSTERS"): max(resident, 256),

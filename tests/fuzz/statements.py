@@ -193,6 +193,28 @@ class Single(Base):
         end = [f"add.u32 %i{n}, %i{n}, 1;", f"setp.le.u32 %q{n}, %i{n}, %i{limit};", f"@%q{n} bra {head};", f"{out}:"]
         return [*start, *body, *end]
 
+    @statement(4, lambda w: w.depth < 3)
+    def narrow_loops(self) -> Lines:
+        """Blocks that go back to themselves and only compute, sometimes one after the other."""
+        lines: Lines = []
+        for _ in range(self.source.choice((1, 1, 2))):
+            n, limit, head = self.number(), self.number(), self.label()
+            body = [line for _ in range(self.source.randint(0, 4)) for line in self.plain()]
+            back = self.source.choice(
+                [[f"setp.le.u32 %q{n}, %i{n}, %i{limit};", f"@%q{n} bra {head};"],
+                 [f"setp.gt.u32 %q{n}, %i{n}, %i{limit};", f"@!%q{n} bra {head};"]]
+            )  # fmt: skip
+            rounds = self.source.choice((4, 4, 64))
+            lines += [
+                f"mov.u32 %i{n}, 0;",
+                self.small(f"%i{limit}", rounds),
+                f"{head}:",
+                *body,
+                f"add.u32 %i{n}, %i{n}, 1;",
+                *back,
+            ]
+        return lines
+
     @statement(1, lambda w: w.depth < 2 and w.loops < 1)
     def loop_with_two_beginnings(self) -> Lines:
         n, one, two = self.number(), self.label(), self.label()

@@ -20,6 +20,7 @@ from launching import HEADER, kernel
 import ptxspec
 from ptxspec.machine import hosts, imaging
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME
+from ptxspec.machine.driver import machine
 from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native import code
 from ptxspec.machine.native import engine as native
@@ -51,6 +52,8 @@ BODY = """
   setp.eq.u32 %p1, %r1, 0; @!%p1 bra QUIET; call (c), vprintf, (f, g); QUIET:
   cvta.local.u64 %rd6, mine; ld.u32 %r10, [%rd6+8]; atom.global.add.u32 %r11, [total], 1;
   add.u32 %r12, %r10, %r9; st.global.u32 [%rd1], %r12;
+  activemask.b32 %r13; mov.u32 %r14, 3; bar.sync %r14; bar.sync 4, 64; setp.lt.u32 %p2, %r1, 5; bar.red.popc.u32 %r15, 2, %p2;
+  mov.u32 %r16, 0; LOOP: add.u32 %r16, %r16, 1; setp.lt.u32 %p3, %r16, %r1; @%p3 bra LOOP;
 """
 SOURCE = kernel(BODY, module=DEEP)
 CLUSTERS = kernel(
@@ -60,6 +63,9 @@ CLUSTERS = kernel(
 )
 BANKS = ".version 2.1\n.target sm_20\n.extern .const[2] .b32 two[];\n" + (
     ".entry k(.param .u64 out) { .reg .u64 o; .reg .u32 r; ld.param.u64 o, [out]; ld.const[2].u32 r, [two+4]; st.global.u32 [o], r; exit; }"
+)
+LOOPS = kernel(
+    "mov.u32 %r5, 0; LOOP: mov.u32 %r6, %tid.x; mad.lo.u32 %r5, %r5, 3, %r6; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 1000; @%p1 bra LOOP; st.global.u32 [%rd1], %r5;"
 )
 IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .reg .u64 o; .reg .u32 r; .reg .u32 x;
   ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
@@ -82,7 +88,7 @@ def launch(source: str) -> list[int]:
     return out.tolist()
 
 
-SOURCES = {"functions": SOURCE, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE}
+SOURCES = {"functions": SOURCE, "loops": LOOPS, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE}
 
 
 @pytest.fixture
@@ -99,23 +105,26 @@ def test_results_are_the_same(what: str, checked: None, monkeypatch: pytest.Monk
 
 # the seam ------------------------------------------------------------------------------------------------------------------
 
-_SAFE = re.compile(r"(%[\w.]+) = (?:call ptr @ptxspec_host\(|getelementptr i64, ptr %context, i64 \d+$|"
-                   r"getelementptr [^,]*, ptr @(?:ptxspec_table_\w+|lengths|earliest|blocks), )")  # fmt: skip
-_INSIDE = re.compile(r"(%[\w.]+) = getelementptr \[\d+ x i8\], ptr (%[\w.]+), i64 \d+$")
+#: pointers that the seam made, into the context, into tables, or to what lies in the function itself; arrays lie elsewhere for as
+#: long as the code runs, which the context says
+_SAFE = re.compile(r"(%[\w.]+) = (?:call ptr @ptxspec_host\(|getelementptr i64, ptr %context, i64 \d+$|alloca |"
+                   r"getelementptr [^,]*, ptr @(?:ptxspec_table_\w+|pieces), )")  # fmt: skip
+_INSIDE = re.compile(r"(%[\w.]+) = getelementptr (?:\[\d+ x i8\]|i64), ptr (%[\w.]+), i64 \d+$")
 _PHI = re.compile(r"(%[\w.]+) = phi ptr (.*)")
 _TOUCHED = re.compile(r"ptr (%[\w.]+)")
+_FUNCTION = re.compile(r"^define (?:internal )?\S.*? @(\w+)\((.*?)\)[^(]*?\{$(.*?)^\}", re.DOTALL | re.MULTILINE)
+#: parameters through which a function gets what the seam has made: the record of a step, and where a turn is counted
+_GIVEN = re.compile(r"%row\d+|%turn|%record|%context")
 
 
 def raw(text: str) -> list[str]:
     """The lines of functions that touch memory through a pointer that did not come from the seam."""
     wrong = []
-    for function in re.findall(
-        r"^define (?:internal )?(?:i64|ptr) @(?:block\d+|run|serve|outlined_\d+)\(.*?^\}",
-        text,
-        re.DOTALL | re.MULTILINE,
-    ):
-        safe: set[str] = set()
-        for line in map(str.strip, function.splitlines()):
+    for name, parameters, body in _FUNCTION.findall(text):
+        if name.startswith("ptxspec_"):
+            continue
+        safe = {p.split()[-1] for p in parameters.split(",") if p.strip() and _GIVEN.fullmatch(p.split()[-1])}
+        for line in map(str.strip, body.splitlines()):
             inside, phi = _INSIDE.match(line), _PHI.match(line)
             if (found := _SAFE.match(line)) is not None:
                 safe.add(found[1])
@@ -123,11 +132,19 @@ def raw(text: str) -> list[str]:
                 safe.add(inside[1])
             elif phi is not None and set(re.findall(r"\[(%[\w.]+),", phi[2])) <= safe:
                 safe.add(phi[1])
+            elif re.match(r"%record = load ptr, ptr %record_at\b", line):
+                safe.add("%record")
+            elif re.search(r" load ptr, ptr ", line):  # an array's beginning, which is no place of it yet
+                wrong += [line] * (not set(_TOUCHED.findall(line)) <= safe)
             elif (
                 re.search(r"\b(?:load|store) |@llvm\.mem(?:cpy|set)", line) and not set(_TOUCHED.findall(line)) <= safe
             ):
-                wrong.append(line)
+                wrong.append(f"{name}: {line}")
     return wrong
+
+
+def functions(texts: list[str]) -> set[str]:
+    return {name for text in texts for name, _, _ in _FUNCTION.findall(text)}
 
 
 @pytest.mark.parametrize("what", SOURCES)
@@ -143,7 +160,14 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
     monkeypatch.setattr(code, "Library", Kept)
     monkeypatch.setattr(imaging, "Library", Kept)
     imaging._compiled.clear()
+    code.driver.cache_clear()
     launch(SOURCES[what])
+    code.driver.cache_clear()
+    made = functions(texts)
+    assert made >= {"piece0", "turns", "begin", "take", "drive", "step_arrive_at_cta"} | {
+        f.__name__ for f in machine.FUNCTIONS
+    }
+    assert made >= ({"narrow1", "committed1"} if what == "loops" else set())
     assert texts and [line for text in texts for line in raw(text)] == []
     planted = re.sub(
         r"call ptr @ptxspec_host\(ptr %record, ptr (%\w+),[^)]*\)", r"getelementptr i8, ptr \1, i64 %lane", texts[-1]
@@ -154,27 +178,35 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
 # the checks ----------------------------------------------------------------------------------------------------------------
 
 
-def tampering(monkeypatch: pytest.MonkeyPatch, change: Callable[[native.NativeRun], None], at_turn: int = 0) -> None:
-    """Let `change` happen to the engine's data before it runs, for the time that is said."""
-    plain, turns = native.NativeRun.run, [0]
+def tampering(
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[native.NativeRun], None],
+    when: Callable[[native.NativeRun], bool] = lambda run: True,
+) -> None:
+    """Let `change` happen to the engine's data before it runs for the first time that `when` holds. The driver comes back to the host
+    after each turn of a thread."""
+    plain, done = native.NativeRun.run, [False]
 
-    def run(self: native.NativeRun, budget: int) -> Any:
-        if turns[0] == at_turn:
+    def run(self: native.NativeRun) -> int:
+        self.set("round_length", 1)
+        self.set("pause_at", 0)
+        if not done[0] and when(self):
+            done[0] = True
             change(self)
-        turns[0] += 1
-        return plain(self, budget)
+        return plain(self)
 
     monkeypatch.setattr(native.NativeRun, "run", run)
 
 
 #: which kernel touches each array
-TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS}
+TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS}
+TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS)
 
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine code is told that the array has no bytes; of registers and special ones each has its own part."""
-    if name in ("registers", "special"):
+    """The machine code is told that the array has no bytes; of registers, special ones and the tile each row has its own part."""
+    if name in ("registers", "special", "tile"):
         pytest.skip("their parts have a length that is compiled in: see the test of a lane beyond them")
     tampering(monkeypatch, lambda run: run.context.__setitem__(FIELD[f"{name}_bytes"], 0))
     with pytest.raises(EngineFault, match=rf"index \d+ of {name}, which has 0 bytes"):
@@ -183,13 +215,21 @@ def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monke
 
 def test_every_array_of_the_context_has_a_length() -> None:
     pointers = {name for name in CONTEXT if f"{name}_bytes" in CONTEXT}
-    assert pointers == set(ARRAYS) <= set(hosts.ARRAYS)
+    assert pointers == set(ARRAYS) <= set(hosts.names())
 
 
 @pytest.mark.parametrize("lane", [5000, 2**31 - 1, -1])
 def test_a_lane_beyond_the_registers(lane: int, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    tampering(monkeypatch, lambda run: run.lists.__setitem__((0, 3), lane))
-    with pytest.raises(EngineFault, match=r"special|registers"):
+    """Where threads stand at the kernel's first block, one of them is none."""
+    begun = lambda run: run.get("steps") > 0  # noqa: E731
+    tampering(monkeypatch, lambda run: run.arrays["lists"].__setitem__(3, lane), begun)
+    with pytest.raises(EngineFault, match=r"special|registers|slot_of"):
+        launch(SOURCE)
+
+
+def test_a_list_that_says_it_is_longer_than_it_is(checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    tampering(monkeypatch, lambda run: run.arrays["counts"].fill(10**9), lambda run: run.get("steps") > 0)
+    with pytest.raises(EngineFault, match=r"of (lists|scratch), which has"):
         launch(SOURCE)
 
 
@@ -205,12 +245,18 @@ def test_an_image_that_is_too_short(checked: None, monkeypatch: pytest.MonkeyPat
 
 
 def stack_words(run: native.NativeRun) -> np.ndarray:
-    return run.stack[: len(run.stack) // 8 * 8].view(np.int64)
+    stack = run.arrays["stack"]
+    return stack[: len(stack) // 8 * 8].view(np.int64)
 
 
 def register(run: native.NativeRun, name: str) -> np.ndarray:
     at = run.layout.offsets[name]
-    return run.registers[at : at + 8 * run.layout.capacity].view(np.int64)
+    return run.arrays["registers"][at : at + 8 * run.layout.capacity].view(np.int64)
+
+
+def inside(run: native.NativeRun) -> bool:
+    """Whether all threads wait in the innermost function."""
+    return run.get("steps") > 0 and bool((register(run, DEPTH)[:33] >= 5 * 8).all())
 
 
 #: what is done to the engine's data while threads wait in a function, and what is said of it
@@ -222,7 +268,6 @@ CONTROL: dict[str, tuple[Callable[[Any], None], str]] = {
     "a frame beyond": (lambda run: register(run, FRAME).fill(1 << 33), "the frame: 8589934592"),
     "an end beyond": (lambda run: register(run, ENDS).fill(1 << 33), "the end of the stack: 8589934592"),
     "a beginning beyond": (lambda run: register(run, BEGINS).fill(0), ""),
-    "too many lanes": (lambda run: run.counts.fill(10**9), "the lanes at a block: 1000000000"),
 }
 
 
@@ -232,7 +277,7 @@ def test_what_the_engine_takes_from_its_own_data(what: str, mode: str, monkeypat
     """With or without the checks of every access."""
     change, message = CONTROL[what]
     monkeypatch.setenv(hosts.VARIABLE, mode)
-    tampering(monkeypatch, change, at_turn=2)
+    tampering(monkeypatch, change, inside)
     if not message:
         launch(SOURCE)
         return
@@ -241,7 +286,7 @@ def test_what_the_engine_takes_from_its_own_data(what: str, mode: str, monkeypat
 
 
 def test_the_arrays_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    tampering(monkeypatch, lambda run: register(run, FRAME).fill(1 << 33), at_turn=2)
+    tampering(monkeypatch, lambda run: register(run, FRAME).fill(1 << 33), inside)
     out = np.full(64, 7, np.uint32)
     with pytest.raises(EngineFault):
         ptxspec.load(SOURCE).launch("k", block=33, args=[out], printed=lambda text: None)

@@ -40,6 +40,13 @@ from ptxspec.escaping import LINES, printable
 @click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
 @click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
 @click.option(
+    "--workers",
+    default=1,
+    type=click.IntRange(1, 256),
+    show_default=True,
+    help="Threads of this machine over which the CTAs are spread.",
+)
+@click.option(
     "--step-limit",
     type=click.IntRange(0, 1 << 62),
     help="Most thread-instructions to execute; without it, what ends loops in a minute.",

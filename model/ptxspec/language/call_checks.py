@@ -68,17 +68,17 @@ class Calls:
 
     def call(self, op: Op, effect: effects.Call, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """A call with what it passes, held against what the function takes."""
-        given = {role[1]: o for role, o in zip(op.plan.roles, op.operands, strict=True)}
-        arguments = given["p"].elements if "p" in given else ()  # type: ignore[union-attr]
-        results = given["r"].elements if "r" in given else ()  # type: ignore[union-attr]
+        given: dict[str, Any] = {role[1]: o for role, o in zip(op.plan.roles, op.operands, strict=True)}
+        arguments = given["p"].elements if "p" in given else ()
+        results = given["r"].elements if "r" in given else ()
         known: tuple[str, ...] | None
         also: list[Signature] = []  # the other functions of a list
         if isinstance(effect.function, Special):
-            function = given[effect.function.name].text  # type: ignore[union-attr]
+            function = given[effect.function.name].text
             signature, known = self.context.signatures[function], (function,)
         else:
             function = None
-            list_name = given["t"].text  # type: ignore[union-attr]
+            list_name = given["t"].text
             table = names.table(list_name)
             if isinstance(table, Table) and table.directive == ".calltargets":
                 if table.problem is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.escaping import shortened
-from ptxspec.language.building.modules import Modules
+from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Later, Source
 from ptxspec.language.parser_generator import Failed
 from ptxspec.language.suggestions import did_you_mean
@@ -30,7 +30,7 @@ class Read(NamedTuple):
     whether all but single instructions could be read, so that what is declared is known."""
 
     module: Module | None
-    build: Modules
+    build: TreeBuilder
     whole: bool
 
 
@@ -42,7 +42,7 @@ class Reading:
         self.syntax = syntax()
         split = self.syntax.lexicon.split(source.text)
         self.split: Split = split
-        self.build = Modules(source, split, self.syntax.lexicon)
+        self.build = TreeBuilder(source, split, self.syntax.lexicon)
         self.whole, self.stopped = True, False
         self._markers()
 

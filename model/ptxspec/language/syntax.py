@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts, storage
 from ptxspec.language.building.constants import LITERAL
-from ptxspec.language.building.modules import Modules
+from ptxspec.language.building.tree_builder import built
 from ptxspec.language.first_sets import Place
 from ptxspec.language.parser_generator import Assembled, Assembly, from_code
 from ptxspec.language.words import MARKER, Lexicon
@@ -66,9 +66,8 @@ def prepared() -> tuple[Any, ...]:
     lexicon = Lexicon(words)
     unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
-    built = frozenset(name for name in dir(Modules) if not name.startswith("_"))
     outside = {"constant": ("an operand", begins)}
-    assembly = Assembly(rules, lexicon, built & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
+    assembly = Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
     parser = assembly.assembled()
     first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in sorted(RECOVERED)}
     named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}

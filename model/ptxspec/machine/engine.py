@@ -34,7 +34,7 @@ RESIDENT = 2048
 RESIDENT_WITH_IMAGES = 16_384
 #: the same in clusters: the largest there is has its place
 RESIDENT_IN_CLUSTERS = 16_384
-#: words that each resident thread has for what it waits for and learns, and for what special registers say
+#: words that each resident thread has at most for what it waits for and learns
 WORDS = 32
 #: words that a thread gives with its request to the host, and words that it is answered with
 REQUEST, ANSWER = 16, 4
@@ -223,13 +223,15 @@ def resident(kernel: Kernel, clustered: bool) -> int:
 
 def state_bytes(program: Program) -> int:
     """Bytes that a resident thread takes at most, as the native engine lays them out: registers, memory of its own, the stack of
-    its calls, and its places in the lists of threads. What no thread has touched takes no memory of the machine."""
+    its calls, what special registers say, and its places in the lists of threads. What no thread has touched takes no memory of
+    the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
     local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
     calls = contracts.functions().STACK if kernel.functions else 0
     asked = 8 * (REQUEST + ANSWER) if asks_host(kernel) else 0
-    return registers + local + calls + asked + 4 * len(program.flow.blocks) + 8 * WORDS
+    special = 8 * len(program.flow.special)
+    return registers + local + calls + asked + special + 4 * len(program.flow.blocks) + 8 * WORDS
 
 
 def is_image(op: Op) -> bool:

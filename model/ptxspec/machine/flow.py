@@ -92,6 +92,13 @@ class Flow:
         self.earliest = [min((place[to] for to in edges[old]), default=len(order)) for old in order]
 
     @cached_property
+    def special(self) -> frozenset[str]:
+        """The special registers that instructions read."""
+        kernel = self.kernel
+        names = {name for op in kernel.code for name in names_read(op)}
+        return frozenset(names - kernel.registers.keys() - kernel.places.keys())
+
+    @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
         found = set()

@@ -283,7 +283,7 @@ class Module:
                 limits.ctas = extents.ctas
                 if engine == "exact" or step_limit is not None or not may_spread(ready.kernel):
                     workers = 1
-                workers = min(workers, -(-extents.ctas // slots))
+                workers = limits.workers(min(workers, -(-extents.ctas // slots)))
                 works = []
                 for worker, own in enumerate([memory, *(memory.beside() for _ in range(workers - 1))]):
                     running = runner.start(ready, own, extents, slots, workers, limits.check)

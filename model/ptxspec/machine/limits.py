@@ -56,6 +56,7 @@ class Limits:
         self.pause = PAUSE[engine]
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
         self._firsts: dict[int, int] = {}
+        self._batch_bytes = 0
         self._batch_ends, self._processor_ends = math.inf, math.inf
 
     def stop(self) -> None:
@@ -82,7 +83,13 @@ class Limits:
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
             raise LaunchError("memory limit", note)
         most = min(resident(program.kernel, members > 1) // threads // members, self.memory // each)
-        return max(1, min(extents.ctas // members, most)) * members
+        clusters = max(1, min(extents.ctas // members, most))
+        self._batch_bytes = clusters * each
+        return clusters * members
+
+    def workers(self, wanted: int) -> int:
+        """How many threads of the host there is memory for, of those wanted: each has CTAs of its own."""
+        return max(1, min(wanted, self.memory // max(1, self._batch_bytes)))
 
     def at_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""

@@ -7,9 +7,10 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from ptxspec.terms.core import Int, blame, integer
+from ptxspec.terms.core import Int, blame, integer, variable
 from ptxspec.terms.exact import evaluate, refuse, unchosen
 from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
 
@@ -61,6 +62,7 @@ class Profile:
         load(name)
         self.name = name
         self._choices = CHOICES.get(name, {})
+        self._functions: dict[tuple[Any, ...], Callable[..., int] | None] = {}
 
     def term(self, freedom: Any) -> Int:
         """The chosen bits as a term over the freedom's operands; what is documented, if the profile knows of no deviation.
@@ -87,5 +89,26 @@ class Profile:
         slug, width, _, type, *_ = freedom.attrs
         if slug not in self._choices:
             return refuse(freedom, operands)
+        function = self._function(slug, width, type, freedom.args)
+        if function is not None:
+            return int(function(*operands))
         chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
         return int(evaluate(chosen, {}))
+
+    def _function(self, slug: str, width: int, type: Any, arguments: tuple[Any, ...]) -> Callable[..., int] | None:
+        """A choice as a Python function of the operands, written once for all operands of these ranges; None where one may be
+        negative."""
+        from ptxspec.terms.python_code import written
+
+        key = (slug, width, type, *((a.lo, a.hi) for a in arguments))
+        if key not in self._functions:
+            names = [f"c{i}" for i in range(len(arguments))]
+            self._functions[key] = None
+            if all(a.lo >= 0 for a in arguments):
+                operands = [
+                    a if a.op == "const" else variable(name, max(1, a.hi.bit_length()))
+                    for name, a in zip(names, arguments, strict=True)
+                ]
+                chosen = low_bits(integer(self._choices[slug](type, *operands)), width)
+                self._functions[key] = partial(written(chosen, "choose", *names), self.value)
+        return self._functions[key]

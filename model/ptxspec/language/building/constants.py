@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.escaping import shortened
-from ptxspec.language.building.base import Base
+from ptxspec.language.building.text import Text
 from ptxspec.language.digits import TooLarge, double_of, integer_of
 from ptxspec.language.parser_generator import Failed
 from ptxspec.language.tree import Number, Real, Spelled
@@ -32,13 +32,16 @@ class _Step(NamedTuple):
     at: int
 
 
-class Constants(Base):
+class Constants:
     """Reads constants."""
+
+    def __init__(self, text: Text):
+        self.text = text
 
     def integer(self, at: int) -> int:
         """The value of an integer literal, or of a predefined name."""
-        word = self.words[at]
-        if self.classes[at] == "predefined":
+        word = self.text.words[at]
+        if self.text.classes[at] == "predefined":
             return Spelled.of(contracts.literals().PREDEFINED[word], word)
         digits = word.rstrip("U")
         base = _BASES.get(digits[:2].lower(), 8 if digits[0] == "0" else 10)
@@ -54,7 +57,7 @@ class Constants(Base):
 
     def literal(self, at: int) -> Number | Real:
         """The value of one word."""
-        word, which = self.words[at], self.classes[at]
+        word, which = self.text.words[at], self.text.classes[at]
         if which in ("integer", "predefined"):
             return Number(self.integer(at))
         if which == "bits":
@@ -67,8 +70,8 @@ class Constants(Base):
 
     def constant(self, at: int) -> tuple[Number | Real, int]:
         """The constant that begins at a word, which may be an expression, and the number of the word after it."""
-        if self.classes[at] in LITERAL:
-            after = self.words[at + 1]
+        if self.text.classes[at] in LITERAL:
+            after = self.text.words[at + 1]
             if after[:1] != "%" and after != "?" and after not in contracts.constant_expressions().STRENGTHS:
                 return self.literal(at), at + 1
         return self.expression(at)
@@ -77,7 +80,7 @@ class Constants(Base):
         """A constant expression. Literals and operators are put in the order of evaluation with a stack of what waits for its
         operands or its partner, so that no depth of parentheses can exceed Python's."""
         rules = contracts.constant_expressions()
-        words, strengths, i = self.words, rules.STRENGTHS, at
+        words, strengths, i = self.text.words, rules.STRENGTHS, at
         output: list[_Step] = []
         waiting: list[_Step] = []
         texts: list[str] = []
@@ -157,7 +160,7 @@ class Constants(Base):
 
     def _typed(self, at: int) -> Any:
         """A literal of an expression, with its type."""
-        word, which = self.words[at], self.classes[at]
+        word, which = self.text.words[at], self.text.classes[at]
         if which == "bits" and word[1] in "fF":
             message = "exact bits of single precision stand alone, without a sign and not in an expression"
             raise Failed(at, "constant", None, message, LITERALS)
@@ -182,7 +185,7 @@ class Constants(Base):
         """A constant that must be an integer."""
         if isinstance(value, Number):
             return value.value
-        self.complain(at, f"expected {what}, which is an integer", EXPRESSIONS)
+        self.text.complain(at, f"expected {what}, which is an integer", EXPRESSIONS)
         return 0
 
 

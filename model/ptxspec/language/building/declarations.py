@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import cited
-from ptxspec.language.building.operands import Operands
+from ptxspec.language.building.constants import Constants
+from ptxspec.language.building.text import Text
 from ptxspec.language.tree import (
     Attribute,
     Fields,
@@ -33,11 +34,11 @@ class Placed(NamedTuple):
     attribute: Attribute
 
 
-class Declarations(Operands):
+class Declarations:
     """Builds variables and parameters."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, text: Text, constants: Constants):
+        self.text, self.constants = text, constants
         #: where sizes are zero, which some declarations allow
         self.zeros: list[int] = []
         #: the words at which the name of the parameter, what it points to and its vector were read last
@@ -63,28 +64,28 @@ class Declarations(Operands):
         return value
 
     def alignment(self, at: int, word: str) -> int:
-        value = self.integer(at)
+        value = self.constants.integer(at)
         if value <= 0 or value & (value - 1):
-            self.complain(at, f"an alignment is a power of two, not {value}", cited.VARIABLES)
+            self.text.complain(at, f"an alignment is a power of two, not {value}", cited.VARIABLES)
             return 1
         if value >= 1 << 32:
-            self.complain(at, f"an alignment has at most 32 bits, and {value} more", cited.VARIABLES)
+            self.text.complain(at, f"an alignment has at most 32 bits, and {value} more", cited.VARIABLES)
             return 1
         return value
 
     def declarator(self, at: int, name: str, count: int | None, dimensions: list[int], value: Any) -> Variable:
         sizes = tuple(None if d == OPEN else d for d in dimensions)
         if None in sizes[1:]:
-            self.complain(self.open_at, "only an array's first dimension may be left out", cited.VARIABLES)
+            self.text.complain(self.open_at, "only an array's first dimension may be left out", cited.VARIABLES)
             sizes = tuple(1 if d is None else d for d in sizes)
         if count is not None and count >= (1 << 32) - 1:
-            self.complain(at, f"{count} are too many: the number has 32 bits", cited.VARIABLES)
+            self.text.complain(at, f"{count} are too many: the number has 32 bits", cited.VARIABLES)
             count = 1
-        return Variable("", "", 1, name, None, count, sizes, value, None, self.starts[at])
+        return Variable("", "", 1, name, None, count, sizes, value, None, self.text.starts[at])
 
     def variable_name(self, at: int, word: str) -> str:
         if "." in word:
-            self.complain(at, f"{word} is no name that a variable can have", _IDENTIFIERS)
+            self.text.complain(at, f"{word} is no name that a variable can have", _IDENTIFIERS)
         return word
 
     def dimension(self, at: int, value: int | None) -> int:
@@ -94,17 +95,17 @@ class Declarations(Operands):
         return value
 
     def size(self, at: int, value: Number | Real) -> int:
-        size = self.integral(at, value, "a size")
+        size = self.constants.integral(at, value, "a size")
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
         elif size < 0:
-            self.complain(at, f"expected a size, at least 1, not {int(size)}", cited.VARIABLES)
+            self.text.complain(at, f"expected a size, at least 1, not {int(size)}", cited.VARIABLES)
         return max(size, 0)
 
     def allow_zeros(self, allowed: bool) -> None:
         """Whether the sizes that were zero may be."""
         for at in () if allowed else self.zeros:
-            self.complain(at, "expected a size, at least 1, not 0", cited.VARIABLES)
+            self.text.complain(at, "expected a size, at least 1, not 0", cited.VARIABLES)
         self.zeros.clear()
 
     def attributes(self, at: int, items: list[Placed]) -> tuple[int, list[Placed]]:
@@ -116,7 +117,7 @@ class Declarations(Operands):
     def attributes_of(self, owner: str, given: tuple[int, list[Placed]]) -> tuple[Attribute, ...]:
         """The attributes of a variable in a state space, or of a function ("func"), if it may have them."""
         at, items = given
-        self.use(".attribute of a function" if owner == "func" else ".attribute", at)
+        self.text.use(".attribute of a function" if owner == "func" else ".attribute", at)
         known = contracts.attributes()
         for where, attribute in items:
             name = f".{attribute.name}"
@@ -125,12 +126,12 @@ class Declarations(Operands):
                 fitting = [other for other, (owners, _) in known.ATTRIBUTES.items() if owner in owners]
                 whose = "a function" if owner == "func" else f"a variable in .{owner}"
                 takes = f"takes {' or '.join(fitting)}" if fitting else "takes no attribute"
-                self.complain(where, f"{whose} {takes}, not {name!r}", cited.ATTRIBUTES)
+                self.text.complain(where, f"{whose} {takes}, not {name!r}", cited.ATTRIBUTES)
             elif len(attribute.numbers) != count:
                 wanted = f"{count} integers in parentheses" if count else "no integers"
-                self.complain(where, f"{name} has {wanted}", cited.ATTRIBUTES)
+                self.text.complain(where, f"{name} has {wanted}", cited.ATTRIBUTES)
             elif name in known.REFUSED:
-                self.complain(
+                self.text.complain(
                     where, f"{name} is for modules that are compiled apart, and not supported", cited.ATTRIBUTES
                 )
         return tuple(attribute for _, attribute in items)
@@ -150,7 +151,7 @@ class Declarations(Operands):
         return values
 
     def generic(self, at: int, name: str, offset: int | None) -> Generic:
-        self.use("generic()", at)
+        self.text.use("generic()", at)
         return Generic(Name(name), offset or 0)
 
     def named_address(self, at: int, name: str, offset: int | None) -> Any:
@@ -158,18 +159,18 @@ class Declarations(Operands):
         return base if offset is None else Sum(base, offset)
 
     def mask_bits(self, at: int, word: str) -> int:
-        return self.integer(at)
+        return self.constants.integer(at)
 
     def mask(self, at: int, mask: int, value: Any) -> Masked:
-        self.use("a mask", at)
+        self.text.use("a mask", at)
         if mask not in contracts.initializers().MASKS:
-            self.complain(at, f"{self.words[at]} is no mask: one has a byte of ones", cited.INITIALIZERS)
+            self.text.complain(at, f"{self.text.words[at]} is no mask: one has a byte of ones", cited.INITIALIZERS)
             mask = 0xFF
         if isinstance(value, Real):
-            self.complain(at + 2, "a mask takes an address or an integer", cited.INITIALIZERS)
+            self.text.complain(at + 2, "a mask takes an address or an integer", cited.INITIALIZERS)
             value = Number(0)
         if isinstance(value, Number):
-            self.use("a mask of an integer", at + 2)
+            self.text.use("a mask of an integer", at + 2)
         return Masked(mask, value)
 
     # parameters ----------------------------------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class Declarations(Operands):
         self, at: int, align: int | None, vector: str | None, type: str, pointer: Any, name: str
     ) -> Parameter:
         length = int(vector[2:]) if vector else 1
-        return Parameter(type[1:], name, align, None, self.starts[self.name_at], "param", pointer, length)
+        return Parameter(type[1:], name, align, None, self.text.starts[self.name_at], "param", pointer, length)
 
     def _parameter(
         self, space: str, found: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
@@ -197,12 +198,12 @@ class Declarations(Operands):
         if size == 0 and may_be_open:
             size = OPEN
         if found.vector > 1 and space == ".param" and size is None:
-            self.complain(self.vector_at, "a parameter is a value or an array, not a vector", cited.STATE_SPACES)
+            self.text.complain(self.vector_at, "a parameter is a value or an array, not a vector", cited.STATE_SPACES)
             found = found._replace(vector=1)
         if found.pointer is not None and not points:
-            self.complain(self.pointer_at, "only a parameter of an entry has .ptr", cited.ATTRIBUTES)
+            self.text.complain(self.pointer_at, "only a parameter of an entry has .ptr", cited.ATTRIBUTES)
         if named and found.name == "_":
-            self.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
+            self.text.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
         return found._replace(space=space[1:], size=size)
 
     def parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
@@ -215,6 +216,6 @@ class Declarations(Operands):
         return self._parameter(space, rest, size, True, False)
 
     def pointer(self, at: int, word: str, space: str | None, align: int | None) -> Pointer:
-        self.use(".ptr", at)
+        self.text.use(".ptr", at)
         self.pointer_at = at
         return Pointer(space[1:] if space else None, align)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ptxspec.language import cited
+from ptxspec.language.building.constants import Constants
+from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.statements import Hint, Statements
+from ptxspec.language.building.text import Text
 from ptxspec.language.digits import integer_of
 from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Variable
 
@@ -13,11 +16,11 @@ from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Va
 Limit = tuple[str, tuple[int, ...]]
 
 
-class Modules(Statements):
+class Modules:
     """Builds modules."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, text: Text, constants: Constants, declarations: Declarations, statements: Statements):
+        self.text, self.constants, self.declarations, self.statements = text, constants, declarations, statements
         self.release_at: list[int] = []
         self.targets_at: list[int] = []
         self.address_size_at: int | None = None
@@ -40,11 +43,11 @@ class Modules(Statements):
             32 if size is None else size,
             tuple(variables),
             tuple(functions),
-            self.starts[self.targets_at[0]],
-            self.starts[self.release_at[0]],
-            tuple(self.starts[t] for t in self.targets_at[1:]),
-            None if self.address_size_at is None else self.starts[self.address_size_at],
-            tuple(self.uses),
+            self.text.starts[self.targets_at[0]],
+            self.text.starts[self.release_at[0]],
+            tuple(self.text.starts[t] for t in self.targets_at[1:]),
+            None if self.address_size_at is None else self.text.starts[self.address_size_at],
+            tuple(self.text.uses),
             tuple(standing),
         )
 
@@ -61,34 +64,34 @@ class Modules(Statements):
         return size
 
     def address_bits(self, at: int, word: str) -> int:
-        size = self.integer(at)
+        size = self.constants.integer(at)
         if size not in (32, 64):
-            self.complain(at, "an address size is 32 or 64")
+            self.text.complain(at, "an address size is 32 or 64")
             return 64
         return size
 
     def member(self, at: int, linkage: str | None, declared: Any, standing: Any) -> Any:
-        self.allow_zeros(linkage == ".extern")
+        self.declarations.allow_zeros(linkage == ".extern")
         if declared is None:
             return standing
         word = linkage[1:] if linkage else None
         if isinstance(declared, Function):
             if linkage == ".common":
-                self.complain(at, ".common belongs before a variable", cited.DIRECTIVES)
+                self.text.complain(at, ".common belongs before a variable", cited.DIRECTIVES)
             if linkage == ".extern" and declared.body is not None:
                 what = "an entry" if declared.is_entry else "a function"
-                self.complain(self.function_at, f"{what} with a body is not .extern", cited.DIRECTIVES)
+                self.text.complain(self.function_at, f"{what} with a body is not .extern", cited.DIRECTIVES)
             return declared._replace(linkage=word)
         space = declared[0].space
         if space == "param" or (space == "reg" and linkage):
             what = f"variables in .{space} are declared inside functions"
-            self.complain(at + (linkage is not None), what, cited.STATE_SPACES)
+            self.text.complain(at + (linkage is not None), what, cited.STATE_SPACES)
             return []
         for variable in declared:
             if linkage == ".common" and variable.space != "global":
-                self.complain(at, "what is .common lies in .global", cited.VARIABLES)
+                self.text.complain(at, "what is .common lies in .global", cited.VARIABLES)
             if linkage == ".extern" and variable.values is not None:
-                self.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
+                self.text.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
         return [variable._replace(linkage=word) for variable in declared]
 
     def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
@@ -98,7 +101,7 @@ class Modules(Statements):
         return pragma
 
     def alias(self, at: int, name: str, of: str) -> Alias:
-        return Alias(name, of, self.starts[at])
+        return Alias(name, of, self.text.starts[at])
 
     # entries and functions -----------------------------------------------------------------------------------------------
 
@@ -112,9 +115,9 @@ class Modules(Statements):
         least = 0 if "cluster" in word else 1
         for number in numbers:
             if number < least:
-                self.complain(at + 1, f"expected a number, at least {least}, not {number}", cited.DIRECTIVES)
+                self.text.complain(at + 1, f"expected a number, at least {least}, not {number}", cited.DIRECTIVES)
             elif number >> 32:
-                self.complain(at + 1, f"{number} does not fit into 32 bits", cited.DIRECTIVES)
+                self.text.complain(at + 1, f"{number} does not fit into 32 bits", cited.DIRECTIVES)
         return at, (word, tuple(numbers))
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
@@ -123,9 +126,9 @@ class Modules(Statements):
             found[word] = numbers
             for one, other in ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")):
                 if word in (one, other) and one in found and other in found:
-                    self.complain(where, f"an entry has {one} or {other}, not both", cited.DIRECTIVES)
+                    self.text.complain(where, f"an entry has {one} or {other}, not both", cited.DIRECTIVES)
         if ".blocksareclusters" in found and not {".reqntid", ".reqnctapercluster"} <= found.keys():
-            self.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", cited.DIRECTIVES)
+            self.text.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", cited.DIRECTIVES)
         return found
 
     def entry(
@@ -139,8 +142,8 @@ class Modules(Statements):
     ) -> Function:
         performance = self._limits(at, limits)
         if performance and body is None:
-            self.complain(self.function_at, "an entry with directives about threads has a body", cited.DIRECTIVES)
-        position = self.starts[self.function_at]
+            self.text.complain(self.function_at, "an entry with directives about threads has a body", cited.DIRECTIVES)
+        position = self.text.starts[self.function_at]
         taken, (statements, end) = tuple(parameters or ()), body or (None, 0)
         return Function(name, taken, statements, performance, None, position, pragmas=tuple(pragmas), end=end)
 
@@ -154,9 +157,9 @@ class Modules(Statements):
         hints: list[Hint],
         body: tuple[tuple[Any, ...], int] | None,
     ) -> Function:
-        performance = self.hints_of(hints, results)
-        has = self.attributes_of("func", attributes) if attributes else ()
+        performance = self.statements.hints_of(hints, results)
+        has = self.declarations.attributes_of("func", attributes) if attributes else ()
         given, taken = tuple(results or ()), tuple(parameters or ())
-        position = self.starts[self.function_at]
+        position = self.text.starts[self.function_at]
         statements, end = body or (None, 0)
         return Function(name, taken, statements, performance, None, position, False, given, attributes=has, end=end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxspec.language.building.constants import EXPRESSIONS, Constants, signed
+from ptxspec.language.building.text import Text
 from ptxspec.language.tree import (
     Address,
     Braces,
@@ -24,12 +25,15 @@ from ptxspec.language.tree import (
 OPERANDS = "spec/syntax/operands.md"
 
 
-class Operands(Constants):
+class Operands:
     """Builds operands."""
+
+    def __init__(self, text: Text, constants: Constants):
+        self.text, self.constants = text, constants
 
     def name_or_part(self, word: str) -> Name | Part:
         """A name, or the part of a register; a component (`%tid.x`) is a name."""
-        if "." in word and self.lexicon.matches("part", word):
+        if "." in word and self.text.lexicon.matches("part", word):
             name, _, selector = word.partition(".")
             return Part(Name(name), selector, False)
         return Name(word)
@@ -39,7 +43,7 @@ class Operands(Constants):
         if second is None and offset is None and index is None:
             return first
         if not isinstance(first, Name):
-            self.complain(at + 1, "expected ',' or ';': a part of a register stands alone", OPERANDS)
+            self.text.complain(at + 1, "expected ',' or ';': a part of a register stands alone", OPERANDS)
             return first
         if second is not None:
             return Pair(first, Name(second))
@@ -49,16 +53,16 @@ class Operands(Constants):
 
     def offset(self, at: int, sign: str, value: int) -> int:
         if sign == "-":
-            self.complain(at, "an offset is added: a negative one is written as +-4", EXPRESSIONS)
+            self.text.complain(at, "an offset is added: a negative one is written as +-4", EXPRESSIONS)
         return signed(value)
 
     def byte_offset(self, at: int, value: Number | Real) -> int:
-        return self.integral(at, value, "a byte offset")
+        return self.constants.integral(at, value, "a byte offset")
 
     def index(self, at: int, value: Any) -> tuple[Name | None, int]:
         if isinstance(value, tuple) and not isinstance(value, Number | Real):
             return value
-        return None, signed(self.integral(at, value, "an index"))
+        return None, signed(self.constants.integral(at, value, "an index"))
 
     def register_index(self, at: int, register: str, offset: int | None) -> tuple[Name | None, int]:
         return Name(register), offset or 0
@@ -74,13 +78,13 @@ class Operands(Constants):
         if not further:
             return base if mark is None else base._replace(unified=True)
         if mark is not None:
-            self.complain(mark, "what has coordinates is not .unified", OPERANDS)
+            self.text.complain(mark, "what has coordinates is not .unified", OPERANDS)
         if base.base is None:
-            self.complain(at + 1, "what has coordinates is a name", OPERANDS)
+            self.text.complain(at + 1, "what has coordinates is a name", OPERANDS)
             return base
         assert isinstance(base.base, Name)
         if base.offset:
-            self.complain(at + 1, "what has coordinates has no offset", OPERANDS)
+            self.text.complain(at + 1, "what has coordinates has no offset", OPERANDS)
         return Bracket((base.base, *further))
 
     def unified(self, at: int, word: str) -> int:
@@ -90,7 +94,7 @@ class Operands(Constants):
         return Address(Name(name), offset or 0)
 
     def absolute(self, at: int, value: Number | Real) -> Address:
-        return Address(None, self.integral(at, value, "an address"))
+        return Address(None, self.constants.integral(at, value, "an address"))
 
     def braces(self, at: int, elements: list[Any]) -> Braces:
         return Braces(tuple(elements))

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import cited
+from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
+from ptxspec.language.building.text import Text
 from ptxspec.language.tree import (
     File,
     Instruction,
@@ -34,11 +36,11 @@ class Hint(NamedTuple):
     numbers: tuple[int, ...]
 
 
-class Statements(Declarations):
+class Statements:
     """Builds statements, and what debuggers read."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, text: Text, constants: Constants, declarations: Declarations):
+        self.text, self.constants, self.declarations = text, constants, declarations
         self.files: set[int] = set()
         self.places: set[tuple[int, ...]] = set()
 
@@ -46,15 +48,15 @@ class Statements(Declarations):
         return tuple(flat(statements)), end
 
     def scope(self, at: int, statements: list[Any], end: int) -> list[Statement]:
-        return [Scope(True, self.starts[at]), *flat(statements), Scope(False, end)]
+        return [Scope(True, self.text.starts[at]), *flat(statements), Scope(False, end)]
 
     def end(self, at: int, word: str) -> int:
-        return self.starts[at]
+        return self.text.starts[at]
 
     def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
-        self.allow_zeros(False)
+        self.declarations.allow_zeros(False)
         if variables[0].space == "tex":
-            self.complain(at, "variables in .tex are declared outside of functions", cited.STATE_SPACES)
+            self.text.complain(at, "variables in .tex are declared outside of functions", cited.STATE_SPACES)
             return []
         return variables
 
@@ -69,9 +71,9 @@ class Statements(Declarations):
             page = contracts.mnemonics()
             first = modifiers[0].split(".")[1]
             if first in page.NEXT_TO.get(opcode, ()) and first not in page.APART:
-                self.complain(at, f"no blank stands between {opcode} and .{first}", "spec/instructions/index.md")
+                self.text.complain(at, f"no blank stands between {opcode} and .{first}", "spec/instructions/index.md")
             opcode += "".join(modifiers)
-        return Instruction(opcode, tuple(operands), guard, self.starts[at])
+        return Instruction(opcode, tuple(operands), guard, self.text.starts[at])
 
     def guard(self, at: int, negated: str | None, name: str) -> tuple[str, bool]:
         return name, negated is not None
@@ -79,10 +81,10 @@ class Statements(Declarations):
     # labels --------------------------------------------------------------------------------------------------------------
 
     def label(self, at: int, name: str) -> Label:
-        return Label(name, self.starts[at])
+        return Label(name, self.text.starts[at])
 
     def branch_targets(self, at: int, name: str, targets: list[str]) -> Targets:
-        return Targets(name, self.words[at + 2], tuple(map(Name, targets)), self.starts[at])
+        return Targets(name, self.text.words[at + 2], tuple(map(Name, targets)), self.text.starts[at])
 
     call_targets = branch_targets
 
@@ -90,7 +92,7 @@ class Statements(Declarations):
         self, at: int, name: str, results: list[Parameter], parameters: list[Parameter], hints: list[Hint]
     ) -> Prototype:
         return Prototype(
-            name, tuple(results or ()), tuple(parameters or ()), self.starts[at], self.hints_of(hints, results)
+            name, tuple(results or ()), tuple(parameters or ()), self.text.starts[at], self.hints_of(hints, results)
         )
 
     def noreturn(self, at: int, word: str) -> Hint:
@@ -99,7 +101,7 @@ class Statements(Declarations):
     def preserve(self, at: int, word: str, number: int) -> Hint:
         most = contracts.directives().PRESERVED[word]
         if number > most:
-            self.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
+            self.text.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -107,64 +109,64 @@ class Statements(Declarations):
     def hints_of(self, hints: list[Hint], results: list[Parameter] | None) -> dict[str, tuple[int, ...]]:
         """What follows the parameters of a function or a prototype, with its numbers."""
         for at, word, _ in hints:
-            self.use(word, at)
+            self.text.use(word, at)
             if word == ".noreturn" and results:
-                self.complain(at, "a function with results returns, and is not .noreturn", cited.DIRECTIVES)
+                self.text.complain(at, "a function with results returns, and is not .noreturn", cited.DIRECTIVES)
         return {word: numbers for _, word, numbers in hints}
 
     def pragma(self, at: int, texts: list[str]) -> Pragma:
-        self.use(".pragma", at)
-        return Pragma(tuple(text[1:-1] for text in texts), self.starts[at])
+        self.text.use(".pragma", at)
+        return Pragma(tuple(text[1:-1] for text in texts), self.text.starts[at])
 
     # for a debugger ------------------------------------------------------------------------------------------------------
 
     def _limited(self, at: int, value: int) -> int:
         if value >= 1 << 32:
-            self.complain(at, f"{value} does not fit into 32 bits", SECTIONS)
+            self.text.complain(at, f"{value} does not fit into 32 bits", SECTIONS)
         return value
 
     file_number = line_number = column_number = _limited
 
     def file(self, at: int, number: int, name: str, time: int | None, size: int | None) -> File:
         if number in self.files:
-            self.complain(at + 1, f"there is a file {number} already", SECTIONS)
+            self.text.complain(at + 1, f"there is a file {number} already", SECTIONS)
         self.files.add(number)
         facts = tuple(f for f in (time, size) if f is not None)
-        return File(number, name[1:-1], facts, self.starts[at])
+        return File(number, name[1:-1], facts, self.text.starts[at])
 
     def changed(self, at: int, time: int) -> int:
-        self.use(".file with a time", at)
+        self.text.use(".file with a time", at)
         return time
 
     def location(self, at: int, place: tuple[int, ...], inlined: Any) -> Location:
         self.places.add(place)
-        return Location(place, inlined, self.starts[at])
+        return Location(place, inlined, self.text.starts[at])
 
     def source_place(self, at: int, file: int, line: int, column: int) -> tuple[int, ...]:
         return file, line, column
 
     def inlined(self, at: int, name: str, offset: int | None, place: tuple[int, ...]) -> tuple[Any, ...]:
-        self.use(".loc with inlined_at", at)
+        self.text.use(".loc with inlined_at", at)
         return name, offset or 0, *place
 
     def inlined_place(self, at: int, place: tuple[int, ...]) -> tuple[int, ...]:
         if place not in self.places:
-            self.complain(at, "inlined_at names a place that no .loc before it has", SECTIONS)
+            self.text.complain(at, "inlined_at names a place that no .loc before it has", SECTIONS)
         return place
 
     def section(self, at: int, name: str, lines: list[Any]) -> Section:
-        self.use(".section", at)
+        self.text.use(".section", at)
         seen = set()
         for width, content in lines:
             if width is None:
                 label, where = content
                 if label in seen:
-                    self.complain(where, f"the label {label} is defined twice", SECTIONS)
+                    self.text.complain(where, f"the label {label} is defined twice", SECTIONS)
                 seen.add(label)
-        return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.starts[at])
+        return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.text.starts[at])
 
     def section_label(self, at: int, name: str) -> tuple[None, tuple[Any, ...]]:
-        self.use("labels in .section", at)
+        self.text.use("labels in .section", at)
         return None, (name, at)
 
     def data(
@@ -173,20 +175,20 @@ class Statements(Declarations):
         bits = int(width[2:])
         if mark is not None:
             if bits < 32:
-                self.complain(at + 1, "an address has 32 or 64 bits", SECTIONS)
+                self.text.complain(at + 1, "an address has 32 or 64 bits", SECTIONS)
             return width, (mark + (f"+{offset}" if offset else "") + (f"-{less}" if less else ""),)
         for value, where in numbers:
             if not -(1 << bits - 1) <= value < 1 << bits:
-                self.complain(where, f"{value} does not fit into {bits} bits", SECTIONS)
+                self.text.complain(where, f"{value} does not fit into {bits} bits", SECTIONS)
         return width, tuple(value for value, _ in numbers)
 
     def data_integer(self, at: int, sign: str | None, digits: str) -> tuple[int, int]:
         if sign:
-            self.use("negative numbers in .section", at)
-        return (-int(self.integer(at + 1)), at) if sign else (self.integer(at), at)
+            self.text.use("negative numbers in .section", at)
+        return (-int(self.constants.integer(at + 1)), at) if sign else (self.constants.integer(at), at)
 
     def less(self, at: int, label: str) -> str:
-        self.use("differences in .section", at)
+        self.text.use("differences in .section", at)
         return label
 
 

@@ -68,7 +68,7 @@ class _Beginning:
                 f"  {base}base = {hosts.within('%registers', layout.register_bytes, layout.offsets[name], 1)}\n"
                 f"  {base}size = mul i64 %lanes, {unit}\n"
                 f"  {base} = {row}\n"
-                f"  call void @llvm.memset.p0.i64(ptr {base}, i8 0, i64 {base}size, i1 false)"
+                f"{self.emptying(base, f'{base}size')}"
             )
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
@@ -76,10 +76,19 @@ class _Beginning:
             pointer = hosts.pointer(self.checked, space, f"%{space}", "0", 1, f"%{space}_all", f"%{space}_bytes")
             lines.append(
                 f"  %{space}_all = mul i64 %{count}, %{space}_stride\n  %{space}_start = {pointer}\n"
-                f"  call void @llvm.memset.p0.i64(ptr %{space}_start, i8 0, i64 %{space}_all, i1 false)"
+                f"{self.emptying(f'%{space}_start', f'%{space}_all')}"
             )
         lines.append("  br label %emptied\nemptied:")
         return "\n".join(lines)
+
+    def emptying(self, pointer: str, size: str) -> str:
+        """Text that zeroes so many bytes, for which the pointer was formed."""
+        if not self.checked:
+            return f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)"
+        return (
+            f"  {pointer}span = {hosts.span(size)}\n"
+            f"  call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {pointer}span, i1 false)"
+        )
 
     def filling(self, stem: str, names: list[str], slots: str) -> str:
         """Text that writes what special registers say, for each thread of so many CTAs; it goes on behind itself."""

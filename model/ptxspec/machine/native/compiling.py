@@ -3,6 +3,7 @@
 That part has whole numbers of 64 bits, arrays of them, `while`, `for … in range(…)`, `if`, `return`, and calls: of other
 functions of the driver, of steps of the pages, and of functions that the engine supplies. The first parameter of each function
 is the machine, whose attributes are numbers, arrays, steps and the engine's functions. What is not of that part is refused.
+Division is of numbers that are not negative; `and` and `or` give a truth, whatever their operands are.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ptxspec.machine import hosts
+from ptxspec.machine.driver.codes import BROKEN
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 from ptxspec.terms.steps import Step
@@ -59,7 +61,7 @@ _COMPARED = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.G
 
 def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[str]) -> str:
     """LLVM text of these functions, each a `define internal i64 @name(ptr %context, …)`, and of the steps that they take."""
-    names = {f.__name__ for f in functions}
+    names = {f.__name__: len(inspect.signature(f).parameters) for f in functions}
     texts = [_Function(f, names, world).text() for f in functions]
     return "\n".join([*texts, *(_step(name, taken, world, needs) for name, taken in world.steps.items())])
 
@@ -67,7 +69,7 @@ def compiled(functions: Sequence[Callable[..., Any]], world: World, needs: set[s
 class _Function:
     """The text of one function. Local variables lie in memory of their own, which LLVM makes registers of."""
 
-    def __init__(self, function: Callable[..., Any], functions: set[str], world: World):
+    def __init__(self, function: Callable[..., Any], functions: Mapping[str, int], world: World):
         assert isinstance(function, FunctionType)
         self.name, self.functions, self.world = function.__name__, functions, world
         self.constants = function.__globals__
@@ -156,7 +158,9 @@ class _Function:
                 self.choose(node)
             case ast.While(orelse=[]):
                 self.repeat(node.test, node.body, None)
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]) if (
+                len(args) in (1, 2)
+            ):
                 begin, end = (
                     ("0", self.value(args[0])) if len(args) == 1 else (self.value(args[0]), self.value(args[1]))
                 )
@@ -196,6 +200,8 @@ class _Function:
     def repeat(self, test: Any, body: list[ast.stmt], counter: str | None) -> None:
         look, inside, following, end = (self.label(s) for s in ("look", "inside", "following", "end"))
         self.begin(look)
+        if self.world.checked:  # what was read elsewhere than meant may let a loop never end
+            self.stop_if_noted()
         always = isinstance(test, ast.Constant) and bool(test.value)
         if counter is not None:
             name, last = test
@@ -218,6 +224,14 @@ class _Function:
         if always and not any(isinstance(n, ast.Break) for s in body for n in ast.walk(s)):
             self.say("unreachable")
             self.open = False
+
+    def stop_if_noted(self) -> None:
+        """Return if an access was found to be wrong."""
+        noted, fine = self.label("noted"), self.label("fine")
+        wrong = self.emit(f"icmp ne i64 {self.emit('load i64, ptr %record')}, 0")
+        self.say(f"br i1 {wrong}, label %{noted}, label %{fine}")
+        self.lines += [f"{noted}:", f"  ret i64 {BROKEN}", f"{fine}:"]
+        self.open = True
 
     def store(self, target: ast.expr, value: str) -> None:
         match target:
@@ -312,6 +326,8 @@ class _Function:
                 return self.emit(f"xor i1 {self.truth(operand)}, true")
             case ast.BoolOp(op=op, values=[first, *rest]):
                 return self.both(op, first, rest[0] if len(rest) == 1 else ast.BoolOp(op=op, values=rest))
+            case ast.Compare():
+                raise self.refuse(node, ast.unparse(node))
             case _:
                 return self.emit(f"icmp ne i64 {self.value(node)}, 0")
 
@@ -332,8 +348,10 @@ class _Function:
     # calls ----------------------------------------------------------------------------------------------------------
 
     def call(self, node: ast.Call) -> str:
+        if node.keywords:
+            raise self.refuse(node, ast.unparse(node))
         match node.func:
-            case ast.Name(id=name) if name in self.functions and node.args:
+            case ast.Name(id=name) if len(node.args) == self.functions.get(name):
                 given = node.args[1:]
             case ast.Attribute(value=ast.Name(id=self.machine), attr=name) if name in self.world.supplied:
                 given = node.args

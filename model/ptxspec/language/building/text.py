@@ -1,4 +1,4 @@
-"""What all that builds has in common: the words, and the complaints."""
+"""What all builders of a text share: its words, and the complaints."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
 
 
-class Base:
-    """Builds the tree of one text. A method has the name of a rule of the grammar; it is given the number of the rule's
-    first word and what the rule's labels stand for, in their order: text of words, or what was built; None or an empty
-    list where nothing was."""
+class Text:
+    """One text that is being built: its words, the complaints about it, and what only some versions have."""
 
     def __init__(self, source: Source, split: Split, lexicon: Lexicon):
         self.source, self.split, self.lexicon = source, split, lexicon

@@ -1,0 +1,82 @@
+"""CTAs that are spread over threads of the host."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from launching import kernel
+
+import ptxspec
+from ptxspec.machine import launch as launching_of_modules
+from ptxspec.machine import workers
+
+SUM = kernel("atom.global.add.u32 %r4, [%rd0], 1; red.global.max.u32 [%rd0+4], %r1;")
+
+
+def spread(source: str, count: int, grid: int = 64, block: int = 256, **how: object) -> np.ndarray:
+    out = np.zeros(grid * block, np.uint32)
+    ptxspec.load(source).launch("k", grid, block, [out], workers=count, **how)
+    return out
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many works each launch consisted of."""
+    seen: list[int] = []
+
+    def together(works: list, stop: object) -> int:
+        seen.append(len(works))
+        return workers.together(works, stop)
+
+    monkeypatch.setattr(launching_of_modules, "together", together)
+    return seen
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_same_comes_out(count: int, used: list[int]) -> None:
+    source = kernel(
+        ".shared .u32 s[256]; mov.u32 %r5, %tid.x; mul.lo.u32 %r4, %r1, 3; shl.b32 %r6, %r5, 2; mov.u32 %r7, s;"
+        "add.u32 %r7, %r7, %r6; st.shared.u32 [%r7], %r4; bar.sync 0; xor.b32 %r6, %r6, 4; mov.u32 %r7, s;"
+        "add.u32 %r7, %r7, %r6; ld.shared.u32 %r4, [%r7]; mov.u32 %r8, %ctaid.x; mad.lo.u32 %r9, %r8, 256, %r5;"
+        "ld.param.u64 %rd3, [out]; mad.wide.u32 %rd3, %r9, 4, %rd3; add.u32 %r4, %r4, %r8; st.global.u32 [%rd3], %r4;"
+    )
+    assert spread(source, count).tolist() == spread(source, 1).tolist()
+    assert used == [count, 1]
+
+
+def test_no_update_is_lost(used: list[int]) -> None:
+    out = spread(SUM, 4, grid=400)
+    assert out[0] == 400 * 256 and used == [4]
+
+
+@pytest.mark.parametrize(
+    "text, how",
+    [("mov.u32 %r4, %clock; st.global.u32 [%rd0], %r4;", {}), ("st.global.u32 [%rd0], 1;", {"step_limit": 10**9}),
+     ("st.global.u32 [%rd0], 1;", {"engine": "exact"})],
+)  # fmt: skip
+def test_one_thread_where_the_order_shows(text: str, how: dict, used: list[int]) -> None:
+    spread(kernel(text), 4, **how)
+    assert used == [1]
+
+
+def test_a_fault_in_one_ends_all_and_leaves_the_arrays() -> None:
+    source = kernel("mov.u32 %r5, %ctaid.x; setp.eq.u32 %p0, %r5, 40; st.global.u32 [%rd0], 5; @%p0 trap;")
+    out = np.zeros(64 * 256, np.uint32)
+    with pytest.raises(ptxspec.LaunchError) as error:
+        ptxspec.load(source).launch("k", 64, 256, [out], workers=3)
+    assert error.value.rule == "trap" and error.value.where.cta == (40, 0, 0) and not out.any()
+
+
+def test_an_endless_loop_in_all_of_them_ends() -> None:
+    before = threading.active_count()
+    with pytest.raises(ptxspec.LaunchError, match="time limit"):
+        spread(kernel("L: bra L;"), 2, time_limit=1.0)
+    assert threading.active_count() <= before + 2
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2", True])
+def test_what_is_no_number_of_threads(count: object) -> None:
+    with pytest.raises(ValueError, match="workers is an integer"):
+        ptxspec.load(SUM).launch("k", args=[np.zeros(2, np.uint32)], workers=count)
