@@ -34,10 +34,8 @@ from ptxspec.machine.engine import (
     check_end,
     check_room,
     check_variable,
-    constant_of,
     given,
     in_frame,
-    in_part,
     requested,
     stopped,
 )
@@ -263,7 +261,7 @@ class ExactRun:
                 case Stop():
                     raise stopped(effect)
                 case Call() if system_function(self.program.kernel, op):
-                    self.ask_system(op.call, lane, index)
+                    self.ask_system(op, lane, index)
                 case Branch() | IndexedBranch() | Call() | Return() | Exit():
                     return self.leads(effect, op, index, block, env, lane)
                 case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
@@ -366,35 +364,6 @@ class ExactRun:
         """The address of an element, by the words of the page."""
         return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
 
-    def operand(self, type: Any, width: int, operand: Any, lane: int) -> Any:
-        registers = self.registers[lane]
-        mask = (1 << width) - 1
-        if isinstance(operand, tree.Address):
-            base = 0 if operand.base is None else self.operand(None, 64, operand.base, lane)
-            return base + operand.offset & mask
-        if isinstance(operand, tree.Indexed):
-            start = self.operand(None, 64, tree.Sum(operand.base, 0), lane)
-            return self.element(operand, start, self.operand(None, 32, operand.register, lane)) & mask
-        if isinstance(operand, tree.Not):
-            return not registers[operand.name.text]
-        offset, in_own_part = in_frame(self.program, operand), in_part(self.program, operand)
-        if offset is not None:
-            constant: int | None = registers[FRAME] + offset
-        elif in_own_part is not None:
-            constant = self.part(lane) + in_own_part
-        else:
-            constant = constant_of(self.program, type, operand)
-        if constant is None:
-            found = registers.get(operand.text)
-            if isinstance(found, bool):
-                return found
-            if found is None:
-                found = self.read_special(operand.text, lane)
-                if type is not None and type.kind == "pred":
-                    return bool(found)
-            return found & mask
-        return bool(constant) if type is not None and type.kind == "pred" else constant & mask
-
     def read_special(self, name: str, lane: int) -> int:
         if name in self.changing:
             return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
@@ -419,8 +388,8 @@ class ExactRun:
             end = frame + frame_size(callee)
         check_room(self.program, used, end)
         # of an array without a size, nothing may be passed
-        pairs = zip(op.call.arguments, op.call.signature.parameters, strict=False)
-        values = [self.passed(operand, formal, lane) for operand, formal in pairs]
+        count = min(len(op.call.arguments), len(op.call.signature.parameters))
+        values = [self.passed(op, index, k, lane) for k in range(count)]
         assert callee.signature is not None  # it is no entry
         for value, formal in zip(values, callee.signature.parameters, strict=False):
             self.receive(value, formal, frame, lane)
@@ -431,10 +400,10 @@ class ExactRun:
         registers[FRAME] = frame
         return begins
 
-    def ask_system(self, call: Any, lane: int, index: int) -> None:
+    def ask_system(self, op: Any, lane: int, index: int) -> None:
         """Put a thread among those that wait for the system."""
-        for i, (operand, formal) in enumerate(zip(call.arguments, call.signature.parameters, strict=True)):
-            value = self.passed(operand, formal, lane)
+        for i in range(len(op.call.arguments)):
+            value = self.passed(op, index, i, lane)
             word = int.from_bytes(value, "little") if isinstance(value, bytes) else int(value)
             self.request[i, lane] = word - (word >> 63 << 64)
         self.machine.waits_at[lane] = index
@@ -478,13 +447,14 @@ class ExactRun:
                 data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
                 self.set_local(lane, to, data)
 
-    def passed(self, operand: Any, formal: Any, lane: int) -> Any:
-        """An argument: a number, or the bytes of a variable."""
+    def passed(self, op: Any, index: int, k: int, lane: int) -> Any:
+        """The k-th argument of a call: a number, or the bytes of a variable."""
+        operand, formal = op.call.arguments[k], op.call.signature.parameters[k]
         offset = in_frame(self.program, operand)
         if offset is not None:
             size = self.program.kernel.places[operand.text].size if formal.is_open else formal.size
             return self.in_local(lane, self.registers[lane][FRAME] + offset, size)
-        return self.operand(formal.type, formal.type.width, operand, lane)
+        return self.scripts.argument(index, k, formal.type)(self.registers[lane], lane, {}, self.choose)
 
     def receive(self, value: Any, formal: Any, frame: int, lane: int) -> None:
         if formal.place is None:

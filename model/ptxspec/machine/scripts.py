@@ -16,6 +16,7 @@ from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.machine import changing
 from ptxspec.terms.python_code import Script
+from ptxspec.terms.types import Type
 
 #: what a function is given: (registers, lane, supplied values by name, choice)
 PARAMETERS = ("r", "lane", "given", "choose")
@@ -38,7 +39,7 @@ def runs(program: Program) -> dict[int, int]:
 
 class Scripts:
     """The functions of one program, each made when it is first asked for. `machine` reads what no register holds: it has
-    `operand`, `read_special`, `part` and `at`."""
+    `element`, `read_special`, `part` and `at`."""
 
     def __init__(self, program: Program, machine: Any):
         self.program, self.machine = program, machine
@@ -61,6 +62,18 @@ class Scripts:
             for name, value in writing.results():
                 writing.script.say(f"r[{name!r}] = {value}")
             self._made[key] = writing.script.function(PARAMETERS)
+        return self._made[key]
+
+    def argument(self, index: int, k: int, type: Type) -> Function:
+        """What gives the k-th argument of a call, as a value of this type."""
+        key = (index, "argument", k)
+        if key not in self._made:
+            op = self.program.kernel.code[index]
+            assert op.call is not None
+            writing = Writing(self, op)
+            self._made[key] = writing.script.function(
+                PARAMETERS, writing.operand(type, type.width, op.call.arguments[k])
+            )
         return self._made[key]
 
     def run(self, start: int, end: int) -> Function:

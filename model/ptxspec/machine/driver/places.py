@@ -1,7 +1,7 @@
 """Where threads stand and go: what all parts of the driver use."""
 
 from ptxspec import contracts
-from ptxspec.machine.driver.codes import MISUSE
+from ptxspec.machine.driver.codes import MISUSE, NOWHERE
 from ptxspec.machine.driver.protocol import Machine
 
 LANES: int = contracts.warps().LANES
@@ -31,7 +31,7 @@ def hold(m: Machine, lane: int, where: int) -> None:
 
 def let_go(m: Machine, lane: int) -> None:
     """A thread waits no longer."""
-    m.held[lane] = 0
+    m.held[lane] = NOWHERE
     m.waiting = m.waiting - 1
     m.released = m.released + 1
 

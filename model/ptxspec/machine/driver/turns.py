@@ -1,6 +1,6 @@
 """Turns: which threads run next, and for how long."""
 
-from ptxspec.machine.driver.codes import NO_LIMIT, OUT
+from ptxspec.machine.driver.codes import IDLE, NO_LIMIT, OUT
 from ptxspec.machine.driver.places import put
 from ptxspec.machine.driver.protocol import Machine
 
@@ -18,7 +18,7 @@ def turns(m: Machine, limit: int) -> int:
                 break
             looked += 1
             if looked >= m.blocks:
-                return 0
+                return IDLE
         code = turn(m, block, limit)
         if code:
             return code

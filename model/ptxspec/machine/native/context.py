@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from ptxspec.machine import hosts
 from ptxspec.machine.driver import machine, protocol
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
-#: the host's arrays that only instructions touch; the driver's are those of its machine
-OWN_ARRAYS = (
-    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
-    "banks", "slot_of", "tile",
-)  # fmt: skip
-ARRAYS = (*OWN_ARRAYS, *machine.columns())
+#: the host's arrays
+ARRAYS = (*hosts.OF_INSTRUCTIONS, *machine.columns())
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
@@ -27,7 +24,8 @@ FIELD = {name: i for i, name in enumerate(CONTEXT)}
 
 #: those that the kernel's code reads where it needs them
 TOUCHED = (
-    *OWN_ARRAYS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named", "learned_value",
+    *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
+    "learned_value",
 )  # fmt: skip
 POINTERS = (*TOUCHED, "record")
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
