@@ -78,16 +78,24 @@ def test_engines_that_differ_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engines.agreeing(own) == {str(f): False for f in own}
 
 
-def test_a_wrong_definition_is_found() -> None:
+@pytest.mark.parametrize(("interpretation", "backend"), [("native", Emitter), ("symbolic", Solver)])
+def test_a_wrong_definition_is_found(interpretation: str, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison can fail: an interpretation that computes something else is reported."""
     form = next(f for f in FORMS if f.mnemonic == "add.u32")
-    original = Emitter.binary
-    try:
-        Emitter.binary = lambda self, op, x, y, n: original(self, "sub" if op == "add" else op, x, y, n)  # type: ignore[method-assign]
-        found = interpretations.compare([form], count=16, symbolic=2)
-    finally:
-        Emitter.binary = original  # type: ignore[method-assign]
-    assert found and found[0].interpretation == "native" and "integer/add.md" in found[0].page
+    original = backend.binary
+    monkeypatch.setattr(
+        backend, "binary", lambda self, op, x, y, n: original(self, "sub" if op == "add" else op, x, y, n)
+    )
+    found = interpretations.compare([form], count=16, symbolic=2)
+    assert found and {d.interpretation for d in found} == {interpretation} and "integer/add.md" in found[0].page
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8, 31, 33, 64, 200])
+def test_the_solvers_length_of_a_number(width: int) -> None:
+    ones = (1 << width) - 1
+    for value in {0, ones, *(1 << i for i in range(width)), *(ones >> i for i in range(width))}:
+        found = z3.simplify(Solver().bit_length(z3.BitVecVal(value, width), width))
+        assert found.size() == width and found.as_long() == value.bit_length()
 
 
 @pytest.mark.parametrize("name", sorted(SHORTCUTS))

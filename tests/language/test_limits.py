@@ -108,18 +108,19 @@ def test_the_memory_that_a_variable_takes() -> None:
 
 @pytest.mark.parametrize("name", hostile.GROWING)
 def test_time_is_linear(name: str) -> None:
-    """Four times the lines take about four times as long; quadratic would be sixteen times."""
+    """Four times the lines take about four times as long; quadratic would be sixteen times. What took too long once is tried
+    again."""
 
     def seconds(count: int) -> float:
-        text, best = hostile.GROWING[name](count), float("inf")
-        for _ in range(2):
-            began = time.process_time()
-            outcome(text)
-            best = min(best, time.process_time() - began)
-        return best
+        text = hostile.GROWING[name](count)
+        began = time.process_time()
+        outcome(text)
+        return time.process_time() - began
 
-    small, large = seconds(1000), seconds(4000)
-    assert large < 8 * max(small, 0.01), f"{small:.3f} s, and of four times as much {large:.3f} s"
+    most, found = 8 * max(0.01, min(seconds(1000) for _ in range(2))), []
+    while len(found) < 2 and not any(large < most for large in found):
+        found.append(seconds(4000))
+    assert any(large < most for large in found), f"{most / 8:.3f} s, and of four times as much {found}"
 
 
 @pytest.mark.parametrize("name", hostile.GROWING)

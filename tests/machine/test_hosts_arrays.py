@@ -213,6 +213,15 @@ def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monke
         launch(TOUCHES[name])
 
 
+def test_the_widest_access_at_the_end_of_memory(checked: None) -> None:
+    """What looks whether its bytes are there looks at no byte beyond the array in which that is noted."""
+    source = kernel("discard.global.L2 [%rd0], 128;")
+    ptxspec.load(source).launch("k", args=[np.zeros(128, np.uint8)])
+    for size in (1, 64, 127):
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            ptxspec.load(source).launch("k", args=[np.zeros(size, np.uint8)])
+
+
 def test_every_array_of_the_context_has_a_length() -> None:
     pointers = {name for name in CONTEXT if f"{name}_bytes" in CONTEXT}
     assert pointers == set(ARRAYS) <= set(hosts.names())

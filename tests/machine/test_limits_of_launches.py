@@ -418,9 +418,9 @@ def test_many_blocks(count: int, engine: str) -> None:
     [(many_blocks, 400, "native"), (many_blocks, 4000, "exact"), (chain, 300, "native"), (chain, 1000, "exact")],
 )
 def test_time_grows_with_the_length(source: Any, small: int, engine: str) -> None:
-    """Four times as much takes four times as long, not sixteen times."""
-    few, many = (min(processor_seconds(source(n), engine) for _ in range(2)) for n in (small, 4 * small))
-    assert many < 9 * few + 0.2
+    """Four times as much takes four times as long, not sixteen times. What took too long once is tried again."""
+    few = min(processor_seconds(source(small), engine) for _ in range(2))
+    assert any(processor_seconds(source(4 * small), engine) < 9 * few + 0.2 for _ in range(2))
 
 
 @pytest.mark.parametrize(

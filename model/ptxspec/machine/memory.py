@@ -21,8 +21,8 @@ from ptxspec.machine.heap import Heap
 
 #: buffers of earlier launches that are known by name
 REMEMBERED = 10_000
-#: bytes after every array, so that a check may look at a whole word beyond its end
-PADDING = 16
+#: bytes after every array, so that a check may look at all bytes of an access that begins at its end: discard has 128
+PADDING = 128
 
 
 #: the page that says which accesses are allowed

@@ -63,15 +63,15 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
     for (key, meaning), table, computed in zip(cases, tables, native, strict=True):
         names = [n for n, _ in inputs_of(meaning)]
         step = max(1, count // symbolic) if symbolic else count + 1
-        scripted = _scripted(meaning)
+        scripted, solver = _scripted(meaning), _symbolic(meaning) if symbolic else None
         for i, row in enumerate(table):
             values = dict(zip(names, row, strict=True))
             want = scripted(settled_value, *row)
             got = {"native": tuple(number_at(c, i) for c in computed)}
             if i % EXACT_STEP == 0:
                 want, got["scripts"] = _run_exact(meaning, values), want
-            if i % step == 0:
-                got["symbolic"] = _run_symbolic(meaning, values)
+            if solver is not None and i % step == 0:
+                got["symbolic"] = solver(values)
             for name, other in got.items():
                 if other != want:
                     found += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
@@ -97,24 +97,28 @@ def _scripted(meaning: Meaning) -> Callable[..., tuple[int, ...]]:
     return script.function(["choose", *(word for word, _ in names.values())], f"({found})")
 
 
-def _run_symbolic(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
+def _symbolic(meaning: Meaning) -> Callable[[dict[str, int]], tuple[int, ...]]:
+    """A function from the operands' values to the results: the solver's formula is made once, and simplified for each row."""
     import z3
 
     from ptxspec.terms.symbolic import Solver
 
-    env = {
-        n: z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width)
-        for n, t in inputs_of(meaning)
-    }
-    solver = Solver(lambda freedom, lowering: lowering.low(settled(freedom), freedom.attrs[1]))
-    lowering = Lowering(solver, env)
-    answers = []
-    for type, value in results_of(meaning):
-        if type.kind == "pred":
-            answers.append(int(z3.is_true(z3.simplify(lowering.truth(value)))))
-        else:
-            answers.append(_number(z3.simplify(lowering.low(value, type.width)), type.width))
-    return tuple(answers)
+    types = inputs_of(meaning)
+    words = {n: z3.Bool(n) if t.kind == "pred" else z3.BitVec(n, t.width) for n, t in types}
+    lowering = Lowering(Solver(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1])), words)
+    formulas = [
+        (t, lowering.truth(v) if t.kind == "pred" else lowering.low(v, t.width)) for t, v in results_of(meaning)
+    ]
+
+    def run(values: dict[str, int]) -> tuple[int, ...]:
+        given = [
+            (words[n], z3.BoolVal(bool(values[n])) if t.kind == "pred" else z3.BitVecVal(values[n], t.width))
+            for n, t in types
+        ]
+        ground = [(t, z3.simplify(z3.substitute(formula, *given))) for t, formula in formulas]
+        return tuple(int(z3.is_true(v)) if t.kind == "pred" else _number(v, t.width) for t, v in ground)
+
+    return run
 
 
 def _number(word: Any, width: int) -> int:
