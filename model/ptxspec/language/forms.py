@@ -20,6 +20,7 @@ from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning
+from ptxspec.terms.editions import Edition, Epoch
 from ptxspec.terms.kinds import Special, TupleOf
 from ptxspec.terms.types import TYPES, Type
 
@@ -35,7 +36,8 @@ _LONGEST = 100
 
 class Form(NamedTuple):
     """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it. `marks` are what
-    its operands carry beside: selectors by the names of their sets, and True for the name of each negation.
+    its operands carry beside: selectors by the names of their sets, and True for the name of each negation. `epoch` is that of
+    the module whose form it is; None for the newest that has it.
 
     >>> form = ptxspec.forms("bfe")[0]
     >>> print(form)
@@ -51,6 +53,7 @@ class Form(NamedTuple):
     syntax: SyntaxLine
     definition: Definition
     marks: dict[str, str | bool]
+    epoch: Epoch | None = None
 
     @property
     def page(self) -> str:
@@ -134,9 +137,16 @@ class Form(NamedTuple):
     def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
         """What the definition says; `absent` are the optional operands left out. A source operand that the syntax line does
         not have at all is absent too."""
+        return self.definition.meaning({**self.modifiers, **self.marks}, self._lacking(absent), self.epoch)
+
+    @property
+    def changes(self) -> list[tuple[str, Edition]]:
+        """Where its meaning depends on the edition: (the entry of the register of ambiguities, the edition)."""
+        return self.definition.changes({**self.modifiers, **self.marks}, self._lacking(()))
+
+    def _lacking(self, absent: tuple[str, ...]) -> tuple[str, ...]:
         written = {o.name for o in self.syntax.operands}
-        lacking = tuple(n for n in self.definition.sources if n not in written)
-        return self.definition.meaning({**self.modifiers, **self.marks}, (*lacking, *absent))
+        return (*(n for n in self.definition.sources if n not in written), *absent)
 
     def written(self, texts: Mapping[str, str]) -> str:
         """The instruction with these operands, by their names; those that have no text are left out."""
