@@ -20,7 +20,7 @@ from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning
-from ptxspec.terms.editions import Edition, Epoch
+from ptxspec.terms.editions import Edition, Epoch, beginnings
 from ptxspec.terms.kinds import Special, TupleOf
 from ptxspec.terms.types import TYPES, Type
 
@@ -141,8 +141,38 @@ class Form(NamedTuple):
 
     @property
     def changes(self) -> list[tuple[str, Edition]]:
-        """Where its meaning depends on the edition: (the entry of the register of ambiguities, the edition)."""
+        """Where its meaning depends on the edition, among the modules that have it: (the entry of the register of ambiguities,
+        the edition)."""
+        found = self._asked
+        epochs = self._epochs if found else []
+        return [(slug, e) for slug, e in found if len({e.holds(epoch) for epoch in epochs}) == 2]
+
+    @property
+    def editions(self) -> list[Form]:
+        """The form in modules of other editions, once for each meaning that it has there and not in the newest."""
+        found = {id(self.meaning()): self}
+        for dated in (self._replace(epoch=epoch) for epoch in (self._epochs if self._asked else [])):
+            found.setdefault(id(dated.meaning()), dated)
+        return [form for form in found.values() if form is not self]
+
+    @property
+    def _asked(self) -> list[tuple[str, Edition]]:
+        """What the definition asks of the epoch of any module."""
         return self.definition.changes({**self.modifiers, **self.marks}, self._lacking(()))
+
+    @property
+    def _epochs(self) -> list[Epoch]:
+        """The first epoch of each edition that its meaning may depend on, of those that have the form."""
+        since, target = self.availability
+        editions = (Edition(since, None, target), *(edition for _, edition in self._asked))
+        return [epoch for epoch in beginnings(editions) if self.exists(epoch)]
+
+    def exists(self, epoch: Epoch) -> bool:
+        """Whether modules of that epoch have the form."""
+        since, target = self.definition.availability(self.modifiers, epoch.target)
+        gone = self.removal
+        removed = gone is not None and epoch.version >= gone[0] and epoch.target >= gone[1]
+        return epoch.version >= since and epoch.target >= target and not removed
 
     def _lacking(self, absent: tuple[str, ...]) -> tuple[str, ...]:
         written = {o.name for o in self.syntax.operands}

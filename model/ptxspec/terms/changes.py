@@ -16,8 +16,9 @@ def settled(
     before_target: str | None = None,
 ) -> bool:
     """Whether a sentence stands in the module's edition: its PTX ISA version is `since` or later but earlier than `before`, and
-    its target is `target` or later but earlier than `before_target`. `slug` is the entry of the register of ambiguities that tells of
-    the change. The answer is Python's, known when the form's term is built. Without a module it is that of the newest edition."""
+    its target is `target` or later but earlier than `before_target`. `slug` is the entry of the register of ambiguities that
+    tells of the change. The answer is Python's, known when the form's term is built. Without a module it is that of the newest
+    edition."""
     window = edition(since, before, target, before_target)
     if window == Edition():
         raise blame(f"settled({slug!r}): say since when, or before which version or target")
