@@ -32,6 +32,7 @@ lint: install
 	$(BIN)/ruff format --check model tests docs conf.py
 	$(BIN)/mypy
 	$(BIN)/python -m ptxspec.literate.lint
+	$(BIN)/python -m ptxspec.site.changes
 
 ledger: install
 	$(BIN)/python -m ptxspec.evidence.ledger

@@ -15,6 +15,7 @@ from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.literate.notation import Operand
+from ptxspec.terms.editions import Epoch
 from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type
 from ptxspec.terms.types import TYPES, Type
 
@@ -24,10 +25,10 @@ def select_form(
     mnemonic: str,
     shape: tuple[Any, ...],
     rules: TypeChecking,
-    module: tuple[tuple[int, int], int] | None,
+    module: Epoch | None,
 ) -> Any:
-    """The one form of `mnemonic` that operands of this shape fit, or a complaint. `module` is the version and the target that the
-    form must exist for; None: it may be of any."""
+    """The one form of `mnemonic` that operands of this shape fit, or a complaint. `module` has the version and the target that
+    the form must exist for; None: it may be of any."""
     forms = opcode.find(mnemonic)
     if not forms:
         return None, Later(lambda: opcode.absent(mnemonic)), None
@@ -60,17 +61,17 @@ def select_form(
         near = [m for m in opcode.nearest(mnemonic) if m != mnemonic]
         instead = f"; the nearest forms are {', '.join(near)}" if near else ""
         return None, f"{mnemonic} does not exist{since_when}{where}{instead}", page
-    return _with_implied(plan, shape, rules, module)
+    return _in_its_epoch(plan, shape, rules, module)
 
 
-def _with_implied(plan: Plan, shape: tuple[Any, ...], rules: TypeChecking, module: tuple[tuple[int, int], int]) -> Plan:
-    """The plan of a form in a module whose version or target gives it modifiers that it does not spell."""
+def _in_its_epoch(plan: Plan, shape: tuple[Any, ...], rules: TypeChecking, epoch: Epoch) -> Plan:
+    """The plan of a form in a module whose version or target gives it modifiers that it does not spell, or another meaning."""
     form = plan.form
     slots = {s.name for s in form.syntax.slots}
-    more = {k: v for k, v in form.definition.implied(form.modifiers, *module).items() if k in slots}
-    if not more:
+    more = {k: v for k, v in form.definition.implied(form.modifiers, epoch).items() if k in slots}
+    if not more and not form.definition.dated:
         return plan
-    found = fit(form._replace(modifiers={**form.modifiers, **more}), shape, rules)
+    found = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape, rules)
     assert isinstance(found, Plan)
     return found._replace(form=form)
 

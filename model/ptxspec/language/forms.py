@@ -20,6 +20,7 @@ from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
 from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.definitions import DEFINITIONS, Definition, Meaning
+from ptxspec.terms.editions import Edition, Epoch, beginnings
 from ptxspec.terms.kinds import Special, TupleOf
 from ptxspec.terms.types import TYPES, Type
 
@@ -35,7 +36,8 @@ _LONGEST = 100
 
 class Form(NamedTuple):
     """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it. `marks` are what
-    its operands carry beside: selectors by the names of their sets, and True for the name of each negation.
+    its operands carry beside: selectors by the names of their sets, and True for the name of each negation. `epoch` is that of
+    the module whose form it is; None for the newest that has it.
 
     >>> form = ptxspec.forms("bfe")[0]
     >>> print(form)
@@ -51,6 +53,7 @@ class Form(NamedTuple):
     syntax: SyntaxLine
     definition: Definition
     marks: dict[str, str | bool]
+    epoch: Epoch | None = None
 
     @property
     def page(self) -> str:
@@ -134,9 +137,46 @@ class Form(NamedTuple):
     def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
         """What the definition says; `absent` are the optional operands left out. A source operand that the syntax line does
         not have at all is absent too."""
+        return self.definition.meaning({**self.modifiers, **self.marks}, self._lacking(absent), self.epoch)
+
+    @property
+    def changes(self) -> list[tuple[str, Edition]]:
+        """Where its meaning depends on the edition, among the modules that have it: (the entry of the register of ambiguities,
+        the edition)."""
+        found = self._asked
+        epochs = self._epochs if found else []
+        return [(slug, e) for slug, e in found if len({e.holds(epoch) for epoch in epochs}) == 2]
+
+    @property
+    def editions(self) -> list[Form]:
+        """The form in modules of other editions, once for each meaning that it has there and not in the newest."""
+        found = {id(self.meaning()): self}
+        for dated in (self._replace(epoch=epoch) for epoch in (self._epochs if self._asked else [])):
+            found.setdefault(id(dated.meaning()), dated)
+        return [form for form in found.values() if form is not self]
+
+    @property
+    def _asked(self) -> list[tuple[str, Edition]]:
+        """What the definition asks of the epoch of any module."""
+        return self.definition.changes({**self.modifiers, **self.marks}, self._lacking(()))
+
+    @property
+    def _epochs(self) -> list[Epoch]:
+        """The first epoch of each edition that its meaning may depend on, of those that have the form."""
+        since, target = self.availability
+        editions = (Edition(since, None, target), *(edition for _, edition in self._asked))
+        return [epoch for epoch in beginnings(editions) if self.exists(epoch)]
+
+    def exists(self, epoch: Epoch) -> bool:
+        """Whether modules of that epoch have the form."""
+        since, target = self.definition.availability(self.modifiers, epoch.target)
+        gone = self.removal
+        removed = gone is not None and epoch.version >= gone[0] and epoch.target >= gone[1]
+        return epoch.version >= since and epoch.target >= target and not removed
+
+    def _lacking(self, absent: tuple[str, ...]) -> tuple[str, ...]:
         written = {o.name for o in self.syntax.operands}
-        lacking = tuple(n for n in self.definition.sources if n not in written)
-        return self.definition.meaning({**self.modifiers, **self.marks}, (*lacking, *absent))
+        return (*(n for n in self.definition.sources if n not in written), *absent)
 
     def written(self, texts: Mapping[str, str]) -> str:
         """The instruction with these operands, by their names; those that have no text are left out."""

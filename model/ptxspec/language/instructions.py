@@ -24,6 +24,7 @@ from ptxspec.language.operand_resolution import Operands, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
+from ptxspec.terms.editions import Epoch
 from ptxspec.terms.types import TYPES
 
 
@@ -162,7 +163,9 @@ class Instructions:
         opcode = self.context.table.get(mnemonic.split(".")[0])
         if opcode is None:
             return None, unknown_opcode(mnemonic), None
-        return select_form(opcode, mnemonic, shape, self.context.rules, (self.context.version, self.context.target))
+        return select_form(
+            opcode, mnemonic, shape, self.context.rules, Epoch(self.context.version, self.context.target)
+        )
 
 
 def _memory(element: Any) -> tree.Address:

@@ -57,7 +57,7 @@ class Context:
         #: the names of sections and of the labels in them
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
         self.version = module.version
-        self.target = _target_number(module.target[0])
+        self.target = target_number(module.target[0])
         directives = contracts.directives()
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
@@ -139,6 +139,6 @@ class Context:
         return operand_offset(self.source.text, item.position, index)
 
 
-def _target_number(target: str) -> int:
+def target_number(target: str) -> int:
     match = re.match(r"(?:sm|compute)_(\d{1,9})(?!\d)", target)
     return integer_of(match[1]) if match else 0

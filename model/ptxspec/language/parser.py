@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.escaping import shortened
+from ptxspec.language.building.modules import Heading
 from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Later, Source
 from ptxspec.language.parser_generator import Failed
@@ -206,11 +207,18 @@ def ended(text: str) -> str:
     return f"{text[:end]};{text[end:]}"
 
 
-def parse_fragment(source: Source) -> list[Statement]:
-    """Instructions alone, as they would stand in a function's body."""
+def parse_fragment(source: Source) -> tuple[Heading | None, list[Statement]]:
+    """Instructions alone, as they would stand in a function's body, and what stands before them of a module's heading."""
     reading = Reading(source)
     split, rules = reading.split, reading.rules()
     found: list[Statement] = []
+    heading: Heading | None = None
+    if split.words[0] in (".version", ".target"):
+        try:
+            heading = rules["heading"]()
+        except Failed as failed:
+            reading.note(failed)
+            raise reading.build.complaints.error() from None
     while split.classes[reading.reached()] != END and not reading.stopped:
         first = reading.reached()
         try:
@@ -223,7 +231,7 @@ def parse_fragment(source: Source) -> list[Statement]:
             rules["begin_at"](max(after, first + 1))
     if reading.build.complaints:
         raise reading.build.complaints.error()
-    return found
+    return heading, found
 
 
 def statement(text: str, position: int) -> str:

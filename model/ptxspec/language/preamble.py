@@ -10,24 +10,39 @@ from ptxspec.language.module_context import Context
 from ptxspec.language.suggestions import did_you_mean
 
 
+def version_problem(version: tuple[int, int]) -> str | None:
+    """Why there is no such version, or None."""
+    page = contracts.directives()
+    major, minor = version
+    if minor <= page.VERSIONS.get(major, -1):
+        return None
+    last = max(page.VERSIONS)
+    return f"there is no PTX ISA {major}.{minor}; the latest is {last}.{page.VERSIONS[last]}"
+
+
+def target_problem(target: str, version: tuple[int, int] | None) -> str | None:
+    """Why there is no such target in a module of that version (None: of any), or None."""
+    page = contracts.directives()
+    since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
+    if since is None:
+        return f"{target} is no target that is known{did_you_mean(target, page.TARGETS)}"
+    if version is None or version >= since:
+        return None
+    return f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {version[0]}.{version[1]}"
+
+
 def preamble(context: Context) -> None:
     """Whether the module's version and target exist, and agree."""
     page = contracts.directives()
     module = context.module
-    major, minor = module.version
-    if minor > page.VERSIONS.get(major, -1):
-        last = max(page.VERSIONS)
-        latest = f"the latest is {last}.{page.VERSIONS[last]}"
-        context.complain(module.version_position, f"there is no PTX ISA {major}.{minor}; {latest}", cited.DIRECTIVES)
+    problem = version_problem(module.version)
+    if problem is not None:
+        context.complain(module.version_position, problem, cited.DIRECTIVES)
         return
     target, *options = module.target
-    since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
-    if since is None:
-        hint = did_you_mean(target, page.TARGETS)
-        context.complain(module.target_position, f"{target} is no target that is known{hint}", cited.DIRECTIVES)
-    elif module.version < since:
-        needs = f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
-        context.complain(module.target_position, needs, cited.DIRECTIVES)
+    problem = target_problem(target, module.version)
+    if problem is not None:
+        context.complain(module.target_position, problem, cited.DIRECTIVES)
     for option, position in zip(options, module.option_positions, strict=True):
         found = page.OPTIONS.get(option)
         if found is None:
@@ -36,6 +51,7 @@ def preamble(context: Context) -> None:
             continue
         first, before = found
         if module.version < first:
+            major, minor = module.version
             needs = f"{option} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
             context.complain(position, needs, cited.DIRECTIVES)
         if before is not None and context.target >= before:

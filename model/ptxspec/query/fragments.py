@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
-from ptxspec.language import tree
+from ptxspec.language import cited, tree
+from ptxspec.language.building.modules import Heading
 from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
+from ptxspec.language.module_context import target_number
 from ptxspec.language.parser import ended, parse_fragment, statement
+from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
+from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
     Arrive,
     Branch,
@@ -134,10 +138,12 @@ class Fragment(NamedTuple):
 
 
 def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
-    """Parse, type and evaluate a fragment symbolically. `types` fixes the types of some names (the other side's, say).
+    """Parse, type and evaluate a fragment symbolically: in a module of the version and the target that stand before it, or else
+    the newest that has its instructions. `types` fixes the types of some names (the other side's, say).
     Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
     source = Source(ended(text), path)
-    items = parse_fragment(source)
+    heading, items = parse_fragment(source)
+    epoch = _epoch(heading, source)
     instructions = [item for item in items if isinstance(item, tree.Instruction)]
     if len(instructions) < len(items):
         raise Unsupported(f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}")
@@ -162,7 +168,7 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         return values[name]
 
     for item in instructions:
-        plan = _plan(item, registers, specials, rules, source)
+        plan = _plan(item, registers, specials, rules, source, epoch)
         effect = plan.meaning.effect
         if effect is not None:
             raise _refused(item.mnemonic, effect)
@@ -227,7 +233,27 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
     return value if isinstance(value, Bool) else low_bits(value, width)
 
 
-def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source) -> Plan:
+def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
+    """The version and the target that a fragment says; the newest of what it leaves out; None if it says neither."""
+    if heading is None:
+        return None
+    epoch = NEWEST
+    if heading.version is not None:
+        problem = version_problem(heading.version)
+        if problem is not None:
+            raise source.error(heading.version_position or 0, problem, cited.DIRECTIVES)
+        epoch = epoch._replace(version=heading.version)
+    if heading.target is not None:
+        problem = target_problem(heading.target, heading.version)
+        if problem is not None:
+            raise source.error(heading.target_position or 0, problem, cited.DIRECTIVES)
+        epoch = epoch._replace(target=target_number(heading.target))
+    return epoch
+
+
+def _plan(
+    item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source, epoch: Epoch | None
+) -> Plan:
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
         raise source.error(item.position, unknown_opcode(item.mnemonic))
@@ -236,7 +262,7 @@ def _plan(item: tree.Instruction, registers: Any, specials: Any, rules: Any, sou
     except KeyError as unknown:  # a name that no form takes where it stands has no type
         why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
         raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
-    plan = select_form(opcode, item.mnemonic, shape, rules, None)
+    plan = select_form(opcode, item.mnemonic, shape, rules, epoch)
     if not isinstance(plan, Plan):
         raise source.error(item.position, plan[1], plan[2])
     return plan

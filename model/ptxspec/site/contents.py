@@ -26,6 +26,7 @@ ORDER = {
             "instructions",
             "profiles",
             "ambiguities",
+            "changes",
         ),
     ),
     "spec/instructions": (

@@ -15,6 +15,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ptxspec.site import (
+    changes,
     contents,
     corner_cases,
     evidence_section,
@@ -135,6 +136,14 @@ class Freedoms(Computed):
         return freedoms.markdown(self.module, self.register)
 
 
+class Changes(Computed):
+    """Where the version or the target of a module decides what its instructions mean."""
+
+    def markdown(self) -> str:
+        self.env.note_reread()
+        return changes.markdown(self.module, self.register)
+
+
 class Identities(Computed):
     """The identities that mention the page's instructions."""
 
@@ -238,6 +247,7 @@ class Pages(TocTree):
 
 
 DIRECTIVES = {
+    "changes": Changes,
     "corner-cases": CornerCases,
     "evidence": Evidence,
     "forms": Forms,

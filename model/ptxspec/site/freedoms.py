@@ -28,7 +28,7 @@ def reachable(module: str) -> list[Freedom]:
     kinds: dict[str, str] = {}
     types: dict[str, set[Type]] = {}
     users: dict[str, set[str]] = {}
-    for form in forms(module):
+    for form in (edition for f in forms(module) for edition in (f, *f.editions)):
         for absent in form.absences:
             meaning = form.meaning(absent)
             terms = [v for result in meaning.results for v in result.values]

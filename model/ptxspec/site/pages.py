@@ -45,6 +45,11 @@ def forms(module: str) -> list[Form]:
     return _forms_of_pages().get(module, [])
 
 
+def with_forms() -> list[str]:
+    """The pages that define forms."""
+    return sorted(_forms_of_pages())
+
+
 def opcodes(module: str) -> set[str]:
     """The opcodes that a page defines forms of."""
     return {form.syntax.opcode for form in forms(module)}

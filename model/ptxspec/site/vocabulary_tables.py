@@ -11,7 +11,7 @@ from typing import Any
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import actions, availability, core, definitions, kinds, machine, steps, types, vocabulary
+from ptxspec.terms import actions, availability, changes, core, definitions, kinds, machine, steps, types, vocabulary
 from ptxspec.terms.kinds import Slot
 
 FREEDOMS = {"approximate", "deviates", "machine_specific", "undefined", "unspecified"}
@@ -41,7 +41,7 @@ def _group(name: str, word: Any) -> str:
         return "Freedoms"
     place = getattr(word, "__module__", "")
     if isinstance(word, type) or inspect.isfunction(word):
-        groups = {m.__name__: 0 for m in (availability, definitions, kinds)}
+        groups = {m.__name__: 0 for m in (availability, changes, definitions, kinds)}
         groups |= {
             vocabulary.__name__: 2,
             core.__name__: 2,

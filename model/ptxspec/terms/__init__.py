@@ -33,6 +33,7 @@ from ptxspec.terms.availability import (
     implied,
     removed,
 )
+from ptxspec.terms.changes import settled
 from ptxspec.terms.core import Bool, Int, TermError, integer
 from ptxspec.terms.definitions import (
     changes_nothing,
@@ -213,6 +214,7 @@ __all__ = [
     "saturate",
     "select",
     "set_condition_code",
+    "settled",
     "shortcut",
     "sign_extend",
     "special",

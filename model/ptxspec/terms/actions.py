@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
     Arrive,
     Branch,
@@ -36,13 +37,16 @@ from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
 @dataclass
 class Trace:
-    """What the definition that is being evaluated does: its effect, and its use of the condition code."""
+    """What the definition that is being evaluated does: its effect, its use of the condition code, and what it asked of the epoch
+    of the module (by the register's entry and the edition)."""
 
+    epoch: Epoch = NEWEST
     effect: Effect | None = None
     carry_read: bool = False
     carry_written: Bool | None = None
     borrows: bool = False
     specials: tuple[str, ...] = ()
+    asked: dict[tuple[str, Edition], bool] = field(default_factory=dict)
 
 
 #: that of the definition that is being evaluated, which is the last: one may be evaluated while another is
@@ -50,13 +54,18 @@ _traces: list[Trace] = []
 
 
 @contextmanager
-def tracing() -> Iterator[Trace]:
-    """Note what the words below are used for."""
-    _traces.append(Trace())
+def tracing(epoch: Epoch = NEWEST) -> Iterator[Trace]:
+    """Note what the words below are used for, in a module of that epoch."""
+    _traces.append(Trace(epoch))
     try:
         yield _traces[-1]
     finally:
         _traces.pop()
+
+
+def current() -> Trace | None:
+    """The trace of the definition that is being evaluated, if one is."""
+    return _traces[-1] if _traces else None
 
 
 def _traced(what: str) -> Trace:

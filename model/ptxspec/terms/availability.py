@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.terms.core import blame
+from ptxspec.terms.editions import Edition, Epoch, edition, target_number
+from ptxspec.terms.editions import version as _version
 from ptxspec.terms.types import Type
 
 if TYPE_CHECKING:
@@ -30,25 +32,20 @@ class Removal(NamedTuple):
 
 
 class Implication(NamedTuple):
-    """Forms whose modifiers match `where`, and that lack `modifiers`, mean the ones that have them: in modules of PTX ISA
-    versions from `since` to below `before` (None: all later ones) and targets from `target` to below `before_target`."""
+    """Forms whose modifiers match `where`, and that lack `modifiers`, mean the ones that have them in modules of the edition."""
 
     where: dict[str, tuple[Any, ...]]
     modifiers: dict[str, Any]
-    since: tuple[int, int]
-    before: tuple[int, int] | None
-    target: int
-    before_target: int | None
+    edition: Edition
 
-    def holds(self, modifiers: dict[str, Any], version: tuple[int, int], target: int) -> bool:
-        """Whether it bears on a form with these modifiers in a module of that version and target."""
-        return (
-            version >= self.since
-            and (self.before is None or version < self.before)
-            and target >= self.target
-            and (self.before_target is None or target < self.before_target)
-            and all(modifiers.get(k) in values for k, values in self.where.items())
-            and not any(modifiers.get(k) for k in self.modifiers)
+    def holds(self, modifiers: dict[str, Any], epoch: Epoch) -> bool:
+        """Whether it bears on a form with these modifiers in a module of that epoch."""
+        return self.edition.holds(epoch) and self.concerns(modifiers)
+
+    def concerns(self, modifiers: dict[str, Any]) -> bool:
+        """Whether it bears on a form with these modifiers in any module."""
+        return all(modifiers.get(k) in values for k, values in self.where.items()) and not any(
+            modifiers.get(k) for k in self.modifiers
         )
 
 
@@ -58,15 +55,14 @@ def available(
     """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
     and a target from `target` on. Several rules may apply to a form: it needs what they all need. One with `before` applies in
     modules whose target comes before that."""
-    least, end = (None if t is None else int(t.removeprefix("sm_")) for t in (target, before))
-    assert least is not None
-    definition.rules.append(Rule(_conditions(definition, where), _version(since), least, end))
+    end = None if before is None else target_number(before)
+    definition.rules.append(Rule(_conditions(definition, where), _version(since), target_number(target), end))
 
 
 def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:
     """Forms of `definition` whose modifiers match `where` are gone where the PTX ISA version is `since` or later and the
     target is `target` or later."""
-    rule = Removal(_conditions(definition, where), _version(since), int(target.removeprefix("sm_")))
+    rule = Removal(_conditions(definition, where), _version(since), target_number(target))
     definition.removals.append(rule)
 
 
@@ -84,20 +80,8 @@ def implied(
     earlier than `before_target`, a form that may have these modifiers and has not means the one that has. `where` limits this to
     forms with other modifiers (a value, or a tuple of values)."""
     _conditions(definition, modifiers)
-    rule = Implication(
-        _conditions(definition, where or {}),
-        modifiers,
-        _version(since),
-        None if before is None else _version(before),
-        int(target.removeprefix("sm_")),
-        None if before_target is None else int(before_target.removeprefix("sm_")),
-    )
-    definition.implications.append(rule)
-
-
-def _version(text: str) -> tuple[int, int]:
-    major, minor = text.split(".")
-    return int(major), int(minor)
+    window = edition(since, before, target, before_target)
+    definition.implications.append(Implication(_conditions(definition, where or {}), modifiers, window))
 
 
 def _conditions(definition: Definition, where: dict[str, Any]) -> dict[str, tuple[Any, ...]]:

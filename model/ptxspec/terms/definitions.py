@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import Implication, Removal, Rule
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, lands
 from ptxspec.terms.kinds import HANDLES, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
@@ -42,7 +43,9 @@ class Definition:
         for parameter in self.sources.values():
             if parameter.annotation is parameter.empty:
                 raise blame(f"the operand {parameter.name} of {self.name} has no type")
-        self._instances: dict[Any, Meaning] = {}
+        #: whether what it means depends on the module's epoch in some form that was asked for
+        self.dated = False
+        self._instances: dict[Any, list[Instance]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The body, so that one definition may be said in terms of another."""
@@ -88,21 +91,50 @@ class Definition:
                 return rule.since, rule.target
         return None
 
-    def implied(self, modifiers: dict[str, Any], version: tuple[int, int], target: int) -> dict[str, Any]:
-        """What a form with these modifiers has beside them in a module of that version and target, without saying so."""
+    def implied(self, modifiers: dict[str, Any], epoch: Epoch) -> dict[str, Any]:
+        """What a form with these modifiers has beside them in a module of that epoch, without saying so."""
         found: dict[str, Any] = {}
         for rule in self.implications:
-            if rule.holds(modifiers, version, target):
+            if rule.holds(modifiers, epoch):
                 found |= rule.modifiers
         return found
 
-    def meaning(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> Meaning:
-        """What the definition says for one form; `absent` names the optional operands that are left out. Raises TermError
+    def newest(self, modifiers: dict[str, Any]) -> Epoch:
+        """The newest epoch in which the form with these modifiers exists."""
+        gone = self.removal(modifiers)
+        return NEWEST if gone is None else before(*gone)
+
+    def meaning(self, modifiers: dict[str, Any], absent: tuple[str, ...] = (), epoch: Epoch | None = None) -> Meaning:
+        """What the definition says for one form in a module of that epoch (None: the newest that has it); `absent` names the
+        optional operands that are left out. Where it does not depend on the epoch there is one meaning for all. Raises TermError
         with the document's line if the definition is at fault."""
-        key = (tuple(sorted((k, str(v)) for k, v in modifiers.items())), absent)
-        if key not in self._instances:
-            self._instances[key] = _evaluate(self, modifiers, absent)
-        return self._instances[key]
+        key = _key(modifiers, absent)
+        known = self._instances.setdefault(key, [])
+        if known and not known[0].asked:
+            return known[0].meaning
+        epoch = epoch or self.newest(modifiers)
+        for instance in known:
+            if all(edition.holds(epoch) is held for (_, edition), held in instance.asked.items()):
+                return instance.meaning
+        instance = _evaluate(self, modifiers, absent, epoch)
+        self.dated |= bool(instance.asked)
+        known.append(instance)
+        return instance.meaning
+
+    def changes(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> list[tuple[str, Edition]]:
+        """What the form with these modifiers asks of the epoch, in whichever epoch: (the register's entry, the edition)."""
+        found: list[tuple[str, Edition]] = []
+        while True:
+            for epoch in beginnings(e for _, e in found):
+                self.meaning(modifiers, absent, epoch)
+            asked = [question for one in self._instances[_key(modifiers, absent)] for question in one.asked]
+            if set(asked) == set(found):
+                return sorted(found)
+            found = list(dict.fromkeys(asked))
+
+
+def _key(modifiers: dict[str, Any], absent: tuple[str, ...]) -> Any:
+    return tuple(sorted((k, str(v)) for k, v in modifiers.items())), absent
 
 
 class Input(NamedTuple):
@@ -149,6 +181,14 @@ class Meaning(NamedTuple):
         return lands(self.effect)
 
 
+class Instance(NamedTuple):
+    """A meaning, and what the definition asked of the module's epoch on the way to it, with the answers: it is the meaning
+    wherever these are the same."""
+
+    asked: dict[tuple[str, Edition], bool]
+    meaning: Meaning
+
+
 def _typed(type: Type, name: str) -> Any:
     """The variable of an operand, read as its type says."""
     if type.kind == "pred":
@@ -157,7 +197,7 @@ def _typed(type: Type, name: str) -> Any:
     return sign_extend(raw, type.width) if type.signed else raw
 
 
-def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[str, ...]) -> Meaning:
+def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[str, ...], epoch: Epoch) -> Instance:
     inputs: list[Input] = []
     arguments: dict[str, Any] = {}
     for name, parameter in definition.sources.items():
@@ -188,7 +228,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             raw_one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
             inputs.append(Input(name, type, (raw_one,)))
     static = {k: v for k, v in modifiers.items() if k in definition.modifiers}
-    with tracing() as trace:
+    with tracing(epoch) as trace:
         returned = definition.function(**arguments, **static)
     annotations = definition.results
     values = () if returned is None else returned if len(annotations) > 1 else (returned,)
@@ -215,7 +255,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         else:
             assert isinstance(type, Type)
             results.append(Result(type, (_write(value, type, definition),)))
-    return Meaning(
+    meaning = Meaning(
         tuple(inputs),
         tuple(results),
         trace.effect,
@@ -224,6 +264,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.borrows,
         trace.specials,
     )
+    return Instance(trace.asked, meaning)
 
 
 def _write(value: Any, type: Type, definition: Definition) -> Term:

@@ -45,7 +45,7 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
     same: dict[Any, list[Form]] = {}
     meanings: dict[Any, Meaning] = {}
     for form in forms:
-        for variant in form.variants:
+        for variant in (edition for v in form.variants for edition in (v, *v.editions)):
             for absent in variant.absences:
                 meaning = variant.meaning(absent)
                 key = (tuple(inputs_of(meaning)), tuple(results_of(meaning)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
@@ -14,6 +14,21 @@ from ptxspec.language.tree import Alias, Function, Module, Parameter, Pragma, Va
 
 #: a word of an entry's heading, with what it was given
 Limit = tuple[str, tuple[int, ...]]
+
+
+class Heading(NamedTuple):
+    """What stands before a fragment: the version and the target that it is meant for, and where they stand; None for what is not
+    there."""
+
+    version: tuple[int, int] | None
+    target: str | None
+    version_position: int | None
+    target_position: int | None
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")
+    return integer_of(major), integer_of(minor)
 
 
 class Modules:
@@ -28,7 +43,6 @@ class Modules:
         self.function_at = 0
 
     def module(self, at: int, version: str, targets: list[str], size: int | None, members: list[Any]) -> Module:
-        major, _, minor = version.partition(".")
         variables: list[Variable] = []
         functions: list[Function] = []
         standing: list[Any] = []
@@ -38,7 +52,7 @@ class Modules:
             else:
                 (functions if isinstance(member, Function) else standing).append(member)
         return Module(
-            (integer_of(major), integer_of(minor)),
+            _numbers(version),
             tuple(targets),
             32 if size is None else size,
             tuple(variables),
@@ -49,6 +63,14 @@ class Modules:
             None if self.address_size_at is None else self.text.starts[self.address_size_at],
             tuple(self.text.uses),
             tuple(standing),
+        )
+
+    def heading(self, at: int, version: str | None, target: str | None) -> Heading:
+        return Heading(
+            None if version is None else _numbers(version),
+            target,
+            self.text.starts[self.release_at[0]] if self.release_at else None,
+            self.text.starts[self.targets_at[0]] if self.targets_at else None,
         )
 
     def release(self, at: int, version: str) -> str:
