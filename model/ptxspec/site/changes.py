@@ -135,7 +135,7 @@ def _prose(path: Path) -> str:
 def _entries(root: Path) -> dict[str, str]:
     """The text of each entry of the register, by its number and its names."""
     register = (root / f"{pages.REGISTER}.md").read_text("utf-8")
-    found: dict[Any, Any] = {}
+    found: dict[str, str] = {}
     for text in re.split(r"^## ", register, flags=re.M)[1:]:
         found |= dict.fromkeys(text.partition("\n")[0].split(), text)
     return found
