@@ -59,6 +59,28 @@ class Limits(Protocol):
     def LONGEST_BLOCK(self) -> int:
         """The most instructions of a basic block."""
 
+    @property
+    def MOST_THREADS(self) -> int:
+        """The most threads of a CTA."""
+
+    @property
+    def MOST_SHARED(self) -> int:
+        """The most bytes of shared memory of a CTA."""
+
+    @property
+    def MOST_GRID(self) -> tuple[int, int, int]:
+        """The largest extents of a grid, in CTAs."""
+
+    @property
+    def MOST_BLOCK(self) -> tuple[int, int, int]:
+        """The largest extents of a CTA, in threads."""
+
+    def required_block(self, directives: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int] | None:
+        """The extents of a CTA that an entry's directives ask for; None if they leave them to the host."""
+
+    def most_threads(self, directives: Mapping[str, tuple[int, ...]]) -> int:
+        """The most threads that a CTA has under an entry's directives."""
+
 
 class Divergence(Protocol):
     """spec/machine/divergence.md. A graph is a mapping from each node to those that it leads to."""

@@ -20,17 +20,12 @@ class Warps(Protocol):
     def LANES(self) -> int:
         """How many lanes a warp has."""
 
-    @property
-    def EVERYONE(self) -> int:
-        """The mask of all lanes."""
+    def warps_of(self, threads: int) -> int:
+        """How many warps a CTA of so many threads has."""
 
     @property
     def Group(self) -> type[State]:
         """Lanes that wait for one another; its field `came` is a mask."""
-
-    @property
-    def Patience(self) -> type[State]:
-        """How long those have waited that wait for whoever comes."""
 
     @property
     def group_of(self) -> Step:
@@ -54,14 +49,6 @@ class Threads(Protocol):
     """spec/machine/threads.md: the ends of threads."""
 
     @property
-    def Warp(self) -> type[State]:
-        """A warp; its field `gone` is the mask of the lanes without a thread."""
-
-    @property
-    def Cta(self) -> type[State]:
-        """A CTA; its field `alive` counts the threads that have not ended."""
-
-    @property
     def end(self) -> Step:
         """A thread ends: (warp, CTA, lane) to what their fields are then."""
 
@@ -75,10 +62,6 @@ class Barriers(Protocol):
     @property
     def BARRIERS(self) -> int:
         """How many barriers a CTA has; they are numbered from 0."""
-
-    @property
-    def Barrier(self) -> type[State]:
-        """A barrier; its field `phase` counts those that are over, `named` is how many threads take part."""
 
     @property
     def Part(self) -> type[State]:
@@ -128,14 +111,6 @@ class Clusters(Protocol):
     @property
     def begin(self) -> Step:
         """A cluster begins: (barrier, threads)."""
-
-    @property
-    def ClusterBarrier(self) -> type[State]:
-        """The barrier of a cluster; its field `alive` counts the threads that have not ended."""
-
-    @property
-    def Visits(self) -> type[State]:
-        """How often a thread has arrived at its cluster's barrier (`arrivals`), and how often it has waited there."""
 
     @property
     def arrive(self) -> Step:

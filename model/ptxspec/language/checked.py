@@ -188,7 +188,7 @@ class Kernel:
     @property
     def frame_size(self) -> int:
         """Bytes of local memory that one activation uses, a parameter without a size apart."""
-        return -(-self.sizes["local"] // 16) * 16
+        return contracts.functions().frame_size(self.sizes["local"])
 
 
 class Checked(NamedTuple):

@@ -136,15 +136,13 @@ def frame_size(function: Kernel) -> int:
 
 
 def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:
-    """Bytes of a thread's stack that a call takes: the way back, and registers that are put by, each in eight bytes at least."""
-    return 8 + sum(max(8, kernel.registers[name].bytes) for name in registers)
+    """Bytes of a thread's stack that a call takes for the way back, and for these registers."""
+    return contracts.functions().kept(kernel.registers[name].bytes for name in registers)
 
 
 def recursive(kernel: Kernel) -> set[str]:
     """The functions that may be active more than once at a time."""
-    leads = _leads(kernel)
-    parts = contracts.divergence().components(leads, leads)
-    return {name for part in parts for name in part if len(part) > 1 or name in leads[name]}
+    return contracts.functions().recursive(_leads(kernel))
 
 
 def _leads(kernel: Kernel) -> dict[str, list[str]]:
@@ -153,13 +151,6 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
 
 
 def _stack(kernel: Kernel) -> int:
-    """Bytes of local memory of a thread: those of its deepest chain of calls, or what there is for recursion."""
-    page = contracts.functions()
-    if recursive(kernel) or stack_moves(kernel):
-        return frame_size(kernel.functions[kernel.name]) + page.STACK
-    leads = _leads(kernel)
-    deepest: dict[str, int] = {}
-    found = contracts.divergence().components(leads, [kernel.name])
-    for (name,) in reversed(found):  # what a function calls comes before it
-        deepest[name] = frame_size(kernel.functions[name]) + max((deepest[c] for c in leads[name]), default=0)
-    return deepest[kernel.name]
+    """Bytes of local memory of a thread."""
+    frames = {name: frame_size(function) for name, function in kernel.functions.items()}
+    return contracts.functions().local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel))

@@ -184,15 +184,15 @@ def call_target(program: Program, op: Op, block: Block, function: str | int) -> 
 
 def check_room(program: Program, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
-    most = contracts.functions().STACK
-    if stack > most or local > program.kernel.sizes["local"]:
+    page = contracts.functions()
+    if not page.has_room(local, stack, program.kernel.sizes["local"]):
         what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
-        raise Violation("stack", f"{what} need more than {most} bytes")
+        raise Violation("stack", f"{what} need more than {page.STACK} bytes")
 
 
 def check_end(end: int, least: int, most: int) -> None:
     """Raise Violation unless the stack may be cut back to this end."""
-    if not least <= end <= most:
+    if not contracts.functions().may_end(end, least, most):
         raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
 
 

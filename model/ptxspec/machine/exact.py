@@ -23,7 +23,7 @@ from ptxspec.machine.call_graph import (
 )
 from ptxspec.machine.driver import grid, machine, protocol
 from ptxspec.machine.driver.codes import FAULT
-from ptxspec.machine.driver.places import put
+from ptxspec.machine.driver.places import LANES, put
 from ptxspec.machine.engine import (
     ANSWER,
     REQUEST,
@@ -124,9 +124,8 @@ class ExactRun:
     def _machine(self, slots: int) -> Any:
         m: Any = Machine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
-        shape = machine.Shape(
-            len(self.blocks), len(self.code), slots * threads, slots, slots * -(-threads // 32), slots // cluster
-        )
+        warps = slots * contracts.warps().warps_of(threads)
+        shape = machine.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
         for name in protocol.NUMBERS:
             setattr(m, name, 0)
         for name, column in machine.columns().items():
@@ -331,9 +330,9 @@ class ExactRun:
             case ImageAccess():
                 return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())}
             case Collective():
-                own = lane % self.extents.threads % 32
+                own = lane % self.extents.threads % LANES
                 first = lane - own
-                env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(32)}
+                env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(LANES)}
                 members, at_once = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
                 return {**env, "%own": own, "%members": members, "%at_once": at_once}
             case Wait():

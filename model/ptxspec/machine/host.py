@@ -85,7 +85,7 @@ class Host(NamedTuple):
         rows = machine.rows()
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
-            "warps_in_cta": -(-extents.threads // 32), "blocks": len(blocks), "landings": len(landings),
+            "warps_in_cta": contracts.warps().warps_of(extents.threads), "blocks": len(blocks), "landings": len(landings),
             "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
             "host_empties": int(host_empties), "lacking": threads.lanes_without_thread(extents.threads),
             "turn_length": order.TURN, "round_length": order.ROUND, "stage": codes.EMPTIED,

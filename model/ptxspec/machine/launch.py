@@ -32,13 +32,6 @@ from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
 
-#: limits of a launch: threads a CTA, extents of a grid and of a CTA, bytes of shared memory a CTA
-MOST_THREADS = 1024
-MOST_GRID = (2**31 - 1, 65535, 65535)
-MOST_BLOCK = (1024, 1024, 64)
-MOST_SHARED = 227 * 1024
-
-
 #: what the host makes of arrays for textures, samplers and surfaces
 OPAQUE_TYPES: dict[type, str] = {Texture: "texref", Sampler: "samplerref", Surface: "surfref"}
 IMAGES = tuple(OPAQUE_TYPES)
@@ -237,11 +230,12 @@ class Module:
             dynamic_shared = operator.index(dynamic_shared)
         except TypeError:
             raise TypeError(f"dynamic_shared is an integer, not {dynamic_shared!r}") from None
+        page = contracts.limits()
         extents = _shape(
             kernel.name,
             kernel.performance,
-            Extents(_extents("grid", grid, MOST_GRID), _extents("block", block, MOST_BLOCK)),
-            None if cluster is None else _extents("cluster", cluster, MOST_GRID),
+            Extents(_extents("grid", grid, page.MOST_GRID), _extents("block", block, page.MOST_BLOCK)),
+            None if cluster is None else _extents("cluster", cluster, page.MOST_GRID),
             bool(nonportable_cluster),
         )
         self._check_shape(kernel, extents, dynamic_shared)
@@ -306,17 +300,17 @@ class Module:
         return Outcome(steps)
 
     def _check_shape(self, kernel: Kernel, extents: Extents, dynamic_shared: int) -> None:
-        if extents.threads > MOST_THREADS:
-            raise ValueError(f"a CTA has at most {MOST_THREADS} threads, not {extents.threads}")
-        for directive, numbers in kernel.performance.items():
-            full = (*numbers, 1, 1)[:3]
-            if directive == ".reqntid" and extents.block != full:
-                raise ValueError(f"{kernel.name} requires CTAs of {full}, not {extents.block}")
-            if directive == ".maxntid" and extents.threads > full[0] * full[1] * full[2]:
-                raise ValueError(f"{kernel.name} allows CTAs of at most {full[0] * full[1] * full[2]} threads")
+        page = contracts.limits()
+        if extents.threads > page.MOST_THREADS:
+            raise ValueError(f"a CTA has at most {page.MOST_THREADS} threads, not {extents.threads}")
+        required, most = page.required_block(kernel.performance), page.most_threads(kernel.performance)
+        if required is not None and extents.block != required:
+            raise ValueError(f"{kernel.name} requires CTAs of {required}, not {extents.block}")
+        if extents.threads > most:
+            raise ValueError(f"{kernel.name} allows CTAs of at most {most} threads")
         total = kernel.sizes["shared"] + dynamic_shared
-        if dynamic_shared < 0 or total > MOST_SHARED:
-            raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {MOST_SHARED}")
+        if dynamic_shared < 0 or total > page.MOST_SHARED:
+            raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {page.MOST_SHARED}")
 
     @alone
     def read(self, name: str) -> np.ndarray:
@@ -403,7 +397,7 @@ def _shape(
         raise ValueError(f"{name} has .explicitcluster: say with which clusters, by cluster=(x, y, z)")
     found = cluster or required or (1, 1, 1)
     grid, block = page.counted_in_ctas(directives, asked.grid, asked.block, found)
-    grid = _extents("grid", grid, MOST_GRID)
+    grid = _extents("grid", grid, contracts.limits().MOST_GRID)
     size = found[0] * found[1] * found[2]
     most = directives.get(".maxclusterrank", (0,))[0]
     if most and size > most:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes, machine
+from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.engine import Running
 from ptxspec.machine.roles import Roles
 
@@ -29,7 +30,7 @@ def misuse(running: Running) -> Said:
     rule = machine.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
     named = int(given(running, "named", np.array([lane]))[0])
     if step == codes.JOINS:
-        own = lane % running.get("threads") % 32
+        own = lane % running.get("threads") % LANES
         return rule, f"lane {own} is not in the mask {named:#010x}", lane, op
     if step == codes.CTA_ARRIVES:
         named, barrier = running.get("fault_named"), running.get("fault_number")
@@ -75,7 +76,7 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, lanes: Any, en
     """Who waits for whom in a warp."""
     named, at = given(running, "named", lanes), running.column("waits_at")[lanes]
     in_cta = lanes % extents.threads
-    warp, own = lanes // extents.threads * 1024 + in_cta // 32, in_cta % 32
+    warp, own = lanes // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
     mates = (warp == warp[0]) & (roles.kind[at] == roles.kind[at[0]])
     came = mates & (named == named[0])
     bits = int(np.bitwise_or.reduce(np.int64(1) << own[came]))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
@@ -71,7 +72,7 @@ class NativeRun:
         layout = self.layout
         self.extents = extents
         self.flow = program.flow
-        capacity, warps = layout.capacity, slots * -(-extents.threads // 32)
+        capacity, warps = layout.capacity, slots * contracts.warps().warps_of(extents.threads)
         shape = machine.Shape(
             len(program.flow.blocks), len(program.kernel.code), capacity, slots, warps, slots // extents.cluster_size
         )
