@@ -14,7 +14,8 @@ import pytest
 import ptxspec
 from ptxspec.language.forms import registry
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.machine.batch import Extents, Threads, special_values
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.special import SpecialValues
 from ptxspec.query import solving
 from ptxspec.query.assumptions import AssumptionError
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragment
@@ -449,9 +450,10 @@ def test_what_is_guaranteed_holds_for_threads() -> None:
         grid = tuple(c * source.randrange(1, 4) for c in cluster)
         block = tuple(source.choice([1, 2, 3, 8]) for _ in range(3))
         extents = Extents(grid, block, 3, 512, 128, cluster, True)
-        where = np.array([source.randrange(extents.threads)]), np.array([source.randrange(extents.ctas)])
+        where = source.randrange(extents.threads), source.randrange(extents.ctas)
         names = {n for one in GUARANTEES for n in one.names}
-        values = {n: int(v[0]) for n, (v, _) in special_values(names, Threads(extents, *where)).items()}
+        known = SpecialValues(names, True, extents)
+        values = {n: known.read(n, *where) for n in names}
         for one in GUARANTEES:
             assert one.holds(*[integer(values[n]) for n in one.names]).attrs == (True,), (one, values)
 
