@@ -19,10 +19,7 @@ from launching import ENGINES, each, fault, kernel
 import ptxspec
 from ptxspec.literate.finder import install
 from ptxspec.machine import limits
-<<<<<<< HEAD
-=======
 from ptxspec.terms import object_code
->>>>>>> checks
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")
