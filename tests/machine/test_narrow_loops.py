@@ -17,9 +17,9 @@ DIVERGENCE: Any = importlib.import_module("ptxspec.spec.machine.divergence")
 WIDE_BLOCK = 150  # more threads than go side by side, and no multiple
 
 
-@pytest.fixture(params=[None, 1, 7])
+@pytest.fixture(params=[None, 1, 9])
 def turn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Turns as long as the page says, of one instruction, and of a few."""
+    """Turns as long as the page says, of one instruction, and of a few whole rounds of short loops."""
     if request.param is not None:
         monkeypatch.setattr(DIVERGENCE, "TURN", request.param)
     return DIVERGENCE.TURN
