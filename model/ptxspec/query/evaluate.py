@@ -96,7 +96,7 @@ def evaluate(
     the register's width), or a bool for a predicate. An int is the register's bits, also of a floating-point operand: a=1 is the
     least subnormal number there, and a=1.0 is one. (The command `ptxspec eval` takes text, in which 1 is a number and 0x1 is
     bits.) `inputs` are more of them, by name, for names that Python's calls do not take: {"%r1": 3, "profile": 1}. Results are
-    raw bits.
+    raw bits. The text is of the newest PTX ISA and target, unless it begins with others, as in `.version 3.0 .target sm_13`.
 
     Of arrays (NumPy's, of shapes that fit one another), each element is an operand, and the results are arrays of unsigned
     integers, or of bool. They are computed by compiled code, the native interpretation, which lets other threads of Python run;
@@ -111,6 +111,8 @@ def evaluate(
     {'d': 8}
     >>> ptxspec.evaluate("add.u32 %r1, %r1, n;", {"%r1": 2}, n=-1)
     {'%r1': 1}
+    >>> ptxspec.evaluate(".target sm_13 add.f32 d, a, b;", a=1, b=1), ptxspec.evaluate("add.f32 d, a, b;", a=1, b=1)
+    ({'d': 0}, {'d': 2})
     >>> ptxspec.evaluate("popc.b32 d, a;", a=np.arange(8))["d"]
     array([0, 1, 1, 2, 1, 2, 2, 3], dtype=uint32)
     """

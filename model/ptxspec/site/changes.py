@@ -73,19 +73,15 @@ def _mnemonics(own: Iterable[Form]) -> tuple[str, ...]:
 
 def markdown(module: str, register: dict[str, Entry]) -> str:
     """The table of a page's changes; of those of all instructions, if the page has no instruction."""
+    head, caption = ["In modules", "Forms", "What is so there"], "Where the version or the target decides"
     if forms(module):
-        rows = [[_when(c), _names(c), _what(c, register)] for c in changes(module)]
-        return table(["In modules", "Forms", "What is so there"], rows, "Where the version or the target decides")
+        return table(head, [[_when(c), _names(c), _what(c, register)] for c in changes(module)], caption)
     found = sorted(
         (c for other in pages.with_forms() for c in changes(other)),
         key=lambda c: (c.edition.since, c.edition.before or (0, 0), c.edition.target, c.forms),
     )
     rows = [[_when(c), _names(c, pages.docname_of(c.page)), _what(c, register)] for c in found]
-    return table(
-        ["In modules", "Forms", "What is so there"],
-        rows,
-        "Where the version or the target decides, in all instructions",
-    )
+    return table(head, rows, f"{caption}, in all instructions")
 
 
 def _when(change: Change) -> str:
