@@ -47,7 +47,6 @@ site: ledger proofs
 bench: install
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python tests/benchmarks/run.py
-	$(BIN)/python tests/benchmarks/startup.py
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel . ./tests/vectors

@@ -149,11 +149,11 @@ def every_operand(text: str, bits: int) -> tuple[int, list[Figure]]:
     ]
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--json", type=Path, help="write the figures there")
     parser.add_argument("--bits", type=int, default=26, choices=range(22, 33), metavar="22…32")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     figures = [*processes(), *scalars(), *arrays()]
     checksums = {}
     for text in EVERY:
