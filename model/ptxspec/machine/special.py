@@ -74,8 +74,14 @@ def asked(term: Term) -> set[str]:
 
 def unchanging(names: Iterable[str]) -> list[str]:
     """Those of the names that are special registers which do not change while a program runs."""
-    constant = {n for r in SPECIAL_REGISTERS.values() if not r.changes for n in r.names}
+    constant = _unchanging(len(SPECIAL_REGISTERS))
     return [n for n in names if n in constant]
+
+
+@cache
+def _unchanging(count: int) -> frozenset[str]:
+    """The names of all such registers, of which so many have been defined."""
+    return frozenset(n for r in SPECIAL_REGISTERS.values() if not r.changes for n in r.names)
 
 
 class SpecialValues:
