@@ -63,9 +63,8 @@ def covered() -> list[Path]:
     command, all rooms of the evidence among it; and the facts of recorded answers, which hold the digests of these."""
     model = Path(__file__).resolve().parents[1]
     places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md"), (model, "*.py")]
-    places += [
-        (model / folder, "**/*.py") for folder in ("literate", "terms", "language", "machine", "query", "evidence")
-    ]
+    folders = ("literate", "terms", "contracts", "language", "machine", "query", "evidence")
+    places += [(model / folder, "**/*.py") for folder in folders]
     places.append((FOLDER, "**/*.json"))
     return [path for folder, pattern in places for path in sorted(folder.glob(pattern))]
 

@@ -155,7 +155,9 @@ def _definitions() -> str:
 
     digest = hashlib.sha256()
     model = Path(__file__).resolve().parents[1]
-    for place, pattern in ((DOCUMENTS / "spec", "**/*.md"), (model / "terms", "*.py"), (model / "query", "*.py")):
+    folders = ("literate", "terms", "contracts", "language", "query")  # a claim is read before it is asked
+    places = [(DOCUMENTS / "spec", "**/*.md"), *((model / folder, "**/*.py") for folder in folders)]
+    for place, pattern in places:
         for path in sorted(place.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()
