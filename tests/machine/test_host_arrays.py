@@ -264,14 +264,14 @@ def test_operands_of_numpy(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [np.zeros(1, np.uint32), np.zeros(2), [1], np.datetime64(1, "s"), np.str_("1"), np.array(None), np.bool_(True)], ids=repr
+    "value", [np.zeros(2), [1], np.datetime64(1, "s"), np.str_("1"), np.array(None), np.bool_(True)], ids=repr
 )  # fmt: skip
 def test_operands_that_are_none(value: Any) -> None:
     with pytest.raises(TypeError, match=r"^a"):
         ptxspec.evaluate("add.u32 d, a, 1;", a=value)
 
 
-@pytest.mark.parametrize("value", [np.zeros(1, bool), np.zeros(2), "1", None, 2, np.array(2)], ids=repr)
+@pytest.mark.parametrize("value", [np.zeros(2), "1", None, 2, np.array(2)], ids=repr)
 def test_predicates_that_are_none(value: Any) -> None:
     with pytest.raises(TypeError, match=r"^p"):
         ptxspec.evaluate("selp.b32 d, 1, 2, p;", p=value)

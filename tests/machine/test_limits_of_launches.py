@@ -17,6 +17,7 @@ from effort import at_most, check
 from launching import ENGINES, each, fault, kernel
 
 import ptxspec
+from ptxspec import contracts
 from ptxspec.literate.finder import install
 from ptxspec.machine import limits
 from ptxspec.terms import object_code
@@ -152,7 +153,9 @@ def test_only_time_in_which_the_processor_worked_counts(engine: str, monkeypatch
     """A loop of twenty thousand turns, on a machine on which others work, and within a number of steps."""
     source = kernel("L: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 20000; @%p1 bra L; st.global.u32 [%rd1], %r5;")
     module, out = ptxspec.load(source), np.zeros(1, np.uint32)
-    monkeypatch.setattr(limits, "TURN", 100)
+    for name in ("TURN", "ROUND"):
+        monkeypatch.setattr(contracts.divergence(), name, 100)
+    monkeypatch.setitem(limits.PAUSE, engine, 1)
     for share, how in ((0.0, {}), (1.0, {"step_limit": 10**6})):
         found = clocks(monkeypatch, engine, 1.0, share)
         module.launch("k", 1, 1, [out], engine=engine, **how)
