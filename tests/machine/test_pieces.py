@@ -10,7 +10,7 @@ from launching import ENGINES, HEADER, both, fault, kernel
 
 import ptxspec
 from ptxspec.machine import hosts
-from ptxspec.machine.native import code
+from ptxspec.machine.native import code, layout
 from ptxspec.machine.native import engine as native
 
 #: functions that call one another and themselves, with results, frames of their own, a call through an address, and others' waits
@@ -72,13 +72,13 @@ def pieces(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> l
     monkeypatch.setattr(code, "LARGE", 0)
     monkeypatch.setattr(code, "PIECE", request.param)
     found: list[int] = []
-    plain = native.Compiled.divide
+    plain = layout.Layout.divide
 
-    def noted(self: native.Compiled, ranges: Any) -> None:
+    def noted(self: layout.Layout, ranges: Any) -> None:
         found.append(len(ranges))
         plain(self, ranges)
 
-    monkeypatch.setattr(native.Compiled, "divide", noted)
+    monkeypatch.setattr(layout.Layout, "divide", noted)
     return found
 
 
@@ -146,7 +146,7 @@ def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: 
             n: a for n, a in self.arrays.items() if n not in ("arena", "shadow", "const", "param", "shared", "banks")
         }
         fixed = sum(a.nbytes for n, a in own.items() if n == "tile") + 16_384
-        seen.append((sum(a.nbytes for a in own.values()) - fixed, engine.state_bytes(program) * compiled.capacity))
+        seen.append((sum(a.nbytes for a in own.values()) - fixed, engine.state_bytes(program) * compiled.layout.capacity))
 
     monkeypatch.setattr(native.NativeRun, "__init__", measured)
     for grid in (1, 300):

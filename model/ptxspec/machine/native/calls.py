@@ -105,7 +105,7 @@ class Calls:
         values = [self.arguments.passed(o, f) for o, f in zip(op.call.arguments, callee.formals, strict=False)]
         self._save(saved, opened.used)
         for k, ((value, is_pointer), formal) in enumerate(zip(values, callee.formals, strict=False)):
-            if callee.among and formal.place is None:
+            if op.call.function is None and formal.place is None:
                 self.arguments.receive_among(value, callee.address, k, list(callee.among))
             elif formal.is_open:  # after all else that the frame holds
                 to = self.text.local_at(self.emitter.binary("add", opened.frame, callee.size, 64), opened.beyond)
