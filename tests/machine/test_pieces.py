@@ -146,7 +146,9 @@ def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: 
             n: a for n, a in self.arrays.items() if n not in ("arena", "shadow", "const", "param", "shared", "banks")
         }
         fixed = sum(a.nbytes for n, a in own.items() if n == "tile") + 16_384
-        seen.append((sum(a.nbytes for a in own.values()) - fixed, engine.state_bytes(program) * compiled.layout.capacity))
+        seen.append(
+            (sum(a.nbytes for a in own.values()) - fixed, engine.state_bytes(program) * compiled.layout.capacity)
+        )
 
     monkeypatch.setattr(native.NativeRun, "__init__", measured)
     for grid in (1, 300):

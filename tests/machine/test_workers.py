@@ -72,7 +72,11 @@ def test_a_fault_in_one_ends_all_and_leaves_the_arrays() -> None:
 def test_an_endless_loop_in_all_of_them_ends() -> None:
     before = threading.active_count()
     with pytest.raises(ptxspec.LaunchError, match="time limit"):
-        spread(kernel("L: bra L;"), 2, time_limit=1.0)
+        spread(
+            kernel("L: add.u32 %r5, %r5, %r4; xor.b32 %r4, %r5, %r1; st.global.u32 [%rd1], %r4; bra L;"),
+            2,
+            time_limit=0.3,
+        )
     assert threading.active_count() <= before + 2
 
 

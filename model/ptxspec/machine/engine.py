@@ -20,7 +20,6 @@ from ptxspec.machine.memory import Memory, check_alignment
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles
 from ptxspec.machine.special import asked
-from ptxspec.machine.system import system_function
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
 from ptxspec.terms.exact import evaluate
@@ -92,6 +91,8 @@ class Program(NamedTuple):
     roles: Roles
     overruns: dict[int, str] = {}
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
+    spreads: bool = False
+    """whether several threads of the host may run its CTAs"""
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -117,7 +118,8 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> P
     align = max([p.align for p in dynamic], default=1)
     bases = {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
-    return ready._replace(overruns=Overruns(kernel, ready.flow, ready.address_of, checked.places).found)
+    found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
+    return ready._replace(overruns=found, spreads=may_spread(ready))
 
 
 class Engine(Protocol):
@@ -196,29 +198,25 @@ def check_end(end: int, least: int, most: int) -> None:
         raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
 
 
-def asks_host(kernel: Kernel) -> bool:
+def asks_host(program: Program) -> bool:
     """Whether a kernel asks textures, surfaces or the system for anything."""
-    return has_images(kernel) or any(system_function(kernel, op) for op in kernel.code)
+    return bool(program.roles.asks.any())
 
 
-def may_spread(kernel: Kernel) -> bool:
+def may_spread(program: Program) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
     clock, and what it updates is one word at a time."""
-    updates = (e for op in kernel.code if isinstance(e := op.plan.meaning.effect, Update))
+    code = program.kernel.code
+    updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
-    return alone and not asks_host(kernel) and not any(reads_clock(op) for op in kernel.code)
+    return alone and not asks_host(program) and not any(reads_clock(op) for op in code)
 
 
-def has_images(kernel: Kernel) -> bool:
-    """Whether a kernel asks textures or surfaces for anything."""
-    return any(is_image(op) for op in kernel.code)
-
-
-def resident(kernel: Kernel, clustered: bool) -> int:
+def resident(program: Program) -> int:
     """How many of a kernel's threads are resident at once."""
-    if clustered:
+    if program.clustered:
         return RESIDENT_IN_CLUSTERS
-    return RESIDENT_WITH_IMAGES if has_images(kernel) else RESIDENT
+    return RESIDENT_WITH_IMAGES if program.roles.is_image.any() else RESIDENT
 
 
 def state_bytes(program: Program) -> int:
@@ -229,13 +227,9 @@ def state_bytes(program: Program) -> int:
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
     local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
     calls = contracts.functions().STACK if kernel.functions else 0
-    asked = 8 * (REQUEST + ANSWER) if asks_host(kernel) else 0
+    asked = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
     special = 8 * len(program.flow.special)
     return registers + local + calls + asked + special + 4 * len(program.flow.blocks) + 8 * WORDS
-
-
-def is_image(op: Op) -> bool:
-    return isinstance(op.plan.meaning.effect, ImageAccess)
 
 
 def requested(effect: ImageAccess) -> list[Int]:

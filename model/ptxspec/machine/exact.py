@@ -134,7 +134,7 @@ class ExactRun:
         for name, taken in machine.steps().items():
             setattr(m, name, machine.scripted_step(*taken, m))
         m.threads_run, m.begin, m.capacity = self.threads_run, self.begin, slots * threads
-        rows = slots * threads if asks_host(self.program.kernel) else 0
+        rows = slots * threads if asks_host(self.program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         return m
 

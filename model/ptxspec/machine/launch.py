@@ -16,7 +16,7 @@ from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, stack_moves
-from ptxspec.machine.engine import Engine, Program, function_addresses, may_spread, program
+from ptxspec.machine.engine import Engine, Program, function_addresses, program
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
@@ -275,7 +275,7 @@ class Module:
         try:
             if ready.flow.blocks:
                 limits.ctas = extents.ctas
-                if engine == "exact" or step_limit is not None or not may_spread(ready.kernel):
+                if engine == "exact" or step_limit is not None or not ready.spreads:
                     workers = 1
                 workers = limits.workers(min(workers, -(-extents.ctas // slots)))
                 works = []

@@ -82,7 +82,7 @@ class Limits:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
             raise LaunchError("memory limit", note)
-        most = min(resident(program.kernel, members > 1) // threads // members, self.memory // each)
+        most = min(resident(program) // threads // members, self.memory // each)
         clusters = max(1, min(extents.ctas // members, most))
         self._batch_bytes = clusters * each
         return clusters * members

@@ -51,7 +51,7 @@ class NativeEngine:
         key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked(), spread)
         found = self._compiled.get(key)
         if found is None:
-            capacity = resident(program.kernel, program.clustered)
+            capacity = resident(program)
             found = self._compiled[key] = Compiled(program, capacity, spread, watch)
         return found
 
@@ -81,7 +81,7 @@ class NativeRun:
         }
         self.arrays["gone"] = memory.gone
         self.arrays["slot_of"] = np.arange(capacity, dtype=np.int64) // extents.threads
-        rows = capacity if asks_host(program.kernel) else 0
+        rows = capacity if asks_host(program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         page = banks()
         #: for each bank of constants how many bytes it holds, and where they are
