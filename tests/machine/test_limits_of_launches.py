@@ -24,6 +24,8 @@ from ptxspec.terms import object_code
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")
+#: steps that no launch comes to
+FOREVER = 1 << 60
 
 PRINTS = """
 .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);
@@ -185,7 +187,7 @@ def test_the_defaults_leave_room(engine: str) -> None:
 def test_a_time_limit_ends_a_launch(what: str, engine: str) -> None:
     module, out = ptxspec.load(endless(what)), np.arange(2048, dtype=np.uint32)
     with in_at_most(5), pytest.raises(ptxspec.LaunchError) as caught:
-        module.launch("k", 8, 256, [out], engine=engine, time_limit=0.3, printed=lambda _: None)
+        module.launch("k", 8, 256, [out], engine=engine, time_limit=0.3, step_limit=FOREVER, printed=lambda _: None)
     assert caught.value.rule == "time limit" and "0.3 seconds" in caught.value.note
     assert out.tolist() == list(range(2048))
     assert module.read("count").view(np.uint32)[0] == 5
@@ -302,7 +304,7 @@ def test_who_is_told_may_end_the_launch(engine: str) -> None:
 
     out = np.zeros(1, np.uint32)
     with in_at_most(5), pytest.raises(Enough):
-        ptxspec.load(endless("branch")).launch("k", args=[out], engine=engine, progress=stop)
+        ptxspec.load(endless("branch")).launch("k", args=[out], engine=engine, progress=stop, step_limit=FOREVER)
     assert out[0] == 0
 
 
