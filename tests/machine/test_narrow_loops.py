@@ -285,3 +285,16 @@ def test_registers_that_only_the_loop_writes(turn: int, narrow: list[int]) -> No
       ld.param.u64 o, [out]; mad.wide.u32 o, t, 4, o; st.global.u32 [o], b; ret; }}"""
     assert words(source) == [sum(i + t for i in range(t)) for t in range(WIDE_BLOCK)]
     assert narrow == [1]
+
+
+def test_numbers_between_32_and_64_bits() -> None:
+    """Vectors of such numbers came out wrong: LLVM must not make any."""
+    source = f"""{HEADER}.visible .entry k(.param .u64 out) {{
+        .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<2>;
+        ld.param.u64 %rd0, [out];
+    L:
+        vmad.u32.s32.u32.sat.shr15 %r5, %r6, %r3, -%r3; copysign.f64 %rd1, %rd1, %rd2;
+        @%p1 bra L;
+        st.global.u64 [%rd0], %rd1; st.global.u32 [%rd0+8], %r5;
+    }}"""
+    assert both(source, [np.full(4, 7, np.uint32)])[0].tolist() == [0, 0, 0, 7]

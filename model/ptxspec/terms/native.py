@@ -279,6 +279,13 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
     return "\n".join([_ENTERED.sub(inside, text), *entries])
 
 
+def may_be_vectors(text: str) -> bool:
+    """Whether LLVM may be trusted to make vectors of a text's integers. Of those between 32 and 64 bits, and of wider ones, it
+    makes wrong code now and then: tests/machine/test_narrow_loops.py has a loop that showed it."""
+    widths = set(map(int, re.findall(r"\bi(\d+)\b", text)))
+    return all(width <= 32 or width == 64 for width in widths)
+
+
 class Library:
     """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this. A
     function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`

@@ -90,7 +90,7 @@ class Blocks:
         text = self.text
         text.enter_block(number)
         self.registers.forget()
-        text.begin(f"block{number}")
+        text.begin(f"block.{number}")
         if text.block.finishes is not None:
             self.landings.write(text.block.finishes)
             self.endings.finish(None)

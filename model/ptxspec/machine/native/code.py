@@ -23,7 +23,10 @@ MANY_BLOCKS = 500
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
 
-_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!9 = !{}'
+_WEIGHTS = (
+    '!0 = !{!"branch_weights", i32 2000, i32 1}\n!9 = !{}\n!7 = distinct !{!7, !8}\n'
+    '!8 = !{!"llvm.loop.vectorize.enable", i1 false}'
+)
 _MEMORY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 _OUTLINED = re.compile(r"@outlined_(\d+)\b")
 

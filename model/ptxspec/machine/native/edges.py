@@ -47,18 +47,18 @@ class Edges:
             return "ends"
         if target in self.text.flow.narrow:
             self.leaves.add(target)
-            return f"leave{target}"
+            return f"leave.{target}"
         inside = target in self.members
         if not inside:
             self.crosses.add(target)
-        way = f"block{target}" if inside else f"cross{target}"
+        way = f"block.{target}" if inside else f"cross.{target}"
         if target > self.text.number:
             return way
         self.leaves.add(target)
         stub = self.text.label("back")
         self.stubs.append(
             f"{stub}:\n  %{stub}turn = load i64, ptr %turn\n  %{stub}over = icmp uge i64 %{stub}turn, %turn_length\n"
-            f"  br i1 %{stub}over, label %leave{target}, label %{way}"
+            f"  br i1 %{stub}over, label %leave.{target}, label %{way}"
         )
         return stub
 
@@ -93,11 +93,11 @@ class Edges:
         lines = self.text.lines
         lines += self.stubs
         for target in sorted(self.leaves):
-            lines.append(f"leave{target}:")
+            lines.append(f"leave.{target}:")
             self._leaving(target)
             lines.append(f"  store i64 {target}, ptr %goes\n  br label %stand")
         for target in sorted(self.crosses):
-            lines.append(f"cross{target}:")
+            lines.append(f"cross.{target}:")
             self._leaving(target)
             lines.append(f"  ret i64 {target}")
 

@@ -93,12 +93,12 @@ class Piece:
         self.registers.forget()
         targets = [b for b in self.edges.members if b in self.layout.entered]
         for target in targets:
-            lines.append(f"enter{target}:")
+            lines.append(f"enter.{target}:")
             text.emitter.forget()
             for name in sorted(self.layout.live[target] - IN_ROWS):
                 self.homes.store(name, self.rows.load(name))
-            self.edges.go(f"block{target}")
-        ways = " ".join(f"i64 {t}, label %enter{t}" for t in targets)
+            self.edges.go(f"block.{target}")
+        ways = " ".join(f"i64 {t}, label %enter.{t}" for t in targets)
         lines += [
             "dispatch:", "  %to = load i64, ptr %goes", f"  switch i64 %to, label %elsewhere [{ways}]",
             "elsewhere:", *self._elsewhere(),
