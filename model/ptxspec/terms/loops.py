@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library, may_be_vectors
+from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.types import Type
 
 
@@ -33,8 +33,7 @@ class Compiled:
         """`choose` gives the term that resolves a freedom."""
         needs: set[str] = set()
         self.loop = loop
-        text = _function(loop, needs, choose)
-        self._library = Library(text, needs, vectorize=may_be_vectors("\n".join([text, *needs])))
+        self._library = Library(_function(loop, needs, choose), needs)
         pointers = [ctypes.c_void_p] * (len(loop.inputs) + len(loop.outputs))
         self._call = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(self._library.address("rows"))
 

@@ -286,6 +286,15 @@ def may_be_vectors(text: str) -> bool:
     return all(width <= 32 or width == 64 for width in widths)
 
 
+#: metadata of a loop of which LLVM is to make vectors, for a text that is compiled without others
+LOOP_HINTS = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.vectorize.enable", i1 true}'
+
+
+def loop_hint(text: str) -> str:
+    """What the branch back of a loop around this text ends with: that LLVM is to take several rounds at once, if it may."""
+    return ", !llvm.loop !7" if may_be_vectors(text) else ""
+
+
 class Library:
     """Machine code for one module of LLVM text. `address(name)` is a function's address; the code lives as long as this. A
     function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
@@ -293,6 +302,7 @@ class Library:
 
     `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but three, which make nearly
     all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
+    LLVM makes vectors where the text's integers let it; without `vectorize`, only of loops that ask for it (`loop_hint`).
     """
 
     def __init__(
@@ -300,7 +310,7 @@ class Library:
         text: str,
         needs: set[str],
         *,
-        vectorize: bool = True,
+        vectorize: bool | None = None,
         level: int = 2,
         quick: bool = False,
         entered: Collection[str] | None = None,
@@ -313,6 +323,7 @@ class Library:
         definitions = sorted(n for n in needs if not n.startswith("declare"))
         text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
+        vectorize = may_be_vectors(self.text) if vectorize is None else vectorize
         made_of = (self.text, f"{level} {quick} {vectorize}", *_processor(), llvmlite.__version__)
         name = object_code.name_of(*made_of)
         code = object_code.found(name)

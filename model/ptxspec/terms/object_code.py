@@ -12,7 +12,6 @@ import os
 from pathlib import Path
 
 from ptxspec import storage
-from ptxspec.files import write_whole
 
 #: seconds of compilation from which on the code is kept
 WORTH = 0.05
@@ -41,7 +40,7 @@ def found(name: str) -> bytes | None:
     if not _is_allowed():
         return None
     try:
-        data = _path(name).read_bytes()
+        data = storage.own_file(_path(name))
     except OSError:
         return None
     code = data[_DIGEST:]
@@ -53,10 +52,9 @@ def keep(name: str, code: bytes, seconds: float) -> None:
     if seconds < WORTH or not _is_allowed():
         return
     path = _path(name)
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # there is no folder yet
         _make_room(path.parent, len(code))
-        write_whole(path, hashlib.sha256(code).digest() + code)
+    storage.try_to_keep(path, hashlib.sha256(code).digest() + code)
 
 
 def _make_room(folder: Path, size: int) -> None:

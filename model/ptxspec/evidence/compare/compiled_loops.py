@@ -52,7 +52,7 @@ def compile_loops(
     """For each meaning a function from columns of operands, contiguous arrays of raw bits, to columns of results."""
     needs: set[str] = set()
     text = "\n".join(_function(f"form{i}", meaning, needs, choose) for i, meaning in enumerate(meanings))
-    library = Library(text, needs, level=level, vectorize=level > 0)
+    library = Library(text, needs, level=level, vectorize=None if level else False)
 
     def bind(i: int, meaning: Meaning) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))

@@ -52,7 +52,10 @@ class Column(NamedTuple):
     length: Callable[[Shape], int]
 
 
-def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
+@cache
+def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
+    """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
+    one)."""
     barriers, clusters = contracts.barriers(), contracts.clusters()
     warps, own = contracts.warps(), contracts.threads()
     return {
@@ -70,13 +73,6 @@ def _steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "look_in_vain": (warps.look, ("patience",)),
         "end_thread": (own.end, ("warp_states", "cta_states")),
     }
-
-
-@cache
-def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
-    """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
-    one)."""
-    return _steps()
 
 
 def rows() -> dict[str, int]:

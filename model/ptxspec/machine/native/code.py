@@ -15,7 +15,7 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import LOOP_HINTS, Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast
 MANY_BLOCKS = 500
@@ -23,10 +23,7 @@ MANY_BLOCKS = 500
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
 
-_WEIGHTS = (
-    '!0 = !{!"branch_weights", i32 2000, i32 1}\n!9 = !{}\n!7 = distinct !{!7, !8}\n'
-    '!8 = !{!"llvm.loop.vectorize.enable", i1 false}'
-)
+_WEIGHTS = f'!0 = !{{!"branch_weights", i32 2000, i32 1}}\n!9 = !{{}}\n{LOOP_HINTS}'
 _MEMORY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 _OUTLINED = re.compile(r"@outlined_(\d+)\b")
 
@@ -49,7 +46,8 @@ class Code:
     def _library(self, text: str, needs: set[str], *, quick: bool) -> Library:
         level = 2 if self.count < MANY_BLOCKS else 0
         needs = needs | hosts.NEEDS
-        self.libraries.append(Library(f"{_MEMORY}\n{text}\n{_WEIGHTS}", needs, level=level, quick=quick, entered=()))
+        text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
+        self.libraries.append(Library(text, needs, vectorize=False, level=level, quick=quick, entered=()))
         return self.libraries[-1]
 
     def _whole(self) -> tuple[str, set[str]] | None:

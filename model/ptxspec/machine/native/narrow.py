@@ -19,7 +19,7 @@ from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import Text
-from ptxspec.terms.native import may_be_vectors
+from ptxspec.terms.native import loop_hint
 from ptxspec.terms.types import TYPES, Type
 
 #: threads that go through a loop side by side
@@ -74,11 +74,6 @@ class Tile:
 
     def keep(self, name: str, value: str) -> None:
         raise AssertionError("what only computes calls nothing")
-
-
-def side_by_side(lines: list[str]) -> str:
-    """What is said of the loop around these lines: whether LLVM may take several rounds of it at once."""
-    return "" if may_be_vectors("\n".join(lines)) else ", !llvm.loop !7"
 
 
 class Narrow:
@@ -165,6 +160,7 @@ class Narrow:
         """`narrow(context, lanes, n)`: at most WIDE threads, as far as they get in one turn."""
         inside, gathered, idle = self._round(), self._gathered(), self._idle()
         self.lines[:] = [*inside, *gathered, *idle]
+        hint = loop_hint("\n".join(inside))
         lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(
@@ -185,7 +181,7 @@ class Narrow:
                 "each:\n  %j = phi i64 [0, %round], [%j1, %each]\n  %any = phi i8 [0, %round], [%any1, %each]",
                 *inside,
                 f"  %j1 = add i64 %j, 1\n  %again = icmp ult i64 %j1, {WIDE}",
-                f"  br i1 %again, label %each, label %look{side_by_side(inside)}",
+                f"  br i1 %again, label %each, label %look{hint}",
                 "look:\n  %r1 = add i64 %r, 1\n  %left = icmp ult i64 %r1, %rounds\n  %some = icmp ne i8 %any1, 0",
                 "  %on = and i1 %left, %some\n  br i1 %on, label %round, label %done",
                 "done:\n  ret void\n}",
