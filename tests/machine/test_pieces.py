@@ -140,8 +140,8 @@ def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: 
     seen: list[tuple[int, int]] = []
     plain = native.NativeRun.__init__
 
-    def measured(self: native.NativeRun, compiled: Any, program: Any, memory: Any, extents: Any, slots: int) -> None:
-        plain(self, compiled, program, memory, extents, slots)
+    def measured(self: native.NativeRun, compiled: Any, program: Any, *rest: Any) -> None:
+        plain(self, compiled, program, *rest)
         own = {
             n: a for n, a in self.arrays.items() if n not in ("arena", "shadow", "const", "param", "shared", "banks")
         }

@@ -71,9 +71,6 @@ class Running(Protocol):
     def set(self, name: str, value: int) -> None:
         """Let a number of the machine have a value."""
 
-    def table(self, name: str, values: list[int]) -> None:
-        """Fill an array of the machine, from its beginning on."""
-
     def column(self, name: str) -> Any:
         """An array of the machine, not to be changed."""
 
@@ -93,6 +90,8 @@ class Program(NamedTuple):
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
     spreads: bool = False
     """whether several threads of the host may run its CTAs"""
+    state_bytes: int = 0
+    """bytes that a resident thread takes at most"""
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -119,17 +118,22 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> P
     bases = {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
     found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
-    return ready._replace(overruns=found, spreads=may_spread(ready))
+    return ready._replace(overruns=found, spreads=may_spread(ready), state_bytes=state_bytes(ready))
 
 
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
-    def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
-    ) -> Running:
-        """Get a launch ready, of which so many CTAs are resident at once for each of so many threads of the host. `watch` is
-        called now and then, and raises an exception when the launch is to end."""
+    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Prepared:
+        """The program as the engine runs it; `spread` says whether several threads of the host do. `watch` is called now and
+        then, and raises an exception when the launch is to end."""
+
+
+class Prepared(Protocol):
+    """A program that an engine has made ready to run."""
+
+    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> Running:
+        """Begin a launch, or what a worker does of it. `slots` CTAs are resident at once. `watch` is as for `prepared`."""
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:

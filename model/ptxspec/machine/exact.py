@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from ptxspec.machine.engine import (
 )
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.known import Known, known
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
@@ -78,11 +79,25 @@ from ptxspec.terms.machine import changing
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
-    def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
-    ) -> ExactRun:
-        assert workers == 1
-        return ExactRun(program, memory, extents, slots, watch)
+    def __init__(self) -> None:
+        self._programs: dict[tuple[int, str, bool], Interpreted] = {}
+
+    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Interpreted:
+        assert not spread
+        key = (id(program.kernel), program.profile.name, program.clustered)
+        if key not in self._programs:
+            self._programs[key] = Interpreted(program, known(program, "exact"))
+        return self._programs[key]
+
+
+class Interpreted(NamedTuple):
+    """A program, and what is known of it."""
+
+    program: Program
+    known: Known
+
+    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> ExactRun:
+        return ExactRun(self.program, self.known, memory, extents, slots, watch)
 
 
 class Machine:
@@ -104,8 +119,10 @@ class Faulted(Exception):
 class ExactRun:
     """One launch."""
 
-    def __init__(self, program: Program, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
-        self.watch = watch
+    def __init__(
+        self, program: Program, known: Known, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
+    ):
+        self.watch, self.known = watch, known
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables()
@@ -127,9 +144,10 @@ class ExactRun:
         warps = slots * contracts.warps().warps_of(threads)
         shape = machine.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
         for name in protocol.NUMBERS:
-            setattr(m, name, 0)
+            setattr(m, name, self.known.numbers.get(name, 0))
         for name, column in machine.columns().items():
-            setattr(m, name, [0] * column.length(shape))
+            values = self.known.tables.get(name, ())
+            setattr(m, name, [*values, *[0] * (column.length(shape) - len(values))])
         m.gone = self.memory.gone
         for name, taken in machine.steps().items():
             setattr(m, name, machine.scripted_step(*taken, m))
@@ -146,10 +164,6 @@ class ExactRun:
 
     def set(self, name: str, value: int) -> None:
         setattr(self.machine, name, value)
-
-    def table(self, name: str, values: list[int]) -> None:
-        """Fill an array of the machine."""
-        getattr(self.machine, name)[: len(values)] = values
 
     def column(self, name: str) -> Any:
         """An array of the machine."""

@@ -9,15 +9,15 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.driver import codes, machine
-from ptxspec.machine.driver.places import BARRIERS
-from ptxspec.machine.engine import Fault, Program, Running, describe, fixed
+from ptxspec.machine.driver import codes
+from ptxspec.machine.engine import Fault, Prepared, Program, Running, describe
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.misuse import misuse, stuck
 from ptxspec.machine.system import System, SystemFault, system_function
+from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice
 
 
@@ -26,26 +26,34 @@ class Host(NamedTuple):
 
     checked: Checked
     program: Program
+    prepared: Prepared
     extents: Extents
     memory: Memory
     unit: Unit
     system: System
     limits: Limits
 
-    def run(self, running: Running, slots: int, worker: int, workers: int, host_empties: bool) -> int:
-        """Run every so manieth batch of the grid to its end; how many steps that took. Raises LaunchError if the program breaks a
-        rule."""
-        self._prepare(running, slots, host_empties)
-        running.set("first", worker * slots)
-        running.set("apart", workers * slots)
-        self.limits.at_batch(worker, worker * slots)
+    def run(self, slots: int, worker: int, share: Share, host_empties: bool) -> int:
+        """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
+        program breaks a rule."""
+        running = self.prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
+        self._say(running, slots, host_empties)
+        while (ctas := share.take()) is not None:
+            running.set("first", ctas.start)
+            running.set("until", ctas.stop)
+            self.limits.at_batch(worker, ctas.start)
+            self._run(running, worker)
+        return running.get("steps")
+
+    def _run(self, running: Running, worker: int) -> None:
+        """Run until all CTAs of a part of the grid have ended."""
         while True:
             code = running.run()
             steps = running.get("steps")
             match code:
                 case codes.DONE:
                     self.limits.went_on(worker, steps, running.get("ended"))
-                    return steps
+                    return
                 case codes.PAUSE:
                     self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
@@ -72,48 +80,16 @@ class Host(NamedTuple):
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
-    def _prepare(self, running: Running, slots: int, host_empties: bool) -> None:
-        order = contracts.divergence()
-        threads = contracts.threads()
-        flow, roles, extents = self.program.flow, self.program.roles, self.extents
-        blocks = flow.blocks
-        resumes = [0] * len(self.program.kernel.code)
-        for block in blocks:
-            if block.finishes is None and block.end:
-                resumes[block.end - 1] = len(blocks) if block.taken is None else block.taken
-        landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles.of_warp[b.finishes]]
-        rows = machine.rows()
+    def _say(self, running: Running, slots: int, host_empties: bool) -> None:
+        threads, extents = contracts.threads(), self.extents
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
-            "warps_in_cta": contracts.warps().warps_of(extents.threads), "blocks": len(blocks), "landings": len(landings),
-            "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
-            "host_empties": int(host_empties), "lacking": threads.lanes_without_thread(extents.threads),
-            "turn_length": order.TURN, "round_length": order.ROUND, "stage": codes.EMPTIED,
-            "barrier_words": rows["barriers"], "part_words": rows["parts"], "patience_words": rows["patience"],
-            "visit_words": rows["visits"], "pause_at": self.limits.pause, **self.limits.numbers(),
+            "warps_in_cta": contracts.warps().warps_of(extents.threads), "host_empties": int(host_empties),
+            "lacking": threads.lanes_without_thread(extents.threads), "stage": codes.EMPTIED, "pause_at": self.limits.pause,
+            **self.limits.numbers(),
         }  # fmt: skip
         for name, value in numbers.items():
             running.set(name, value)
-        for name, values in machine.tables(roles, resumes, self.limits.prices()).items():
-            running.table(name, values)
-        running.table("landing", landings)
-        for name, values in self._fixed().items():
-            running.table(name, values)
-
-    def _fixed(self) -> dict[str, list[int]]:
-        """For each instruction what is known of those that meet there, and what each gives then."""
-        roles = self.program.roles
-        rows = []
-        for i, op in enumerate(self.program.kernel.code):
-            known = fixed(self.program, op)
-            if known is None:
-                rows.append((codes.UNKNOWN, 0, 0, 0))
-                continue
-            number, named, _ = known
-            whole = roles.of_cta[i] and not roles.counts[i] and named < 0 and 0 <= number < BARRIERS
-            rows.append((codes.WHOLE_CTA if whole else codes.FIXED, *known))
-        names = ("fixed", "fixed_number", "fixed_named", "fixed_value")
-        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
     def _serve(self, running: Running) -> None:
         """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""

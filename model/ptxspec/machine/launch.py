@@ -27,7 +27,7 @@ from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System
-from ptxspec.machine.workers import together
+from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
@@ -278,12 +278,12 @@ class Module:
                 if engine == "exact" or step_limit is not None or not ready.spreads:
                     workers = 1
                 workers = limits.workers(min(workers, -(-extents.ctas // slots)))
-                works = []
+                prepared = runner.prepared(ready, workers > 1, limits.check)
+                share, works = Share(extents.ctas, slots, workers), []
                 for worker, own in enumerate([memory, *(memory.beside() for _ in range(workers - 1))]):
-                    running = runner.start(ready, own, extents, slots, workers, limits.check)
-                    host = Host(self.checked, ready, extents, own, unit, system, limits)
+                    host = Host(self.checked, ready, prepared, extents, own, unit, system, limits)
                     empties = engine == "exact" or own.is_large
-                    works.append(partial(host.run, running, slots, worker, workers, empties))
+                    works.append(partial(host.run, slots, worker, share, empties))
                 steps = together(works, limits.stop)
                 limits.finished()
         except NoChoice as error:

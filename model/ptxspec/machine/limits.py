@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.engine import Program, resident, state_bytes
+from ptxspec.machine.engine import Program, resident
 from ptxspec.machine.errors import LaunchError
 
 #: seconds between two reports of progress
@@ -77,7 +77,7 @@ class Limits:
         """How many CTAs are resident at once, in whole clusters, where each has so many bytes of shared memory. Raises
         LaunchError if there is no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
-        each = members * (threads * state_bytes(program) + shared)
+        each = members * (threads * program.state_bytes + shared)
         if each > self.memory:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
@@ -105,10 +105,6 @@ class Limits:
             "work": self._work.most,
             "price_of_round": self._work.round,
         }
-
-    def prices(self) -> tuple[int, int, int]:
-        """As how many steps a thread counts that waits, and how many more if it asks an image, or the system."""
-        return self._work.waiting, self._work.image, self._work.system
 
     def too_many_steps(self) -> LaunchError:
         """What is said of a launch that has taken more steps than it may."""

@@ -56,7 +56,7 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
                 raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
             if id(value) not in given:
                 given[id(value)] = _buffer(what, array, spans, space)
-                buffers.append((given[id(value)], np.frombuffer(array.tobytes(), np.uint8)))
+                buffers.append((given[id(value)], _bytes(array)))
                 arrays.append((what, array))
             data_bytes = given[id(value)].base.to_bytes(8, "little")
         block[place.offset : place.offset + place.size] = data_bytes
@@ -88,6 +88,11 @@ def _buffer(what: str, array: np.ndarray, others: list[Span], space: AddressSpac
     if array.flags.writeable and _overlaps_itself(array):
         raise ValueError(f"{what}: elements of the array share memory; pass a copy, or a read-only view")
     return space.allocate(what, array.nbytes, bool(array.flags.writeable))
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array, in the order of its elements. Not a copy where they lie so."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def store(array: np.ndarray, data: np.ndarray) -> None:

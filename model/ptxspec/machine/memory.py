@@ -312,4 +312,5 @@ def untouched(size: int) -> np.ndarray:
 
 
 def _padded(data: np.ndarray) -> np.ndarray:
+    """The bytes, with room behind them for a check that looks at all of an access."""
     return np.concatenate([data, np.zeros(PADDING, np.uint8)])

@@ -35,7 +35,7 @@ def run(m: Machine) -> int:
             return code
     while True:
         if m.stage == NEW or m.stage == EMPTIED:
-            if m.first >= m.ctas:
+            if m.first >= m.until:
                 return DONE
             code = batch(m)
             if code:
@@ -136,7 +136,7 @@ def look(m: Machine, more: int) -> int:
 
 def next_batch(m: Machine) -> None:
     """The threads of all resident CTAs have ended."""
-    m.first = m.first + m.apart
+    m.first = m.first + m.slots
     m.ended = m.ended + m.resident
     m.stage = NEW
 

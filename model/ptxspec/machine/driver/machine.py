@@ -75,6 +75,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     }
 
 
+@cache
 def rows() -> dict[str, int]:
     """How many words a record of each array has."""
     found: dict[str, int] = {}

@@ -23,11 +23,11 @@ class Machine(Protocol):
     A step is given, for each record, the record's number in its array, or the record's fields one by one; then operands. It gives
     the number of the rule that was broken, from 1 on, or 0, if it can break one; then its results."""
 
-    # what a launch is: its CTAs, those that are resident at once, how far apart batches begin, the threads of a CTA, the CTAs
-    # of a cluster, and the warps of a CTA
+    # what a launch is: its CTAs, those that are resident at once, the first of those that are not to run now, the threads of a
+    # CTA, the CTAs of a cluster, and the warps of a CTA
     ctas: int
     slots: int
-    apart: int
+    until: int
     threads: int
     cluster: int
     warps_in_cta: int
@@ -109,7 +109,7 @@ class Machine(Protocol):
     group_head: Column
     met: Column
     met_at: Column
-    # an instruction's: see `machine.tables` and the host
+    # an instruction's: see `machine.tables` and known.py
     resume: Column
     whom: Column
     stays: Column

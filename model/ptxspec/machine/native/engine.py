@@ -28,9 +28,11 @@ from ptxspec.machine.engine import (
     stopped,
 )
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code, driver
-from ptxspec.machine.native.context import CONTEXT, FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.effects import Access, Load, Stop
@@ -42,12 +44,7 @@ class NativeEngine:
     def __init__(self) -> None:
         self._compiled: dict[tuple[int, str, bool, bool, bool], Compiled] = {}
 
-    def start(
-        self, program: Program, memory: Memory, extents: Extents, slots: int, workers: int, watch: Callable[[], None]
-    ) -> NativeRun:
-        return NativeRun(self.compiled(program, workers > 1, watch), program, memory, extents, slots)
-
-    def compiled(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
+    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
         key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked(), spread)
         found = self._compiled.get(key)
         if found is None:
@@ -62,45 +59,50 @@ class Compiled:
     def __init__(self, program: Program, capacity: int, spread: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
         self.code = Code(self.layout, watch)
+        self.drive = driver(self.layout.checked, program.roles.meet).address("drive")
+        self._known = known(program, "native")
+        self._frame: tuple[machine.Shape, int, Frame] | None = None
+
+    def room(self, slots: int, extents: Extents, worker: int) -> Room:
+        """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
+        program, layout, threads = self.layout.program, self.layout, extents.threads
+        warps, clusters = slots * contracts.warps().warps_of(threads), slots // extents.cluster_size
+        blocks, ops = len(program.flow.blocks), len(program.kernel.code)
+        shape = machine.Shape(blocks, ops, layout.capacity, slots, warps, clusters)
+        if self._frame is None or self._frame[:2] != (shape, threads):
+            bytes_of = {
+                "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,
+            }  # fmt: skip
+            self._frame = shape, threads, Frame(shape, threads, self._known, bytes_of)
+        return self._frame[2].room(worker)
+
+    def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> NativeRun:
+        return NativeRun(self, self.layout.program, memory, extents, slots, worker)
 
 
 class NativeRun:
     """A launch under the compiled code. Its numbers are fields of the context, by the names that the driver has for them."""
 
-    def __init__(self, compiled: Compiled, program: Program, memory: Memory, extents: Extents, slots: int):
+    def __init__(self, compiled: Compiled, program: Program, memory: Memory, extents: Extents, slots: int, worker: int):
         self.layout, self.program, self.memory = compiled.layout, program, memory
-        layout = self.layout
+        layout, capacity = self.layout, self.layout.capacity
         self.extents = extents
         self.flow = program.flow
-        capacity, warps = layout.capacity, slots * contracts.warps().warps_of(extents.threads)
-        shape = machine.Shape(
-            len(program.flow.blocks), len(program.kernel.code), capacity, slots, warps, slots // extents.cluster_size
-        )
-        self.arrays: dict[str, np.ndarray] = {
-            name: np.zeros(column.length(shape), f"i{column.unit}") for name, column in machine.columns().items()
-        }
-        self.arrays["gone"] = memory.gone
-        self.arrays["slot_of"] = np.arange(capacity, dtype=np.int64) // extents.threads
+        #: where the machine code finds all it touches, and the arrays among that
+        self.context, self.arrays = compiled.room(slots, extents, worker).begun()
         rows = capacity if asks_host(program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
-        page = banks()
-        #: for each bank of constants how many bytes it holds, and where they are
-        held = [(memory.sizes[s], memory.buffers_of[s].ctypes.data) for s in map(page.space_of, range(page.BANKS))]
-        self.arrays |= {
-            "registers": np.zeros(layout.register_bytes + 8, np.uint8),
-            "special": np.zeros(layout.special_bytes + 8, np.uint8),
-            "stack": untouched(slots * extents.threads * layout.stack + 8),
-            "tile": np.zeros(layout.tile_bytes + 8, np.uint8),
-            "request": self.request, "answer": self.answer, "banks": np.array(held, np.int64),
+        more = {
+            "gone": memory.gone, "stack": untouched(slots * extents.threads * layout.stack + 8),
+            "request": self.request, "answer": self.answer, "banks": self._banks(),
             "arena": memory.arena, "shadow": memory.shadow,
             **{s: memory.buffers_of[s] for s in ("const", "param")},
         }  # fmt: skip
-        self.context = np.zeros(len(CONTEXT), np.int64)
+        for name, array in more.items():
+            self._lies(name, array)
         self.record = hosts.new_record()
-        self._say("record", self.record.ctypes.data)
-        self._say("threads_run_at", compiled.code.turns)
-        self._say("begin_at", compiled.code.begin)
         numbers = {
+            "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
             "shared_stride": memory.strides["shared"], "local_stride": memory.strides["local"], "capacity": capacity,
@@ -108,14 +110,25 @@ class NativeRun:
             **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
         for name, value in numbers.items():
-            self._say(name, value)
-        self._pointer = self.context.ctypes.data
-        drive = driver(layout.checked, program.roles.meet).address("drive")
-        self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(drive)
+            self.set(name, value)
+        self._pointer = address_of(self.context)
+        self._drive = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(compiled.drive)
         self.empty()
 
-    def _say(self, name: str, value: int) -> None:
-        self.context[FIELD[name]] = value
+    def _banks(self) -> np.ndarray:
+        """For each bank of constants how many bytes it holds, and where they are."""
+        page, memory = banks(), self.memory
+        held = np.zeros((page.BANKS, 2), np.int64)
+        for number in range(page.BANKS):
+            space = page.space_of(number)
+            if memory.sizes[space]:
+                held[number] = memory.sizes[space], address_of(memory.buffers_of[space])
+        return held
+
+    def _lies(self, name: str, array: np.ndarray) -> None:
+        """Let an array be where the machine code finds it."""
+        self.arrays[name] = array
+        lies(self.context, name, array)
 
     def get(self, name: str) -> int:
         """A number of the machine."""
@@ -124,21 +137,12 @@ class NativeRun:
     def set(self, name: str, value: int) -> None:
         self.context[FIELD[name]] = value
 
-    def table(self, name: str, values: list[int]) -> None:
-        """Fill an array of the machine."""
-        self.arrays[name][: len(values)] = values
-
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""
         memory = self.memory
-        self.arrays |= {
-            "shared": memory.buffers_of["shared"],
-            "local": memory.buffers_of["local"],
-            "alive": memory.alive,
-        }
-        for name, array in self.arrays.items():
-            self._say(name, array.ctypes.data)
-            self._say(f"{name}_bytes", array.nbytes)
+        self._lies("shared", memory.buffers_of["shared"])
+        self._lies("local", memory.buffers_of["local"])
+        self._lies("alive", memory.alive)
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):
                 at = self.layout.offsets[name]

@@ -1,0 +1,85 @@
+"""The arrays that launches of one shape use one after the other: where each lies, and what the context says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ptxspec.machine.driver import machine
+from ptxspec.machine.known import Known
+from ptxspec.machine.native.context import CONTEXT, FIELD
+
+#: each array begins where a line of a processor's cache does
+LINE = 64
+#: bytes of a room that is kept from launch to launch, at most
+KEPT = 1 << 23
+
+
+def address_of(array: np.ndarray) -> int:
+    """Where an array's bytes lie."""
+    return int(array.__array_interface__["data"][0])
+
+
+def lies(context: np.ndarray, name: str, array: np.ndarray) -> None:
+    """Let an array be where machine code finds it by a context."""
+    context[FIELD[name]], context[FIELD[f"{name}_bytes"]] = address_of(array), array.nbytes
+
+
+class Room:
+    """The arrays of one launch, or of one worker of it: those of the driver in one piece of memory, and others."""
+
+    def __init__(
+        self, type: np.dtype, bytes_of: Mapping[str, int], known: Mapping[str, np.ndarray], context: np.ndarray
+    ):
+        """`type` has a field for each array of the driver, `bytes_of` the lengths of the others; `known` are arrays of all rooms,
+        of which the context tells already."""
+        self._piece = np.zeros(type.itemsize, np.uint8)
+        record = np.ndarray((), type, self._piece)
+        own = {name: record[name] for name in type.names or ()}
+        own |= {name: np.zeros(size, np.uint8) for name, size in bytes_of.items()}
+        self._context = context.copy()
+        for name, array in own.items():
+            lies(self._context, name, array)
+        self._arrays = {**own, **known}
+
+    def begun(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """(a context for a new launch, the arrays that it knows). Those of the driver are zeros; the others of the room are as
+        the last launch left them."""
+        self._piece[:] = 0
+        return self._context.copy(), dict(self._arrays)
+
+
+class Frame:
+    """Launches of one shape: their rooms, and what is known of the kernel, which is there once, since nobody writes it."""
+
+    def __init__(self, shape: machine.Shape, threads: int, known: Known, bytes_of: Mapping[str, int]):
+        """`threads` is how many a CTA has, `bytes_of` how long the arrays of a room are that the driver does not touch."""
+        self._known = {"slot_of": np.arange(shape.lanes, dtype=np.int64) // threads}
+        fields, end = {}, LINE
+        for name, column in machine.columns().items():
+            length, type = column.length(shape), f"i{column.unit}"
+            if name in known.tables:
+                self._known[name] = np.zeros(length, type)
+                self._known[name][: len(known.tables[name])] = known.tables[name]
+                continue
+            fields[name] = ((type, (length,)), end)
+            end += -(-column.unit * length // LINE) * LINE
+        formats, offsets = zip(*fields.values(), strict=True)
+        self._type = np.dtype({"names": [*fields], "formats": formats, "offsets": offsets, "itemsize": end})
+        self._bytes_of = bytes_of
+        self._context = np.zeros(len(CONTEXT), np.int64)
+        for name, number in known.numbers.items():
+            self._context[FIELD[name]] = number
+        for name, array in self._known.items():
+            lies(self._context, name, array)
+        self._rooms: dict[int, Room] = {}
+
+    def room(self, worker: int) -> Room:
+        """The room of a launch's worker. One launch at a time has it."""
+        room = self._rooms.get(worker)
+        if room is None:
+            room = Room(self._type, self._bytes_of, self._known, self._context)
+            if self._type.itemsize + sum(self._bytes_of.values()) <= KEPT:
+                self._rooms[worker] = room
+        return room
