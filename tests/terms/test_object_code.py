@@ -13,7 +13,7 @@ import pytest
 
 from ptxspec import storage
 from ptxspec.terms import object_code
-from ptxspec.terms.native import Library
+from ptxspec.terms.native import QUICK, Library
 
 TEXT = "define i64 @answer(i64 %more) {{\n  %r = add i64 %more, {}\n  ret i64 %r\n}}"
 
@@ -52,7 +52,7 @@ def test_code_is_kept_and_found_again(folder: Path, made: list[str]) -> None:
 
 
 def test_each_text_and_each_way_to_compile_it_has_its_own(folder: Path, made: list[str]) -> None:
-    assert [answer(1), answer(2), answer(1, level=0), answer(1, quick=True), answer(1, vectorize=False)] == [
+    assert [answer(1), answer(2), answer(1, level=0), answer(1, passes=QUICK), answer(1, vectorize=False)] == [
         1,
         2,
         1,

@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -286,6 +286,14 @@ def may_be_vectors(text: str) -> bool:
     return all(width <= 32 or width == 64 for width in widths)
 
 
+#: the passes that make nearly all the difference to text that an Emitter has written: that has no common expressions left, and
+#: loads what it needs at once
+QUICK = ("sroa", "instruction_combine", "simplify_cfg")
+#: those that do so for text that a compiler has made of Python, whose variables lie in memory and whose loops are as written
+QUICK_LOOPS = (
+    "sroa", "simplify_cfg", "instruction_combine", "jump_threading", "loop_rotate", "loop_unroll", "instruction_combine",
+    "simplify_cfg",
+)  # fmt: skip
 #: metadata of a loop of which LLVM is to make vectors, for a text that is compiled without others
 LOOP_HINTS = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.vectorize.enable", i1 true}'
 
@@ -300,8 +308,8 @@ class Library:
     function that is called from outside runs in a floating-point environment of its own, whatever the caller's is; `entered`
     names those functions, where others call each other from library to library.
 
-    `level` is that of the code generator and of the passes before it. `quick` leaves all passes out but three, which make nearly
-    all the difference to text that an Emitter has written: that has no common expressions left, and loads what it needs at once.
+    `level` is that of the code generator and of the passes before it. `passes` are names of LLVM's passes that go over each
+    function, one after the other, instead of all that belong to the level.
     LLVM makes vectors where the text's integers let it; without `vectorize`, only of loops that ask for it (`loop_hint`).
     """
 
@@ -312,7 +320,7 @@ class Library:
         *,
         vectorize: bool | None = None,
         level: int = 2,
-        quick: bool = False,
+        passes: Sequence[str] | None = None,
         entered: Collection[str] | None = None,
     ):
         import llvmlite
@@ -324,12 +332,12 @@ class Library:
         text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
         vectorize = may_be_vectors(self.text) if vectorize is None else vectorize
-        made_of = (self.text, f"{level} {quick} {vectorize}", *_processor(), llvmlite.__version__)
+        made_of = (self.text, f"{level} {passes} {vectorize}", *_processor(), llvmlite.__version__)
         name = object_code.name_of(*made_of)
         code = object_code.found(name)
         if code is None:
             began = time.process_time()
-            code = machine.emit_object(_optimized(self.text, machine, level, quick, vectorize))
+            code = machine.emit_object(_optimized(self.text, machine, level, passes, vectorize))
             object_code.keep(name, code, time.process_time() - began)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -339,8 +347,8 @@ class Library:
         return int(self._engine.get_function_address(name))
 
 
-def _optimized(text: str, machine: Any, level: int, quick: bool, vectorize: bool) -> Any:
-    """The module of a text after LLVM's passes."""
+def _optimized(text: str, machine: Any, level: int, names: Sequence[str] | None, vectorize: bool) -> Any:
+    """The module of a text after LLVM's passes: those of these names, or all that belong to the level."""
     import llvmlite.binding as llvm
 
     module = llvm.parse_assembly(text)
@@ -350,13 +358,12 @@ def _optimized(text: str, machine: Any, level: int, quick: bool, vectorize: bool
     options.loop_vectorization = vectorize
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    if not quick:
+    if names is None:
         builder.getModulePassManager().run(module, builder)
         return module
     passes = llvm.create_new_function_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    for name in names:
+        getattr(passes, f"add_{name}_pass")()
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)

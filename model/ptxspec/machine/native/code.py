@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from ptxspec.machine import hosts
@@ -15,7 +15,7 @@ from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.narrow import narrow_texts
 from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
-from ptxspec.terms.native import LOOP_HINTS, Library
+from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast
 MANY_BLOCKS = 500
@@ -40,14 +40,14 @@ class Code:
         if whole is None:
             self._pieces()
         else:
-            library = self._library(*whole, quick=False)
+            library = self._library(*whole)
             self.turns, self.begin = library.address("turns"), library.address("begin")
 
-    def _library(self, text: str, needs: set[str], *, quick: bool) -> Library:
+    def _library(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> Library:
         level = 2 if self.count < MANY_BLOCKS else 0
         needs = needs | hosts.NEEDS
         text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
-        self.libraries.append(Library(text, needs, vectorize=False, level=level, quick=quick, entered=()))
+        self.libraries.append(Library(text, needs, vectorize=False, level=level, passes=passes, entered=()))
         return self.libraries[-1]
 
     def _whole(self) -> tuple[str, set[str]] | None:
@@ -79,16 +79,16 @@ class Code:
             text = Piece(self.layout, number, members, needs, outlined).function()
             for name, body, needed in outlined.take():
                 self.watch()
-                shared[name] = self._library(body, needed, quick=True).address(name[1:])
+                shared[name] = self._library(body, needed, QUICK).address(name[1:])
             self.watch()
-            library = self._library(_OUTLINED.sub(place, text), needs, quick=True)
+            library = self._library(_OUTLINED.sub(place, text), needs, QUICK)
             addresses += [library.address(f"piece{number}")] * len(members)
         self.watch()
         table = ", ".join(f"i64 {address}" for address in addresses)
         text = f"@pieces = private constant [{self.count} x i64] [{table}]\n{turns_text(self.layout, of_several(self.count))}"
         needs = set()
         text += narrow_texts(self.layout, needs) + beginning(self.layout, needs)
-        library = self._library(text, needs, quick=False)
+        library = self._library(text, needs)
         self.turns, self.begin = library.address("turns"), library.address("begin")
 
     def _ranges(self) -> Iterator[range]:
@@ -119,7 +119,7 @@ def driver(checked: bool, meets: bool) -> Library:
             _WEIGHTS,
         ]
     )
-    return Library(text, needs, entered=("drive",))
+    return Library(text, needs, passes=QUICK_LOOPS, entered=("drive",))
 
 
 def _through(name: str, field: str, count: int) -> str:
