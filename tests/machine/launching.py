@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,15 @@ import pytest
 
 import ptxspec
 from ptxspec.literate.finder import install
+from ptxspec.machine import hosts
 
 install()
 LAYOUT = importlib.import_module("ptxspec.spec.state_spaces.generic_addressing")
 
-ENGINES = ("exact", "native")
+#: where this is set, native code is tested whose accesses are checked: what it does is compared with what it does without the
+#: checks, which is compared with the exact engine wherever this is not set (test_hosts_arrays.py)
+CHECKS_ALONE = "PTXSPEC_TEST_CHECKS_ALONE"
+ENGINES, PAIR = (("native",), ("unchecked", "native")) if CHECKS_ALONE in os.environ else (("exact", "native"),) * 2
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = (
     ".reg .pred %p<16>; .reg .b16 %h<16>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .f32 %f<16>; .reg .f64 %fd<16>;"
@@ -54,17 +60,32 @@ def arguments(args: Sequence[Any]) -> list[Any]:
     return fresh
 
 
+@contextmanager
+def engine_of(way: str) -> Iterator[Any]:
+    """The engine to launch with; of `unchecked` it is the native one, which checks no access meanwhile."""
+    if way != "unchecked":
+        yield way
+        return
+    before = os.environ[hosts.VARIABLE]
+    os.environ[hosts.VARIABLE] = "0"
+    try:
+        yield "native"
+    finally:
+        os.environ[hosts.VARIABLE] = before
+
+
 def each(source: str) -> list[tuple[str, ptxspec.Module]]:
-    """(engine, a module of its own) for both engines."""
+    """(engine, a module of its own) for the engines."""
     return [(engine, ptxspec.load(source)) for engine in ENGINES]
 
 
 def both(source: str, args: Sequence[Any], name: str = "k", **how: Any) -> list[Any]:
     """Launch under each engine; the arguments afterwards, the same bytes under both, as is the count of steps."""
     outcomes = []
-    for engine, module in each(source):
-        mine = arguments(args)
-        outcome = module.launch(name, args=mine, engine=engine, **how)
+    for way in PAIR:
+        module, mine = ptxspec.load(source), arguments(args)
+        with engine_of(way) as engine:
+            outcome = module.launch(name, args=mine, engine=engine, **how)
         outcomes.append((mine, outcome.steps))
     (exact, exact_steps), (native, native_steps) = outcomes
     for i, (x, y) in enumerate(zip(exact, native, strict=True)):
@@ -77,13 +98,13 @@ def both(source: str, args: Sequence[Any], name: str = "k", **how: Any) -> list[
 def fault(source: str, args: Sequence[Any], name: str = "k", **how: Any) -> ptxspec.LaunchError:
     """Launch under each engine; the error, which is the same under both, the arrays being as they were."""
     errors = []
-    for engine, module in each(source):
-        mine = arguments(args)
-        with pytest.raises(ptxspec.LaunchError) as caught:
+    for way in PAIR:
+        module, mine = ptxspec.load(source), arguments(args)
+        with engine_of(way) as engine, pytest.raises(ptxspec.LaunchError) as caught:
             module.launch(name, args=mine, engine=engine, **how)
         for i, (before, after) in enumerate(zip(args, mine, strict=True)):
             if isinstance(before, np.ndarray):
-                assert before.tobytes() == after.tobytes(), f"{engine}: argument {i} was changed"
+                assert before.tobytes() == after.tobytes(), f"{way}: argument {i} was changed"
         errors.append(caught.value)
     exact, native = errors
     for field in ("rule", "note", "where", "address", "page"):

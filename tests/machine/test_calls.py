@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from launching import ENGINES, PAIR, engine_of
 
 import ptxspec
 
-ENGINES = ("exact", "native")
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
@@ -260,7 +260,10 @@ def test_registers_of_the_caller_are_kept_over_a_recursion_of_its_own() -> None:
 }
 """
     body = ".reg .u64 %n; cvt.u64.u32 %n, %t; call (%n), factorial, (%n); cvt.u32.u64 %r, %n;"
-    outs = [run(text + entry(body), "k", 13, engine) for engine in ENGINES]
+    outs = []
+    for way in PAIR:
+        with engine_of(way) as engine:
+            outs.append(run(text + entry(body), "k", 13, engine))
     assert np.array_equal(*outs)
     assert outs[0][12] == 479001600
 

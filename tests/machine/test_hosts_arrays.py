@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import HEADER, kernel
+from launching import CHECKS_ALONE, HEADER, kernel
 
 import ptxspec
 from ptxspec.machine import hosts, imaging
@@ -305,8 +305,9 @@ def test_the_arrays_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
 # the engines' tests, with every access checked -------------------------------------------------------------------------------
 
 
-def under_checks(*files: str) -> None:
-    environment = {**os.environ, hosts.VARIABLE: "1"}
+def under_checks(*files: str, **more: str) -> None:
+    """Run tests in a process of their own, with more in its environment."""
+    environment = {**os.environ, hosts.VARIABLE: "1", **more}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *(str(HERE / f) for f in files)]
     done = subprocess.run(command, env=environment, cwd=HERE.parents[1], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
@@ -320,6 +321,7 @@ def test_engines_with_every_access_checked() -> None:
         "test_warps.py",
         "test_clusters.py",
         "test_state_spaces.py",
+        **{CHECKS_ALONE: "1"},
     )
 
 

@@ -498,7 +498,7 @@ def test_variables_persist_between_launches(engine: str) -> None:
 def test_the_engines_share_a_modules_variables() -> None:
     module = ptxspec.load(COUNTER)
     for i in range(4):
-        module.launch("k", args=[np.zeros(1, np.uint32)], engine=ENGINES[i % 2])
+        module.launch("k", args=[np.zeros(1, np.uint32)], engine=ENGINES[i % len(ENGINES)])
     assert module.read("count").view(np.uint32).tolist() == [44]
 
 

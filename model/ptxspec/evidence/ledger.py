@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import storage
 from ptxspec.evidence.record.location import FOLDER
@@ -83,10 +83,24 @@ def rows(store: Path | None = None) -> list[dict[str, Any]]:
     return [row for own in _known(store or storage.kept(NAME)).values() for row in own]
 
 
-def rows_of(opcode: str, store: Path | None = None) -> list[dict[str, Any]]:
-    """The rows of one opcode's forms: those of the store if nothing has changed since, else computed now."""
-    known = _known(store or storage.kept(NAME))
-    return known[opcode] if opcode in known else opcode_rows(opcode)
+class Standing(NamedTuple):
+    """What holds a form to account without a GPU: whether ptxas accepts it, and whether its interpretations agree, or both
+    engines leave the same. None is what was not run; an approximate form's interpretations may agree but for a choice
+    (`NEEDS_CHOICE`)."""
+
+    form: Form
+    ptxas: bool | None
+    interpretations: bool | str | None
+
+
+def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
+    """How one opcode's forms stand: as the rows of the store say if nothing has changed since, else computed now."""
+    from ptxspec.language.forms import forms
+
+    known = _known(store or storage.kept(NAME)).get(opcode)
+    if known is None:
+        return standing(opcode)
+    return [Standing(f, row["ptxas"], row["interpretations"]) for f, row in zip(forms(opcode), known, strict=True)]
 
 
 def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
@@ -101,13 +115,11 @@ def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
     return by_opcode
 
 
-def opcode_rows(opcode: str) -> list[dict[str, Any]]:
-    """The rows of one opcode's forms, computed now."""
+def standing(opcode: str) -> list[Standing]:
+    """How one opcode's forms stand, computed now."""
     from ptxspec.evidence.compare import engines, interpretations
-    from ptxspec.evidence.generate.signatures import approximate, pure
-    from ptxspec.evidence.record import gaps, multifunction_answers
+    from ptxspec.evidence.generate.signatures import pure
     from ptxspec.language.forms import forms
-    from ptxspec.query.identities import load_all
 
     own = forms(opcode)
     refused = _refused(own)
@@ -116,8 +128,25 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     wrong = {d.form: str(d) for d in disagreements}
     compared = {str(f) for f in functions}
     acted = engines.agreeing(f for f in own if str(f) not in compared)
+    return [
+        Standing(
+            form,
+            None if refused is None else not any(str(v) in refused for v in form.variants),
+            _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
+        )
+        for form in own
+    ]
+
+
+def opcode_rows(opcode: str) -> list[dict[str, Any]]:
+    """The rows of one opcode's forms, computed now."""
+    from ptxspec.evidence.generate.signatures import approximate
+    from ptxspec.evidence.record import gaps, multifunction_answers
+    from ptxspec.query.identities import load_all
+
+    own = standing(opcode)
     known = gaps.records()
-    differing = _differing(own, known)
+    differing = _differing([one.form for one in own], known)
     many = multifunction_answers.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
@@ -126,15 +155,15 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "form": str(form),
             "opcode": opcode,
             "page": form.page,
-            "ptxas": None if refused is None else not any(str(v) in refused for v in form.variants),
-            "interpretations": _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
+            "ptxas": accepted,
+            "interpretations": agree,
             "identities": mentions,
             "gpu": gaps.entry(form, known, differing),
             "unasked": gaps.unasked(form),
             "approximate": approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
-        for form in own
+        for form, accepted, agree in own
     ]
 
 

@@ -32,6 +32,8 @@ MOST_MODIFIERS = 64
 STATING = ("special_registers", "functions")
 #: so much of a mnemonic is compared with others
 _LONGEST = 100
+#: so many of the mnemonics that share the most words are compared letter by letter
+_MOST_RANKED = 200
 
 
 class Form(NamedTuple):
@@ -218,6 +220,14 @@ def page_name(path: str) -> str:
 Bound = tuple[SyntaxLine, Definition]
 
 
+class Lasting(NamedTuple):
+    """Mnemonics, the shorter ones first, and of each the set of its words, a bit each; `bits` numbers these."""
+
+    mnemonics: list[str]
+    words: list[int]
+    bits: dict[str, int]
+
+
 class Opcode:
     """Everything the pages say of one opcode. `lines` gives its syntax lines with their definitions; it is asked once, when the
     first of them is needed."""
@@ -319,15 +329,27 @@ class Opcode:
         annotations = [p.annotation for _, definition in self.lines for p in definition.sources.values()]
         return any(isinstance(a, Special) and a.name == "list_of_operands" for a in annotations)
 
+    @cached_property
+    def _lasting(self) -> Lasting:
+        """The mnemonics that no module loses, or all if there are none."""
+        known = {form.mnemonic for form in self.forms if form.removal is None}
+        names = sorted(known or {form.mnemonic for form in self.forms}, key=lambda m: (len(m), m))
+        bits: dict[str, int] = {}
+        words = [sum(1 << bits.setdefault(word, len(bits)) for word in set(m.split("."))) for m in names]
+        return Lasting(names, words, bits)
+
     def nearest(self, mnemonic: str, count: int = 5) -> list[str]:
         """Mnemonics the opcode has that are most like one it has not; those that no module loses, if there are any."""
-        known = {form.mnemonic for form in self.forms if form.removal is None}
-        known = known or {form.mnemonic for form in self.forms}
+        from ptxspec.language.suggestions import alike
+
         meant = self.misspelled(mnemonic)
         words = [meant.get(word, [word])[0] for word in mnemonic.split(".")[: MOST_MODIFIERS + 1]]
         wanted, written = set(words), ".".join(words)[:_LONGEST]
-        ranked = sorted(known, key=lambda m: (len(wanted ^ set(m.split("."))), len(m), m))
-        close = difflib.get_close_matches(written, ranked[:200], count, 0.3)
+        names, sets, bits = self._lasting
+        asked = sum(1 << bits[word] for word in wanted if word in bits)  # what none has is lacking in all
+        lacking = [(asked ^ own).bit_count() for own in sets]
+        ranked = [names[i] for i in sorted(range(len(names)), key=lacking.__getitem__)[:_MOST_RANKED]]
+        close = alike(written, ranked, count, 0.3)
         return list(dict.fromkeys([*ranked[:2], *close]))[:count]
 
     def misspelled(self, mnemonic: str) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -19,17 +20,45 @@ def near(word: str, candidates: Iterable[str], most: int = 3) -> list[str]:
     """Those of the candidates that a word may have been meant to be, the most alike first; none for a long word."""
     if not 1 < len(word) <= _LONGEST:
         return []
-    matcher = difflib.SequenceMatcher(b=word.lower(), autojunk=False)
+    written = word.lower()
+    fit = (c for c in islice(candidates, _MOST_CANDIDATES) if c != word and abs(len(c) - len(word)) <= 3)
+    matcher = difflib.SequenceMatcher(b=written, autojunk=False)
     found: list[tuple[float, int, str]] = []
-    for candidate in dict.fromkeys(islice(candidates, _MOST_CANDIDATES)):
-        if candidate == word or abs(len(candidate) - len(word)) > 3:
-            continue
+    least = _ALIKE
+    for bound, candidate in _by_letters(written, {c: c.lower() for c in fit}):
+        if bound < least:
+            break  # so are all that follow
         matcher.set_seq1(candidate.lower())
-        if matcher.quick_ratio() >= _ALIKE and (ratio := matcher.ratio()) >= _ALIKE:
+        if (ratio := matcher.ratio()) >= _ALIKE:
             found.append((-ratio, -_common(candidate, word), candidate))
+            least = max(least, ratio - _FURTHER)
     found.sort()
     best = [f for f in found if f[0] <= found[0][0] + _FURTHER and f[1] <= found[0][1] // 2]
     return [candidate for _, _, candidate in best[:most]]
+
+
+def alike(word: str, candidates: Iterable[str], most: int, least: float) -> list[str]:
+    """The most alike of the candidates, `most` at most, of those that are at least so alike, of 1: difflib.get_close_matches."""
+    matcher = difflib.SequenceMatcher(b=word)
+    found: list[tuple[float, str]] = []
+    for bound, candidate in _by_letters(word, {c: c for c in candidates}):
+        if bound < least or (len(found) == most and bound < found[-1][0]):
+            break  # so are all that follow
+        matcher.set_seq1(candidate)
+        if (ratio := matcher.ratio()) >= least:
+            found = sorted([*found, (ratio, candidate)], reverse=True)[:most]
+    return [candidate for _, candidate in found]
+
+
+def _by_letters(word: str, candidates: dict[str, str]) -> list[tuple[float, str]]:
+    """How alike to a word each candidate is at most, by the letters that they share in any order, which takes little time to say;
+    the largest first. `candidates` says how each is read."""
+    own = Counter(word).items()
+    bounds = (
+        (2.0 * sum(min(n, read.count(letter)) for letter, n in own) / (len(read) + len(word)), candidate)
+        for candidate, read in candidates.items()
+    )
+    return sorted(bounds, reverse=True)
 
 
 def _common(a: str, b: str) -> int:

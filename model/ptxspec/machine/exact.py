@@ -483,7 +483,7 @@ class ExactRun:
 
     def set_local(self, lane: int, at: int, data: bytes) -> None:
         start = lane * self.memory.strides["local"] + at
-        self.memory.local[start : start + len(data)] = list(data)
+        self.memory.local.data[start : start + len(data)] = data
 
     def move_stack(self, effect: StackUse, env: dict[str, Any], lane: int) -> None:
         """Reserve memory on the thread's stack, or give some back."""
@@ -520,7 +520,7 @@ class ExactRun:
         array, at = self.place(effect, op, env, lane)
         for i, value in enumerate(self.values("stored", effect.values, env, lane)):
             data = value.to_bytes(size, "little")
-            array[at + i * size : at + (i + 1) * size] = list(data)
+            array.data[at + i * size : at + (i + 1) * size] = data
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], lane: int) -> Any:
         (self.address,) = self.values("address", (effect.address,), env, lane)

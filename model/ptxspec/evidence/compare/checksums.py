@@ -24,7 +24,7 @@ def _first(loop: Callable[[list[np.ndarray]], list[np.ndarray]], columns: list[n
     return loop(columns)[0]
 
 
-def checksum(function: Function, run: Callable[[list[np.ndarray]], np.ndarray], block: int, part: int = 1 << 19) -> int:
+def checksum(function: Function, run: Callable[[list[np.ndarray]], np.ndarray], block: int, part: int = 1 << 16) -> int:
     """What a definition gives for a block, computed in parts that fit into the processor's caches."""
     total = 0
     with np.errstate(over="ignore"):

@@ -29,6 +29,11 @@ def column(values: Sequence[int], type: Type) -> np.ndarray:
     return np.array(values, dtype=f"u{_storage(type) // 8}")
 
 
+def _blank(count: int, type: Type) -> np.ndarray:
+    """A column of zeros."""
+    return np.zeros((count, 2), np.uint64) if type.width == 128 else np.zeros(count, f"u{_storage(type) // 8}")
+
+
 def number_at(column: np.ndarray, i: int) -> int:
     """The value in a place of a column."""
     return int(column[i]) if column.ndim == 1 else int(column[i, 0]) | int(column[i, 1]) << 64
@@ -56,11 +61,12 @@ def compile_loops(
 
     def bind(i: int, meaning: Meaning) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))
+        types = [t for t, _ in results_of(meaning)]
 
         def run(inputs: list[np.ndarray]) -> list[np.ndarray]:
             assert library  # its code lives as long as this function
             count = len(inputs[0])
-            outputs = [column([0] * count, t) for t, _ in results_of(meaning)]
+            outputs = [_blank(count, t) for t in types]
             pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
             call(ctypes.cast(pointers, ctypes.c_void_p), count)
             return outputs

@@ -50,9 +50,11 @@ def masks(special: list[tuple[int, int]], width: int) -> tuple[list[int], list[i
 def mix(z: np.ndarray) -> np.ndarray:
     """A hash of 64 bits (the finalizer of splitmix64)."""
     z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
     return z
 
 

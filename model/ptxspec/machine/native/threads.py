@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ptxspec.machine import hosts
 from ptxspec.machine.driver.codes import BROKEN, FAULT
 from ptxspec.machine.native.accesses import Accesses
@@ -23,6 +25,8 @@ from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import WRONG, Text
 
+#: how the text names where a register lies
+_HOME = re.compile(r"%home\d+")
 #: what the code of one thread's turn gives, beside OVER and WRONG, or the block of another piece at which it goes on: it failed
 FAILED = -2
 
@@ -59,7 +63,7 @@ class Piece:
         self.edges.write()
         self._doors()
         registers = [(self.homes.at(n), llvm_type(t)) for n, t in text.kernel.registers.items()]
-        said = "\n".join(text.lines)
+        said = {home for line in text.lines for home in _HOME.findall(line)}
         homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
         failing = [
             f"  %failed_{what}_at = getelementptr i64, ptr %context, i64 {FIELD[f'failed_{what}']}"
