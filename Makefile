@@ -2,6 +2,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
+# what Python compiles is kept, whatever the environment says: each of the tests' many processes would do it anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
 help:
