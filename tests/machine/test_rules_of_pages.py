@@ -132,7 +132,7 @@ def state(name: str) -> Callable[[Any], Any]:
     """Spans whose bytes are all in another state."""
 
     def planted(right: Any) -> Any:
-        own = getattr(page("machine.accesses"), name)
+        own = getattr(page("functions.index"), name)
         return lambda *given: tuple(span._replace(state=own) for span in right(*given))
 
     return planted

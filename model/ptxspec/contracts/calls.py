@@ -37,6 +37,14 @@ class Functions(Protocol):
         """The bytes of a thread's stack for calls that recur, and for what is reserved."""
 
     @property
+    def ALIVE(self) -> int:
+        """The state of a byte of a stack that is there."""
+
+    @property
+    def GONE(self) -> int:
+        """The state of a byte of a stack that was given back."""
+
+    @property
     def AT_THE_END(self) -> str:
         """The opcode of the instruction that the end of every body stands for."""
 

@@ -178,14 +178,6 @@ class Accesses(Protocol):
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
 
-    @property
-    def ALIVE(self) -> int:
-        """The state of a byte of a stack that is there."""
-
-    @property
-    def GONE(self) -> int:
-        """The state of a byte of a stack that was given back."""
-
     @overload
     def aligned(self, address: int, size: int) -> bool: ...
     @overload

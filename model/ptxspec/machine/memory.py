@@ -199,10 +199,9 @@ class Memory:
 
     def _check_alive(self, start: int, at: int, size: int) -> None:
         """Raise Violation unless these bytes of a thread's stack, at an address of its own, are there."""
-        page = rules()
-        if page.alive(_states(self.alive, start, size), size):
+        if rules().alive(_states(self.alive, start, size), size):
             return
-        if page.GONE in self.alive[start : start + size]:
+        if contracts.functions().GONE in self.alive[start : start + size]:
             raise Violation("use after end", f"{size} bytes at {at:#x} of .local, which were given back")
         raise Violation("out of bounds", f"{size} bytes at {at:#x} of .local, where nothing is")
 
@@ -269,7 +268,7 @@ class Memory:
         """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
-            rows[:, : self.first] = rules().ALIVE
+            rows[:, : self.first] = contracts.functions().ALIVE
 
     def extend(self, lane: int, end: int, begin: int, size: int) -> None:
         """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
