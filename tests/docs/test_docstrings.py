@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec import options
-from ptxspec.machine import images
+from ptxspec import contracts, options
+from ptxspec.literate import finder
 from ptxspec.terms import vocabulary
 
 #: classes that the machinery uses throughout: their own docstring shows what others need of them
@@ -98,10 +98,11 @@ def test_whatever_is_returned_or_raised_can_be_named() -> None:
 
 
 def test_the_sets_of_words_are_those_of_the_machinery() -> None:
-    assert get_args(options.Geometry) == tuple(images.AXES)
-    assert get_args(options.SurfaceGeometry) == images.SURFACES
-    assert get_args(options.AddressMode) == tuple(images._ADDRESSES)
-    assert get_args(options.FilterMode) == images._FILTERS
+    page = finder.load("ptxspec.spec.textures.images")
+    assert get_args(options.Geometry) == tuple(page.AXES)
+    assert get_args(options.SurfaceGeometry) == page.OF_SURFACES
+    assert get_args(options.AddressMode) == tuple(contracts.addressing().HOST_NAMES)
+    assert get_args(options.FilterMode) == tuple(contracts.opaque_types().WORDS["filter_mode"])
     assert vocabulary.DEVIATION in get_args(options.Freedom)
     for name in SETS:
         assert getattr(options, name) is getattr(ptxspec, name)

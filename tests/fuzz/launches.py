@@ -18,12 +18,12 @@ from outside import Shape
 import ptxspec
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.literate.finder import install
-from ptxspec.machine import engine as shared_by_engines
 from ptxspec.machine.native import code
 from ptxspec.terms.types import TYPES
 
 install()
 ORDER: Any = importlib.import_module("ptxspec.spec.machine.divergence")
+LIMITS: Any = importlib.import_module("ptxspec.spec.machine.limits")
 
 SECONDS, GIBIBYTES = 60, 8
 LAUNCHES = 10
@@ -204,9 +204,9 @@ def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
     knobs = {
         (code, "LARGE"): large,
         (code, "PIECE"): piece,
-        (shared_by_engines, "RESIDENT"): resident,
-        (shared_by_engines, "RESIDENT_WITH_IMAGES"): resident,
-        (shared_by_engines, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
+        (LIMITS, "RESIDENT"): resident,
+        (LIMITS, "RESIDENT_WITH_IMAGES"): resident,
+        (LIMITS, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
         (ORDER, "ROUND"): round_,
         (ORDER, "TURN"): turn,
     }

@@ -298,3 +298,28 @@ def test_numbers_between_32_and_64_bits() -> None:
         st.global.u64 [%rd0], %rd1; st.global.u32 [%rd0+8], %r5;
     }}"""
     assert both(source, [np.full(4, 7, np.uint32)])[0].tolist() == [0, 0, 0, 7]
+
+
+@pytest.mark.parametrize("call", ["call (%r5), f, (%r1);", "{ mov.u64 %rd2, f; call (%r5), %rd2, (%r1), P; }"])
+def test_a_function_that_begins_with_one(turn: int, narrow: list[int], call: str) -> None:
+    """Threads gather there that a call sends there, by the function's name or by its address."""
+    function = """.func (.reg .b32 o) f (.reg .b32 i) { .reg .pred p;
+    L: add.u32 i, i, 1; setp.lt.u32 p, i, 342; @p bra L; mov.u32 o, i; ret; }"""
+    prototype = "P: .callprototype (.reg .b32 _) _ (.reg .b32 _);"
+    assert words(kernel(prototype + call + "st.global.u32 [%rd1], %r5;", module=function)) == [342] * WIDE_BLOCK
+    assert narrow == [1]
+
+
+def test_a_turn_may_end_behind_one(turn: int, narrow: list[int]) -> None:
+    """A thread that comes out of a loop with its turn spent, and goes back, waits until the others have had theirs."""
+    source = kernel("""
+        .reg .b32 most, i; setp.eq.u32 %p0, %r1, 0; selp.u32 most, 342, 5, %p0; mov.u32 i, 0; mov.u32 %r9, 0;
+        bra HEAD;
+    N:  add.u32 i, i, 1; setp.lt.u32 %p1, i, most; @%p1 bra N;
+    HEAD: atom.global.add.u32 %r5, [tickets], 1; st.global.u32 [%rd1], %r5;
+        mov.u32 i, 0; add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 2; @%p2 bra N;
+    """, module=".global .u32 tickets;")  # fmt: skip
+    found = words(source)
+    assert sorted(found) == list(range(WIDE_BLOCK, 2 * WIDE_BLOCK))
+    assert found[0] == 2 * WIDE_BLOCK - 1
+    assert narrow == [1]

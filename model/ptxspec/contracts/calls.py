@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol, overload
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.machine import SystemFunction
     from ptxspec.terms.types import Type
+
+
+class Span(Protocol):
+    """Bytes of a stack, from one address to before another, and the state that they are in from now on."""
+
+    @property
+    def begin(self) -> Any: ...
+    @property
+    def end(self) -> Any: ...
+    @property
+    def state(self) -> int: ...
 
 
 class Functions(Protocol):
@@ -22,6 +35,14 @@ class Functions(Protocol):
     @property
     def STACK(self) -> int:
         """The bytes of a thread's stack for calls that recur, and for what is reserved."""
+
+    @property
+    def ALIVE(self) -> int:
+        """The state of a byte of a stack that is there."""
+
+    @property
+    def GONE(self) -> int:
+        """The state of a byte of a stack that was given back."""
 
     @property
     def AT_THE_END(self) -> str:
@@ -58,11 +79,39 @@ class Functions(Protocol):
         """Whether a stack may be cut back to an end."""
 
     @overload
-    def next_frame(self, end: int) -> int: ...
+    def frame_of_call(self, frame: int, size: int, end: int, moves: bool) -> int: ...
     @overload
-    def next_frame(self, end: Int) -> Int: ...
-    def next_frame(self, end: Int | int) -> Int | int:
-        """Where the frame of a call begins on a stack that ends at an address."""
+    def frame_of_call(self, frame: Int, size: Int | int, end: Int, moves: bool) -> Int: ...
+    def frame_of_call(self, frame: Int | int, size: Int | int, end: Int | int, moves: bool) -> Int | int:
+        """Where the frame of a call begins, of a caller with a frame at an address, of so many bytes, whose stack ends there;
+        `moves` says whether pieces of the stack come and go."""
+
+    @overload
+    def end_of_frame(self, frame: int, size: int, beyond: int) -> int: ...
+    @overload
+    def end_of_frame(self, frame: Int, size: Int | int, beyond: int) -> Int: ...
+    def end_of_frame(self, frame: Int | int, size: Int | int, beyond: int) -> Int | int:
+        """Where a frame ends whose function has so many bytes of its own, and is passed so many beyond."""
+
+    def put_by(
+        self, live: Iterable[str], results: Iterable[str], shared: Iterable[str], again: bool
+    ) -> AbstractSet[str]:
+        """The registers that a call puts by, of those that are read after it, that get its results, and that all functions share;
+        `again` says whether the caller may begin again before the call returns."""
+
+    @overload
+    def extended(self, end: int, begin: int, size: int) -> tuple[Span, ...]: ...
+    @overload
+    def extended(self, end: Int, begin: Int, size: Int) -> tuple[Span, ...]: ...
+    def extended(self, end: Int | int, begin: Int | int, size: Int | int) -> tuple[Span, ...]:
+        """What becomes of a stack that ended at an address and gets a piece."""
+
+    @overload
+    def cut_back(self, to: int, end: int) -> tuple[Span, ...]: ...
+    @overload
+    def cut_back(self, to: Int, end: Int) -> tuple[Span, ...]: ...
+    def cut_back(self, to: Int | int, end: Int | int) -> tuple[Span, ...]:
+        """What becomes of a stack that ended at an address and is cut back."""
 
     def address_of(self, number: int) -> int:
         """The address of the number-th function of a module, from 0 on."""
@@ -75,14 +124,48 @@ class SystemFunctions(Protocol):
     def HEAP(self) -> int:
         """The bytes of a module's heap."""
 
-    @property
-    def HEAP_GAP(self) -> int:
-        """The bytes between two pieces of the heap, of which each piece's address is a multiple."""
+    @overload
+    def next_piece(self, at: int, size: int) -> int: ...
+    @overload
+    def next_piece(self, at: Int, size: Int) -> Int: ...
+    def next_piece(self, at: Int | int, size: Int | int) -> Int | int:
+        """Where a piece of the heap begins behind one of so many bytes."""
+
+    @overload
+    def has_room(self, at: int, size: int, end: int) -> bool: ...
+    @overload
+    def has_room(self, at: Int, size: Int, end: Int) -> Bool: ...
+    def has_room(self, at: Int | int, size: Int | int, end: Int | int) -> Bool | bool:
+        """Whether a piece fits into a heap that ends there."""
+
+    @overload
+    def fits_into(self, size: int, before: int) -> bool: ...
+    @overload
+    def fits_into(self, size: Int, before: Int) -> Bool: ...
+    def fits_into(self, size: Int | int, before: Int | int) -> Bool | bool:
+        """Whether a piece may lie where one of so many bytes has been given back."""
+
+    def is_declared(
+        self, own: SystemFunction, takes: tuple[int, ...], gives: tuple[int, ...], of_integers: bool
+    ) -> bool:
+        """Whether a declaration with parameters and results of so many bytes is that of a function of the system."""
 
     @property
     def LONGEST_TEXT(self) -> int:
         """The most characters of a text before the zero that ends it."""
 
 
+class ControlFlow(Protocol):
+    """spec/instructions/control/index.md."""
+
+    @overload
+    def in_list(self, index: int, labels: int) -> bool: ...
+    @overload
+    def in_list(self, index: Int, labels: int) -> Bool: ...
+    def in_list(self, index: Int | int, labels: int) -> Bool | bool:
+        """Whether an index is that of one of so many labels."""
+
+
+control_flow = page("instructions.control.index", ControlFlow)
 functions = page("functions.index", Functions)
 system_functions = page("functions.system", SystemFunctions)

@@ -9,7 +9,7 @@ from ptxspec.contracts.resolving import page
 from ptxspec.contracts.syntax import Version
 
 if TYPE_CHECKING:
-    from ptxspec.terms.core import Int
+    from ptxspec.terms.core import Bool, Int
     from ptxspec.terms.effects import Effect
 
 
@@ -22,6 +22,13 @@ class Variables(Protocol):
     def element_address(self, array: Int, index: Int, size: int, offset: int, bits: int) -> Int: ...
     def element_address(self, array: Int | int, index: Int | int, size: int, offset: int, bits: int) -> Int | int:
         """The address, of so many bits, of an array's element of `size` bytes; `offset` counts bytes."""
+
+    @overload
+    def behind(self, address: int, offset: int) -> int: ...
+    @overload
+    def behind(self, address: Int, offset: int) -> Int: ...
+    def behind(self, address: Int | int, offset: int) -> Int | int:
+        """The address so many bytes behind another."""
 
 
 class Attributes(Protocol):
@@ -74,6 +81,12 @@ class Initializers(Protocol):
     def takes_real(self, kind: str, width: int) -> bool:
         """Whether a variable of this kind and width may begin as a floating-point number."""
 
+    def pointer(self, address: int, addend: int, window: int) -> int:
+        """The number for so many bytes behind an address in a state space; `window` is what makes it generic, or zero."""
+
+    def placed(self, value: int, size: int) -> int:
+        """What a variable of so many bytes begins as that gets an address."""
+
     def masked(self, mask: int, value: int) -> int:
         """The byte of a value that a mask takes."""
 
@@ -88,6 +101,11 @@ class OpaqueTypes(Protocol):
     @property
     def WORDS(self) -> Mapping[str, Collection[str]]:
         """The words that a field takes, where it takes any."""
+
+    @property
+    def STANDS_FOR(self) -> Mapping[str, Collection[str]]:
+        """The types of variables that stand for each kind of operand; "texref without sampler" is of a module that keeps the two
+        apart."""
 
     @property
     def MODULE_HANDLES(self) -> int:
@@ -128,6 +146,13 @@ class OpaqueTypes(Protocol):
     @property
     def OPAQUE_SINCE(self) -> Version:
         """The version that brought opaque types, and ended .tex."""
+
+    @overload
+    def may_be_read(self, marks: int, writes: bool) -> bool: ...
+    @overload
+    def may_be_read(self, marks: Int, writes: bool) -> Bool: ...
+    def may_be_read(self, marks: Int | int, writes: bool) -> Bool | bool:
+        """Whether an access may read bytes of a surface with these marks, 1 for each that the launch has written."""
 
     def handle(self, base: int, number: int, type: str) -> int:
         """The number-th handle of an opaque type after one of the bases."""

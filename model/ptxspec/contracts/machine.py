@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from ptxspec.contracts.resolving import page
@@ -60,14 +60,6 @@ class Limits(Protocol):
         """The most instructions of a basic block."""
 
     @property
-    def MOST_THREADS(self) -> int:
-        """The most threads of a CTA."""
-
-    @property
-    def MOST_SHARED(self) -> int:
-        """The most bytes of shared memory of a CTA."""
-
-    @property
     def MOST_GRID(self) -> tuple[int, int, int]:
         """The largest extents of a grid, in CTAs."""
 
@@ -75,11 +67,20 @@ class Limits(Protocol):
     def MOST_BLOCK(self) -> tuple[int, int, int]:
         """The largest extents of a CTA, in threads."""
 
-    def required_block(self, directives: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int] | None:
-        """The extents of a CTA that an entry's directives ask for; None if they leave them to the host."""
+    def check_extents(self, what: str, extents: Triple, most: Triple) -> None:
+        """Raise ValueError for extents beyond the greatest ones, or below 1."""
 
-    def most_threads(self, directives: Mapping[str, tuple[int, ...]]) -> int:
-        """The most threads that a CTA has under an entry's directives."""
+    def check_cta(self, name: str, directives: Mapping[str, tuple[int, ...]], block: Triple) -> None:
+        """Raise ValueError unless an entry with these directives may have CTAs of these extents."""
+
+    def check_shared(self, dynamic: int, whole: int) -> None:
+        """Raise ValueError unless a launch may ask for so many bytes of shared memory, where a CTA then has so many in all."""
+
+    def resident_threads(self, asks_images: bool, clustered: bool) -> int:
+        """How many threads of a kernel are resident together; `clustered` says whether in clusters of several CTAs."""
+
+    def resident_clusters(self, clusters: int, size: int, threads: int, most: int, bytes_each: int, memory: int) -> int:
+        """How many clusters, of `size` CTAs, are resident together; 0 if there is no room for one."""
 
 
 class Divergence(Protocol):
@@ -90,6 +91,22 @@ class Divergence(Protocol):
 
     def components(self, successors: dict[Node, list[Node]], roots: Iterable[Node]) -> list[list[Node]]:
         """The strongly connected components that the roots lead to, each before those that it leads to."""
+
+    def is_narrow(self, block: int, ways: tuple[int | None, int | None], computes: bool) -> bool:
+        """Whether a block that ends in a branch with a guard, and has these ways out, is a narrow loop."""
+
+    @overload
+    def ends_turn(self, at: int, to: int, narrow: bool, taken: int, most: int) -> bool: ...
+    @overload
+    def ends_turn(self, at: Int, to: Int, narrow: Bool | bool, taken: Int, most: Int) -> Bool: ...
+    def ends_turn(
+        self, at: Int | int, to: Int | int, narrow: Bool | bool, taken: Int | int, most: Int | int
+    ) -> Bool | bool:
+        """Whether a turn ends where its thread goes from one block to another, which is a narrow loop or is not, after so many
+        instructions; `most` is TURN."""
+
+    def rounds(self, most: Int, length: int) -> Int:
+        """How often a thread goes through a narrow loop of so many instructions in one turn."""
 
     @property
     def TURN(self) -> int:
@@ -107,6 +124,33 @@ class MemoryRules(Protocol):
     def BUFFER_ALIGNMENT(self) -> int:
         """What the addresses of the host's arrays are multiples of, and the least gap between two of them."""
 
+    @overload
+    def next_buffer(self, end: int) -> int: ...
+    @overload
+    def next_buffer(self, end: Int) -> Int: ...
+    def next_buffer(self, end: Int | int) -> Int | int:
+        """Where the next buffer begins, behind what ends at an address."""
+
+    @overload
+    def heap_begins(self, variables: int) -> int: ...
+    @overload
+    def heap_begins(self, variables: Int) -> Int: ...
+    def heap_begins(self, variables: Int | int) -> Int | int:
+        """How far from the beginning of global memory the heap begins, behind so many bytes of variables."""
+
+    def dynamic_part(self, static: int, alignments: Iterable[int]) -> int:
+        """Where the dynamic part of shared memory begins behind so many bytes of variables, where its arrays are aligned so."""
+
+    def shared_size(self, static: int, begins: int, dynamic: int) -> int:
+        """The bytes of shared memory of a CTA, whose dynamic part begins there and has so many."""
+
+    @property
+    def FOLLOWED(self) -> Collection[int]:
+        """The bits of the registers in which addresses are followed."""
+
+    def reach(self, space: str, in_window: bool) -> int:
+        """How far from its variable an address is still one of the state space; `in_window` says whether it lies in a window."""
+
     @property
     def PARAMETERS(self) -> tuple[tuple[Version, int, int], ...]:
         """From a version and a target on, the most bytes of an entry's parameters: (version, bytes, target), the last first."""
@@ -123,24 +167,16 @@ class Accesses(Protocol):
     """spec/machine/accesses.md: what an access must respect, of numbers and of terms alike. Addresses and sizes count bytes."""
 
     @property
+    def NOTHING(self) -> int:
+        """The state of a global byte where nothing is."""
+
+    @property
     def READABLE(self) -> int:
         """The bit of a global byte's state that lets it be read."""
 
     @property
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
-
-    @property
-    def NEVER(self) -> int:
-        """The state of a byte of a stack that has not been there."""
-
-    @property
-    def ALIVE(self) -> int:
-        """The state of a byte of a stack that is there."""
-
-    @property
-    def GONE(self) -> int:
-        """The state of a byte of a stack that was given back."""
 
     @overload
     def aligned(self, address: int, size: int) -> bool: ...

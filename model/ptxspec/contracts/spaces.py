@@ -93,10 +93,6 @@ class GenericAddressing(Protocol):
         """The first address of each window, by the name of its space."""
 
     @property
-    def WINDOW_SIZE(self) -> int:
-        """The bytes of a window."""
-
-    @property
     def GLOBAL_BASE(self) -> int:
         """Where global memory begins."""
 
@@ -104,13 +100,36 @@ class GenericAddressing(Protocol):
     def CLUSTER(self) -> str:
         """The name of the shared memory of a whole cluster."""
 
-    @property
-    def PART(self) -> int:
-        """The bytes of that window that belong to one CTA, a power of two."""
+    def reached_in(self, window: str) -> str:
+        """The state space that a generic address reaches which falls into a window."""
 
-    @property
-    def PART_BITS(self) -> int:
-        """The logarithm of PART."""
+    @overload
+    def part_begins(self, rank: int) -> int: ...
+    @overload
+    def part_begins(self, rank: Int) -> Int: ...
+    def part_begins(self, rank: Int | int) -> Int | int:
+        """Where the part of that window begins that belongs to the CTA of a rank."""
+
+    @overload
+    def from_part(self, address: int, begins: int) -> int: ...
+    @overload
+    def from_part(self, address: Int, begins: Int) -> Int: ...
+    def from_part(self, address: Int | int, begins: Int | int) -> Int | int:
+        """How far behind the beginning of a part an address lies."""
+
+    @overload
+    def part_of(self, address: int) -> int: ...
+    @overload
+    def part_of(self, address: Int) -> Int: ...
+    def part_of(self, address: Int | int) -> Int | int:
+        """The number of the part that an address lies in."""
+
+    @overload
+    def place_in_part(self, address: int) -> int: ...
+    @overload
+    def place_in_part(self, address: Int) -> Int: ...
+    def place_in_part(self, address: Int | int) -> Int | int:
+        """How far behind the beginning of its part an address lies."""
 
     def base(self, space: str) -> int:
         """What is added to an address of a space to make it generic."""

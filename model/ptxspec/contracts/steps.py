@@ -40,13 +40,29 @@ class Warps(Protocol):
         """Whether a group goes on: (group, mask, gone)."""
 
     @property
+    def members(self) -> Step:
+        """Whose values a lane learns: (who came under its mask, who goes on with it, whether it named a mask)."""
+
+    @property
     def look(self) -> Step:
         """A look at those that wait for whoever comes: (patience, impatient, some go, others run) to whether all of
         them go on, and whether the impatient do."""
 
 
 class Threads(Protocol):
-    """spec/machine/threads.md: the ends of threads."""
+    """spec/machine/threads.md: the beginning and the end of threads."""
+
+    @property
+    def begin(self) -> Step:
+        """A CTA begins: (CTA, threads)."""
+
+    @property
+    def begin_warp(self) -> Step:
+        """A warp begins: (warp, lanes without a thread)."""
+
+    @property
+    def is_stuck(self) -> Step:
+        """Whether nothing can release those that wait: (some go, others run, some wait)."""
 
     @property
     def end(self) -> Step:
@@ -85,16 +101,14 @@ class Barriers(Protocol):
 class Clusters(Protocol):
     """spec/machine/clusters.md: the shape of clusters, and their barriers."""
 
-    @property
-    def MOST(self) -> int:
-        """The most CTAs of a cluster."""
+    def of_launch(self, name: str, directives: Mapping[str, tuple[int, ...]], asked: Triple | None) -> Triple | None:
+        """The shape of the clusters, in CTAs, in which an entry is launched where the host asks for one or for none; None if
+        nobody says any. Raises ValueError."""
 
-    @property
-    def MOST_PORTABLE(self) -> int:
-        """The most CTAs of a cluster that every machine with clusters runs."""
-
-    def required(self, directives: Mapping[str, tuple[int, ...]]) -> Triple | None:
-        """The shape of the clusters that an entry with these directives asks for, in CTAs; None if it asks for none."""
+    def check_clusters(
+        self, name: str, directives: Mapping[str, tuple[int, ...]], grid: Triple, cluster: Triple, nonportable: bool
+    ) -> None:
+        """Raise ValueError unless a grid, counted in CTAs, may be divided into such clusters."""
 
     def counted_in_ctas(
         self, directives: Mapping[str, tuple[int, ...]], grid: Triple, block: Triple, cluster: Triple

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
+    from ptxspec.terms.core import Int
     from ptxspec.terms.types import Type
 
 #: a version of PTX ISA: its two numbers
@@ -128,6 +129,9 @@ class TypeChecking(Protocol):
 
     def agrees_when_wider(self, wanted: Type, operand: Type) -> bool:
         """The same for instructions that also take wider registers."""
+
+    def widened(self, value: Int, type: Type, width: int) -> Int:
+        """What a register of so many bits holds that gets a result of a type, which has no more."""
 
     def constant_value(self, value: int, width: int) -> int:
         """What an integer constant is as a value of so many bits."""

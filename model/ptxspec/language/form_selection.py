@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.contracts import TypeChecking
 from ptxspec.language import tree
 from ptxspec.language.checked import Plan, spaces
@@ -253,25 +254,18 @@ def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Any, rules: TypeCh
     return next((p for p in map(_value_problem, repeat(form), wanted, kinds, repeat(rules)) if p), None)
 
 
-#: opaque types that may stand for an operand; a .texref has a sampler in it unless the module keeps the two apart
-_OPAQUE = {
-    "texture": ("texref", "texref without sampler"),
-    "sampler": ("samplerref",),
-    "sampler_state": ("samplerref", "texref"),
-    "surface": ("surfref",),
-}
-
-
 def _handle_problem(form: Form, wanted: Special, kind: Any) -> str | None:
     """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
-    allowed = _OPAQUE[wanted.name]
+    allowed = contracts.opaque_types().STANDS_FOR[wanted.name]
     of = kind[1] if _is(kind, "memory") else kind
     if _is(of, "opaque") and of[1] in allowed:
         return None
     if isinstance(of, Type) and of.width == 64 and not of.is_float:
         return None
     shown = f"a .{of[1]}" if _is(of, "opaque") else "no address" if of is None else _describe(of)
-    return f"{form.mnemonic} needs a .{allowed[0]}, or a 64-bit register that holds its handle, here, not {shown}"
+    return (
+        f"{form.mnemonic} needs a .{next(iter(allowed))}, or a 64-bit register that holds its handle, here, not {shown}"
+    )
 
 
 #: operands that are no values: the kind that an operand must have, and what that is called

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
@@ -18,6 +18,8 @@ FRAME, DEPTH, RETURNED = "@frame", "@depth", "@returned"
 #: where it keeps, if pieces of its local memory come and go, where they begin in this activation of a function, and where
 #: they end
 BEGINS, ENDS = "@begins", "@ends"
+#: all of these
+KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
 
 
 def linked(checked: Checked, name: str) -> Kernel:
@@ -31,8 +33,7 @@ def linked(checked: Checked, name: str) -> Kernel:
     whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
     whole.performance = entry.performance
     whole.sizes = dict(entry.sizes, shared=max([entry.sizes["shared"], *(f.sizes["shared"] for f in reached.values())]))
-    kept = (FRAME, DEPTH, RETURNED, *((BEGINS, ENDS) if moves else ()))
-    whole.registers = dict.fromkeys(kept, TYPES["u64"])
+    whole.registers = dict.fromkeys(KEPT if moves else (FRAME, DEPTH, RETURNED), TYPES["u64"])
     whole.functions = {name: entry, **reached}
     for function in whole.functions.values():
         start = whole.starts[function.name] = len(whole.code)
@@ -133,6 +134,32 @@ def returned(kernel: Kernel, call: Call, name: str = "") -> tuple[Formal, ...]:
 def frame_size(function: Kernel) -> int:
     """Bytes of local memory that one activation of a function uses."""
     return function.frame_size
+
+
+class Slot(NamedTuple):
+    """Where a call puts a register by: so many bytes below the top of the thread's stack, in a word of so many bits."""
+
+    name: str
+    below: int
+    bits: int
+
+
+def slots(kernel: Kernel, registers: Iterable[str]) -> list[Slot]:
+    """A place for each register that a call puts by, below the one for the way back. Which place is whose no program can see:
+    this stack is no memory of the program's. How many bytes there are is for the page to say."""
+    names = list(registers)
+    below, found = way_back_bytes(), []
+    for name in names:
+        bits = max(64, kernel.registers[name].width)
+        below += bits // 8
+        found.append(Slot(name, below, bits))
+    assert below <= kept_bytes(kernel, names)
+    return found
+
+
+def way_back_bytes() -> int:
+    """Bytes of a thread's stack that a call takes for the way back."""
+    return contracts.functions().kept(())
 
 
 def kept_bytes(kernel: Kernel, registers: Iterable[str]) -> int:

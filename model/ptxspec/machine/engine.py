@@ -26,13 +26,6 @@ from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 
-#: threads that are resident at once: the same for both engines, so that even threads that race for memory take the same turns
-#: under both
-RESIDENT = 2048
-#: the same for kernels that ask images: all threads that wait are answered at once, which many share the cost of
-RESIDENT_WITH_IMAGES = 16_384
-#: the same in clusters: the largest there is has its place
-RESIDENT_IN_CLUSTERS = 16_384
 #: words that each resident thread has at most for what it waits for and learns
 WORDS = 32
 #: words that a thread gives with its request to the host, and words that it is answered with
@@ -93,6 +86,10 @@ class Program(NamedTuple):
     state_bytes: int = 0
     """bytes that a resident thread takes at most"""
 
+    def shared_size(self, dynamic: int) -> int:
+        """The bytes of shared memory of a CTA, of which the launch asks for so many."""
+        return contracts.memory_rules().shared_size(self.kernel.sizes["shared"], self.bases["dynamic"], dynamic)
+
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
         if name in self.functions:
@@ -112,10 +109,9 @@ def function_addresses(checked: Checked) -> dict[str, int]:
 def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> Program:
     kernel = linked(checked, name)
     layout = contracts.generic_addressing()
-    static = kernel.sizes["shared"]
-    dynamic = [p for p in kernel.places.values() if p.offset < 0]
-    align = max([p.align for p in dynamic], default=1)
-    bases = {"global": layout.GLOBAL_BASE, "dynamic": -(-static // align) * align}
+    without_size = (p.align for p in kernel.places.values() if p.offset < 0)
+    dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
+    bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
     found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
     return ready._replace(overruns=found, spreads=may_spread(ready), state_bytes=state_bytes(ready))
@@ -145,7 +141,7 @@ def constant_of(program: Program, type: Type | None, operand: Any) -> int | None
     if in_frame(program, operand) is not None or in_part(program, operand) is not None:
         return None
     if isinstance(operand, tree.Sum):
-        return program.address_of(operand.base.text) + operand.offset & (1 << 64) - 1
+        return contracts.variables().behind(program.address_of(operand.base.text), operand.offset)
     if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers:
         if operand.text in program.kernel.places or operand.text in program.functions:
             return program.address_of(operand.text)
@@ -218,9 +214,7 @@ def may_spread(program: Program) -> bool:
 
 def resident(program: Program) -> int:
     """How many of a kernel's threads are resident at once."""
-    if program.clustered:
-        return RESIDENT_IN_CLUSTERS
-    return RESIDENT_WITH_IMAGES if program.roles.is_image.any() else RESIDENT
+    return contracts.limits().resident_threads(bool(program.roles.is_image.any()), program.clustered)
 
 
 def state_bytes(program: Program) -> int:

@@ -104,6 +104,17 @@ class Machine:
     """What the driver works on: its numbers are attributes, its arrays lists, its steps functions."""
 
 
+class Activation(NamedTuple):
+    """What the caller finds when a call returns: the block at which it goes on, the registers that were put by, how much of the
+    stack was in use, the function that was called, and its own frame."""
+
+    back: int
+    saved: dict[str, Any]
+    used: int
+    name: str
+    frame: int
+
+
 #: what a block gives instead of another one's number: the thread waits
 WAITS = -1
 
@@ -190,7 +201,7 @@ class ExactRun:
         if self.moves:
             fresh[BEGINS] = fresh[ENDS] = self.memory.first or 0
         self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(lanes)]
-        self.stacks: list[list[tuple[int, dict[str, Any], int, str]]] = [[] for _ in range(lanes)]
+        self.stacks: list[list[Activation]] = [[] for _ in range(lanes)]
 
     def threads_run(self, block: int, count: int, limit: int) -> int:
         """A turn for each of so many threads that stand at a block, until the steps reach the limit."""
@@ -210,7 +221,7 @@ class ExactRun:
 
     def turn(self, number: int, lane: int) -> int:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
-        m, took, count = self.machine, 0, len(self.blocks)
+        m, took, count, ends = self.machine, 0, len(self.blocks), contracts.divergence().ends_turn
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
@@ -218,8 +229,7 @@ class ExactRun:
             took += block.end - block.start
             if goes is None:
                 goes = count
-            over = goes <= number and took >= m.turn_length
-            if goes == WAITS or goes == count or over or (goes != number and goes in self.narrow):
+            if goes == WAITS or goes == count or ends(number, goes, goes in self.narrow, took, m.turn_length):
                 put(m, lane, count + 1 if goes == WAITS else goes)
                 return took
             number = goes
@@ -300,11 +310,10 @@ class ExactRun:
             case Call():
                 return self.enter(effect, op, index, block, env, lane)
             case Return() if self.stacks[lane]:
-                back: int = self.stacks[lane][-1][0]
-                return back
+                return self.stacks[lane][-1].back
             case IndexedBranch():
                 (chosen,) = self.values("target", (effect.index,), env, lane)
-                if chosen >= len(block.ways):
+                if not contracts.control_flow().in_list(chosen, len(block.ways)):
                     raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
                 way: int | None = block.ways[chosen][1]
                 return way
@@ -371,7 +380,7 @@ class ExactRun:
 
     def part(self, lane: int) -> int:
         """Where the part of shared memory begins that belongs to the thread's CTA."""
-        return lane // self.extents.threads % self.extents.cluster_size * self.memory.layout.PART
+        return self.memory.layout.part_begins(lane // self.extents.threads % self.extents.cluster_size)
 
     def element(self, operand: tree.Indexed, start: int, index: int) -> int:
         """The address of an element, by the words of the page."""
@@ -391,14 +400,11 @@ class ExactRun:
         to = op.call.function or self.values("function", (effect.function,), env, lane)[0]
         name, begins = call_target(self.program, op, block, to)
         saved = {n: registers[n] for n in flow.saved(index)}
-        used = (stack[-1][2] if stack else 0) + kept_bytes(self.program.kernel, saved)
+        used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
         callee = self.program.kernel.functions[name]
-        if self.moves:
-            frame = self.functions.next_frame(registers[ENDS])
-            end = frame + frame_size(callee) + passed_beyond(self.program.kernel, op.call)
-        else:
-            frame = registers[FRAME] + frame_size(self.program.kernel.functions[flow.function_of(index)])
-            end = frame + frame_size(callee)
+        own = frame_size(self.program.kernel.functions[flow.function_of(index)])
+        frame = self.functions.frame_of_call(registers[FRAME], own, registers.get(ENDS, 0), self.moves)
+        end = self.functions.end_of_frame(frame, frame_size(callee), passed_beyond(self.program.kernel, op.call))
         check_room(self.program, used, end)
         # of an array without a size, nothing may be passed
         count = min(len(op.call.arguments), len(op.call.signature.parameters))
@@ -409,7 +415,7 @@ class ExactRun:
         if self.moves:
             self.memory.extend(lane, registers[ENDS], frame, end - frame)
             registers[BEGINS] = registers[ENDS] = end
-        stack.append((block.taken, saved, used, name))
+        stack.append(Activation(block.taken, saved, used, name, registers[FRAME]))
         registers[FRAME] = frame
         return begins
 
@@ -436,7 +442,7 @@ class ExactRun:
         """Close the frame of the function that was called, and take its results."""
         registers, kernel = self.registers[lane], self.program.kernel
         call = op.call
-        _, saved, _, name = self.stacks[lane].pop()
+        _, saved, _, name, frame = self.stacks[lane].pop()
         returns = returned(kernel, call, name)
         results = [
             registers[str(f.register)]
@@ -446,9 +452,8 @@ class ExactRun:
         ]
         if self.moves:
             self.memory.cut(lane, saved[ENDS], registers[ENDS])
-        else:
-            registers[FRAME] -= frame_size(kernel.functions[self.program.flow.function_of(index)])
         registers.update(saved)
+        registers[FRAME] = frame
         for operand, value, formal in zip(call.results, results, returns, strict=True):
             if operand.text == "_":
                 continue

@@ -88,8 +88,6 @@ class Flow:
             )
             for old in order
         ]
-        #: for each block the first of those to which its threads may go; their number where they go to none
-        self.earliest = [min((place[to] for to in edges[old]), default=len(order)) for old in order]
 
     @cached_property
     def special(self) -> frozenset[str]:
@@ -101,14 +99,15 @@ class Flow:
     @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
-        found = set()
+        found, page = set(), contracts.divergence()
         for number, block in enumerate(self.blocks):
-            if block.finishes is not None or (block.taken == number) == (block.next == number):
+            if block.finishes is not None:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
-            computes = all(op.plan.meaning.effect is None and not reads_clock(op) for op in others)
-            if computes and isinstance(ending(last), Branch) and last.guard is not None:
-                found.add(number)
+            if isinstance(ending(last), Branch) and last.guard is not None:
+                computes = all(op.plan.meaning.effect is None and not reads_clock(op) for op in others)
+                if page.is_narrow(number, (block.taken, block.next), computes):
+                    found.add(number)
         return frozenset(found)
 
     def _leading(
@@ -177,16 +176,14 @@ class Flow:
         return found | self._of_thread
 
     def saved(self, index: int) -> list[str]:
-        """The registers that a call puts by: those that are live after it, if its function may be entered again before it
-        returns; and where its frame lies, if that depends on more than the function."""
-        kernel = self.kernel
+        """The registers that a call puts by, those among them that say where the frame lies if that depends on more than the
+        function."""
+        kernel, page = self.kernel, contracts.functions()
         own = [call_graph.FRAME, call_graph.BEGINS, call_graph.ENDS] if call_graph.stack_moves(kernel) else []
-        if self.function_of(index) not in self._recursive:
-            return own
         after = self.blocks[self._landings[index]].next
-        live = set() if after is None else self._live[after]
-        frame = {call_graph.FRAME, call_graph.DEPTH, call_graph.RETURNED}
-        return own + sorted(live - set(returned_into(kernel.code[index])) - frame - self._of_thread)
+        live = set() if after is None else self._live[after] - set(call_graph.KEPT)
+        again = self.function_of(index) in self._recursive
+        return own + sorted(page.put_by(live, returned_into(kernel.code[index]), self._of_thread, again))
 
     @cached_property
     def _of_thread(self) -> set[str]:

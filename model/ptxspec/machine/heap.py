@@ -22,12 +22,12 @@ class Heap(NamedTuple):
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes more, 0 if there is no room."""
-        gap = contracts.system_functions().HEAP_GAP
+        page = contracts.system_functions()
         at = self.end[0]
-        if at + size + gap <= self.base + self.size:
-            self.end[0] = at + -(-size // gap) * gap + gap
+        if page.has_room(at, size, self.base + self.size):
+            self.end[0] = page.next_piece(at, size)
         else:
-            at = next((a for a, known in self.gone.items() if known >= size), 0)
+            at = next((a for a, known in self.gone.items() if page.fits_into(size, known)), 0)
             if at:
                 del self.gone[at]
         if at:
@@ -48,4 +48,4 @@ class Heap(NamedTuple):
 
 def new_heap(base: int) -> Heap:
     page = contracts.system_functions()
-    return Heap(base, page.HEAP, {}, {}, [base + page.HEAP_GAP])
+    return Heap(base, page.HEAP, {}, {}, [page.next_piece(base, 0)])

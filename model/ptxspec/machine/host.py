@@ -26,17 +26,16 @@ class Host(NamedTuple):
 
     checked: Checked
     program: Program
-    prepared: Prepared
     extents: Extents
     memory: Memory
     unit: Unit
     system: System
     limits: Limits
 
-    def run(self, slots: int, worker: int, share: Share, host_empties: bool) -> int:
+    def run(self, prepared: Prepared, slots: int, worker: int, share: Share, host_empties: bool) -> int:
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
         program breaks a rule."""
-        running = self.prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
+        running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._say(running, slots, host_empties)
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,28 +13,10 @@ from ptxspec.options import AddressMode, FilterMode, Geometry, Layout, ReadMode,
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.image_access import Image
 from ptxspec.terms.image_access import Sampler as SamplerState
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import Type
 
-#: the shape of an array of texels, outermost axis first; the channels come last
-AXES = {
-    "1d": ("width",),
-    "2d": ("height", "width"),
-    "3d": ("depth", "height", "width"),
-    "a1d": ("layer", "width"),
-    "a2d": ("layer", "height", "width"),
-    "cube": ("face", "height", "width"),
-    "acube": ("face", "height", "width"),
-    "2dms": ("height", "width", "sample"),
-    "a2dms": ("layer", "height", "width", "sample"),
-}
-SURFACES = ("1d", "2d", "3d", "a1d", "a2d")
-#: texels in any direction, and layers
-MOST_TEXELS, MOST_LAYERS = 131072, 2048
-_DTYPES = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "int8": "s8", "int16": "s16", "int32": "s32",
-           "float16": "f16", "float32": "f32"}  # fmt: skip
-_ADDRESSES = {"wrap": "wrap", "mirror": "mirror", "clamp": "clamp_to_edge", "clamp_ogl": "clamp_ogl",
-              "border": "clamp_to_border", "clamp_to_edge": "clamp_to_edge", "clamp_to_border": "clamp_to_border"}  # fmt: skip
-_FILTERS = ("nearest", "linear")
+#: the letters of NumPy's kinds of numbers, and those of PTX
+_KINDS = {"u": "u", "i": "s", "f": "f"}
 
 
 class Storage:
@@ -53,60 +35,32 @@ class Storage:
         return self.data[start : start + sizes[level]].view(self.dtype).reshape(self.shapes[level]).copy()
 
 
-def _stored(what: str, texels: Any, geometry: str, is_linear: bool) -> Storage:
+def _stored(what: str, texels: Any, geometry: str, layout: str, is_surface: bool = False) -> Storage:
     """The storage for texels. Raises TypeError or ValueError for what no image is made of."""
-    if geometry not in AXES:
-        raise ValueError(f"{what}: a geometry is one of {', '.join(AXES)}, not {geometry!r}")
+    if layout not in get_args(Layout):
+        raise ValueError(f"a layout is array or linear, not {layout!r}")
     given = list(texels) if isinstance(texels, list | tuple) else [texels]
     chain = [level if (array := host_array(what, level)) is None else array for level in given]
-    if not chain:
-        raise ValueError(f"{what}: a chain of levels has at least one")
-    axes = AXES[geometry]
-    for level in chain:
-        if not isinstance(level, np.ndarray):
-            raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
-        if level.dtype.name not in _DTYPES:
-            raise TypeError(f"{what}: texels of type {level.dtype} are not supported: {', '.join(_DTYPES)} are")
-        if level.ndim != len(axes) + 1:
-            raise ValueError(
-                f"{what}: a .{geometry} has the axes {', '.join(axes)}, channel; this array has {level.ndim}"
-            )
-        if level.shape[-1] not in (1, 2, 4):
-            raise ValueError(f"{what}: a texel has 1, 2 or 4 channels, not {level.shape[-1]}")
-        if level.dtype != chain[0].dtype or level.shape[-1] != chain[0].shape[-1]:
-            raise ValueError(f"{what}: all levels have texels of one type")
-        if not all(level.shape):
-            raise ValueError(f"{what}: an image has at least one texel, and this array's shape is {level.shape}")
-    sizes = []
-    for number, level in enumerate(chain):
-        own = dict(zip(axes, level.shape, strict=False))
-        size = tuple(own.get(axis, 1) for axis in ("width", "height", "depth"))
-        if number == 0:
-            first, layers = size, own.get("layer", own.get("face", 1))
-            samples = own.get("sample", 1)
-        wanted = tuple(max(n >> number, 1) for n in first)
-        if size != wanted:
-            raise ValueError(f"{what}: level {number} is of size {wanted}, this array of size {size}")
-        if (own.get("layer", own.get("face", 1)), own.get("sample", 1)) != (layers, samples):
-            raise ValueError(f"{what}: all levels have as many layers, and as many samples")
-        sizes.append(size)
-    if max(first) > MOST_TEXELS or layers > MOST_LAYERS:
-        raise ValueError(f"{what}: at most {MOST_TEXELS} texels in a direction and {MOST_LAYERS} layers")
-    if len(chain) > max(first).bit_length():
-        raise ValueError(f"{what}: {len(chain)} levels; this image has at most {max(first).bit_length()}")
-    if len(chain) > 1 and "ms" in geometry:
-        raise ValueError(f"{what}: an image with several samples has one level")
-    if "cube" in geometry:
-        if first[0] != first[1]:
-            raise ValueError(f"{what}: a cube's faces are square, not {first[0]} × {first[1]}")
-        faces = contracts.cubes().FACES
-        if layers % faces or (geometry == "cube" and layers != faces):
-            raise ValueError(f"{what}: a cube has {faces} faces, not {layers}")
-    if is_linear and (geometry not in ("1d", "2d") or len(chain) > 1):
-        raise ValueError(f"{what}: linear memory holds images of geometry 1d or 2d, with one level")
-    channel = TYPES[_DTYPES[chain[0].dtype.name]]
-    image = Image(geometry, channel, chain[0].shape[-1], tuple(sizes), layers, samples, is_linear)
+    channels = [_channel(what, level) for level in chain]
+    page = contracts.images()
+    try:
+        if is_surface:
+            page.of_surface(geometry, len(chain))
+        image = page.described(geometry, channels, [level.shape for level in chain], layout == "linear")
+    except page.Refused as refused:
+        raise ValueError(f"{what}: {refused}") from None
     return Storage(image, chain)
+
+
+def _channel(what: str, level: Any) -> Type:
+    """The type of a level's channels."""
+    if not isinstance(level, np.ndarray):
+        raise TypeError(f"{what}: texels are a NumPy array or a list of them, not {level.__class__.__name__}")
+    known = contracts.formats().CHANNELS
+    found = known.get(f"{_KINDS.get(level.dtype.kind)}{8 * level.dtype.itemsize}")
+    if found is None:
+        raise TypeError(f"{what}: texels of type {level.dtype} are not supported: those like {', '.join(known)} are")
+    return found
 
 
 class Surface:
@@ -123,11 +77,9 @@ class Surface:
     """
 
     def __init__(self, texels: Any, geometry: SurfaceGeometry = "2d", *, layout: Layout = "array"):
-        if geometry not in SURFACES:
-            raise ValueError(f"a surface's geometry is one of {', '.join(SURFACES)}, not {geometry!r}")
         if isinstance(texels, list | tuple):
             raise TypeError("a surface has one level: texels are an array")
-        self.storage = _stored("surface", texels, geometry, _is_linear(layout))
+        self.storage = _stored("surface", texels, geometry, layout, is_surface=True)
 
     @property
     def image(self) -> Image:
@@ -163,18 +115,20 @@ class Sampler:
         bias: float = 0.0,
         force_unnormalized_coords: bool = False,
     ):
-        modes: tuple[str, ...] = (address,) * 3 if isinstance(address, str) else (*address, *("clamp",) * 3)[:3]
+        page = contracts.addressing()
+        otherwise = (page.NOT_GIVEN,) * 3
+        modes: tuple[str, ...] = (address,) * 3 if isinstance(address, str) else (*address, *otherwise)[:3]
         for mode in modes:
-            if mode not in _ADDRESSES:
-                raise ValueError(f"an addressing mode is one of {', '.join(_ADDRESSES)}, not {mode!r}")
+            if mode not in page.HOST_NAMES:
+                raise ValueError(f"an addressing mode is one of {', '.join(page.HOST_NAMES)}, not {mode!r}")
         for one in (filter, mipmap_filter):
-            if one not in _FILTERS:
+            if one not in contracts.opaque_types().WORDS["filter_mode"]:
                 raise ValueError(f"a filter is nearest or linear, not {one!r}")
         rules = contracts.levels()
         least, greatest = (_in_fractions("a level of detail", level, rules.bound) for level in levels)
-        if least > greatest:
+        if not rules.may_bound(least, greatest):
             raise ValueError(f"the levels of detail begin at {levels[0]} and end before, at {levels[1]}")
-        first, second, third = (_ADDRESSES[mode] for mode in modes)
+        first, second, third = (page.HOST_NAMES[mode] for mode in modes)
         added = _in_fractions("a bias", bias, rules.bias_of)
         self.state = SamplerState(
             (first, second, third), filter, mipmap_filter, True, False, added, least, greatest,
@@ -215,15 +169,16 @@ class Texture:
             if geometry != self.storage.image.geometry:
                 raise ValueError(f"the surface is of geometry {self.storage.image.geometry}, not {geometry}")
         else:
-            self.storage = _stored("texture", texels, geometry, _is_linear(layout))
-        if read not in ("element", "normalized_float"):
+            self.storage = _stored("texture", texels, geometry, layout)
+        rules = contracts.lookups()
+        if read not in get_args(ReadMode):
             raise ValueError(f"a texture is read as element or normalized_float, not {read!r}")
-        if read == "normalized_float" and (self.image.channel.width == 32 or self.image.channel.is_float):
+        if read == "normalized_float" and not rules.may_be_fractions(self.image.channel):
             raise ValueError(f"channels of type {self.image.channel.name} are not read as fractions")
-        if filter == "linear" and read == "element" and not self.image.channel.is_float:
-            raise ValueError("linear filtering needs floating-point texels, or read='normalized_float'")
         own = Sampler(address, filter, mipmap_filter=mipmap_filter, levels=levels, bias=bias).state
         self.state = own._replace(normalized=bool(normalized_coords), fractions=read == "normalized_float")
+        if not rules.may_filter(self.image, self.state):
+            raise ValueError("linear filtering needs floating-point texels, or read='normalized_float'")
 
     @property
     def image(self) -> Image:
@@ -231,14 +186,11 @@ class Texture:
 
     def with_sampler(self, sampler: SamplerState) -> SamplerState:
         """How the texture is looked up with a sampler of its own, which keeps what the texture says of its texels."""
-        normalized = self.state.normalized and not sampler.forced
-        return sampler._replace(normalized=normalized, fractions=self.state.fractions)
+        return contracts.lookups().combined(self.state, sampler)
 
 
-def _is_linear(layout: str) -> bool:
-    if layout not in ("array", "linear"):
-        raise ValueError(f"a layout is array or linear, not {layout!r}")
-    return layout == "linear"
+#: the opaque types of variables that stand for what the host makes
+OPAQUE_TYPES: dict[type, str] = {Texture: "texref", Sampler: "samplerref", Surface: "surfref"}
 
 
 def _in_fractions(what: str, level: float, rule: Callable[[Int], Int]) -> int:

@@ -17,13 +17,15 @@ from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
 from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.images import Sampler, Storage, Surface, Texture
+from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Storage, Surface, Texture
+from ptxspec.terms.core import variable
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.image_access import Access, access_of
+from ptxspec.terms.image_access import Access, Write, access_of
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.vocabulary import TRUE
 
 #: words of a request that are handles
 HANDLES = 2
@@ -103,10 +105,12 @@ class Unit:
             return Violation(access.faults[number].rule, access.faults[number].note)
         return Violation("written image", "a texel that this launch has written")
 
-    def _what(self, handle: int, wanted: type, name: str) -> Any:
+    def _what(self, handle: int, kind: str) -> Any:
+        """What a handle stands for, as an operand of a kind, such as "texture". Raises Violation."""
         thing = self.bound.get(handle)
-        if isinstance(thing, wanted):
+        if OPAQUE_TYPES.get(type(thing)) in contracts.opaque_types().STANDS_FOR[kind]:
             return thing
+        name = kind.split("_")[0]
         known = self.names.get(handle)
         if thing is None and known is not None:
             raise Violation("unbound", f"nothing is bound to {known}")
@@ -119,18 +123,12 @@ class Unit:
     def _access(self, op: Op, image: int, sampler: int) -> tuple[Held, Access, Any]:
         effect = op.plan.meaning.effect
         assert isinstance(effect, ImageAccess)
-        name = handle_kind(op)
-        if name == "sampler":
-            state, thing = self._what(image, Sampler, name).state, None
-        elif name == "sampler_state" and isinstance(self.bound.get(image), Sampler):
-            state, thing = self.bound[image].state, None
-        else:
-            thing = self._what(image, Surface if name == "surface" else Texture, name.split("_")[0])
-            state = getattr(thing, "state", None)
+        thing = self._what(image, handle_kind(op))
+        state = getattr(thing, "state", None)
         if effect.sampler is not None:
             assert isinstance(thing, Texture)
-            state = thing.with_sampler(self._what(sampler, Sampler, "sampler").state)
-        storage = None if thing is None else thing.storage
+            state = thing.with_sampler(self._what(sampler, "sampler").state)
+        storage = None if isinstance(thing, Sampler) else thing.storage
         description = storage.image if storage is not None else None
         key = (op.plan.form.mnemonic, id(op.plan.meaning), description, state, self.profile.name)
         access = _accesses.get(key)
@@ -147,6 +145,7 @@ class Unit:
     def _run_exact(
         self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
+        may_be_read = contracts.opaque_types().may_be_read
         for k, lane in enumerate(lanes.tolist()):
             self.watch()
             words = asked[HANDLES:, lane].tolist()
@@ -161,7 +160,8 @@ class Unit:
                     return k, number
             for i, (offset, bits) in enumerate(access.reads):
                 at = value(offset)
-                if held.is_written and not access.writes and held.written[at : at + bits // 8].any():
+                marks = held.written[at : at + bits // 8].tobytes() if held.is_written else b""
+                if not may_be_read(int.from_bytes(marks, "little"), bool(access.writes)):
                     return k, len(access.faults)
                 env[f"%read{i}"] = int.from_bytes(held.data[at : at + bits // 8].tobytes(), "little")
             for write in access.writes:
@@ -215,7 +215,7 @@ def _forget(kept: dict[Any, Any]) -> None:
 
 
 def handle_kind(op: Op) -> str:
-    """What an instruction for images is given first: "texture", "sampler_state" or "surface"."""
+    """What an instruction for images is given first: "texture", "sampler", "sampler_state" or "surface"."""
     effect = op.plan.meaning.effect
     assert isinstance(effect, ImageAccess)
     wanted = effect.image.attrs[0]
@@ -225,67 +225,83 @@ def handle_kind(op: Op) -> str:
 _ARGUMENTS = (*[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
 
 
-class _Compiled:
-    """The loop over threads in machine code."""
+class _Loop:
+    """The text of the loop over threads, in machine code's language."""
 
     def __init__(self, access: Access, profile: Profile, checks: bool, checked: bool):
-        lines: list[str] = []
-        needs: set[str] = set(hosts.NEEDS)
-        emitter = Emitter(lines, needs, profile.term)
-
-        def at(what: str, base: str, index: str, unit: int, size: int) -> str:
-            return emitter.emit(hosts.pointer(checked, what, base, index, unit, size, f"{base}_bytes"))
-
-        env: dict[str, str] = {}
-        for i, (name, width) in enumerate(access.operands):
-            place = emitter.binary("add", emitter.binary("mul", "%columns", str(HANDLES + i), 64), "%k", 64)
-            word = emitter.emit(f"load i64, ptr {at('what an image is asked', '%asked', place, 8, 8)}")
-            env[name] = word if width == 64 else emitter.truncate(word, 64, width)
-        lowering = Lowering(emitter, env)
-        labels = 0
-        faults: list[str] = []
-
-        def refuse(when: str, number: int) -> None:
-            nonlocal labels
-            labels += 1
-            lines.append(f"  br i1 {when}, label %bad{labels}, label %good{labels}")
-            faults.append(f"bad{labels}:\n  %code{labels} = or i64 %k, {number << 32}\n  ret i64 %code{labels}")
-            lines.append(f"good{labels}:")
-
+        self.access, self.checks, self.checked = access, checks, checked
+        self.lines: list[str] = []
+        self.needs: set[str] = set(hosts.NEEDS)
+        self.emitter = Emitter(self.lines, self.needs, profile.term)
+        self.refusals: list[str] = []
+        env = {name: self._operand(i, width) for i, (name, width) in enumerate(access.operands)}
+        self.lowering = Lowering(self.emitter, env)
         for number, fault in enumerate(access.faults):
-            refuse(lowering.truth(fault.when), number)
+            self._refuse(self.lowering.truth(fault.when), number)
         for i, (offset, bits) in enumerate(access.reads):
-            place = lowering.low(offset, 64)
-            if checks and not access.writes:
-                mark = at("what is written of an image", "%written", place, 1, bits // 8)
-                lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")
-                refuse(emitter.compare("ne", f"%mark{i}", "0", bits), len(access.faults))
-            pointer = at("an image", "%data", place, 1, bits // 8)
-            whole = "0"  # of words of 64 bits: a wider load would keep LLVM from using whole vectors
-            for j in range(0, bits, 64):
-                part, size = emitter.emit(hosts.within(pointer, bits // 8, j // 8, 1)), min(bits, 64)
-                lines.append(f"  %texel{i}_{j} = load i{size}, ptr {part}, align 1")
-                word = f"%texel{i}_{j}" if bits == size else emitter.extend(f"%texel{i}_{j}", size, bits, False)
-                whole = word if j == 0 else emitter.binary("or", whole, emitter.binary("shl", word, str(j), bits), bits)
-            env[f"%read{i}"] = whole
+            env[f"%read{i}"] = self._read(i, self.lowering.low(offset, 64), bits)
         for i, write in enumerate(access.writes):
-            when, place = lowering.truth(write.when), lowering.low(write.offset, 64)
-            value = lowering.low(write.value, write.bits)
-            known = emitter.known()
-            lines.append(f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:")
-            pointer = at("an image", "%data", place, 1, write.bits // 8)
-            mark = at("what is written of an image", "%written", place, 1, write.bits // 8)
-            emitter.go_back(known)
-            ones = int.from_bytes(bytes([1] * (write.bits // 8)), "little")
-            lines.append(
-                f"  store i{write.bits} {value}, ptr {pointer}, align 1\n"
-                f"  store i{write.bits} {ones}, ptr {mark}, align 1\n  br label %done{i}\ndone{i}:"
-            )
+            self._write(i, write)
         for i, answer in enumerate(access.answers):
-            word = lowering.low(answer, 64)
-            place = emitter.binary("add", emitter.binary("mul", "%answer_columns", str(i), 64), "%k", 64)
-            lines.append(f"  store i64 {word}, ptr {at('its answers', '%answers', place, 8, 8)}")
-        text = "\n".join(
+            word, place = self.lowering.low(answer, 64), self._row("%answer_columns", i)
+            self.lines.append(f"  store i64 {word}, ptr {self._at('its answers', '%answers', place, 8, 8)}")
+
+    def _at(self, what: str, base: str, index: str, unit: int, size: int) -> str:
+        """The pointer to so many bytes of an array."""
+        return self.emitter.emit(hosts.pointer(self.checked, what, base, index, unit, size, f"{base}_bytes"))
+
+    def _row(self, columns: str, row: int) -> str:
+        """The index of the thread's word in a row."""
+        return self.emitter.binary("add", self.emitter.binary("mul", columns, str(row), 64), "%k", 64)
+
+    def _operand(self, i: int, width: int) -> str:
+        place = self._row("%columns", HANDLES + i)
+        word = self.emitter.emit(f"load i64, ptr {self._at('what an image is asked', '%asked', place, 8, 8)}")
+        return word if width == 64 else self.emitter.truncate(word, 64, width)
+
+    def _refuse(self, when: str, number: int) -> None:
+        """End the loop if a condition holds."""
+        label = len(self.refusals) + 1
+        self.lines.append(f"  br i1 {when}, label %bad{label}, label %good{label}")
+        self.refusals.append(f"bad{label}:\n  %code{label} = or i64 %k, {number << 32}\n  ret i64 %code{label}")
+        self.lines.append(f"good{label}:")
+
+    def _read(self, i: int, place: str, bits: int) -> str:
+        """Bits of the image, if they may be read."""
+        emitter, lines = self.emitter, self.lines
+        fresh = contracts.opaque_types().may_be_read(variable("%marks", bits), bool(self.access.writes))
+        if self.checks and fresh is not TRUE:
+            mark = self._at("what is written of an image", "%written", place, 1, bits // 8)
+            lines.append(f"  %mark{i} = load i{bits}, ptr {mark}, align 1")
+            self._refuse(Lowering(emitter, {"%marks": f"%mark{i}"}).truth(~fresh), len(self.access.faults))
+        pointer = self._at("an image", "%data", place, 1, bits // 8)
+        whole = "0"  # of words of 64 bits: a wider load would keep LLVM from using whole vectors
+        for j in range(0, bits, 64):
+            part, size = emitter.emit(hosts.within(pointer, bits // 8, j // 8, 1)), min(bits, 64)
+            lines.append(f"  %texel{i}_{j} = load i{size}, ptr {part}, align 1")
+            word = f"%texel{i}_{j}" if bits == size else emitter.extend(f"%texel{i}_{j}", size, bits, False)
+            whole = word if j == 0 else emitter.binary("or", whole, emitter.binary("shl", word, str(j), bits), bits)
+        return whole
+
+    def _write(self, i: int, write: Write) -> None:
+        """Store bits in the image, and mark them, if the access does so."""
+        lowering, emitter = self.lowering, self.emitter
+        when, place = lowering.truth(write.when), lowering.low(write.offset, 64)
+        value = lowering.low(write.value, write.bits)
+        known = emitter.known()
+        self.lines.append(f"  br i1 {when}, label %do{i}, label %done{i}\ndo{i}:")
+        pointer = self._at("an image", "%data", place, 1, write.bits // 8)
+        mark = self._at("what is written of an image", "%written", place, 1, write.bits // 8)
+        emitter.go_back(known)
+        ones = int.from_bytes(bytes([1] * (write.bits // 8)), "little")
+        self.lines.append(
+            f"  store i{write.bits} {value}, ptr {pointer}, align 1\n"
+            f"  store i{write.bits} {ones}, ptr {mark}, align 1\n  br label %done{i}\ndone{i}:"
+        )
+
+    def text(self) -> str:
+        """The function `serve`."""
+        return "\n".join(
             [
                 "define i64 @serve(ptr %data, ptr %written, i64 %n, i64 %columns, i64 %answer_columns, "
                 "ptr noalias %asked, ptr noalias %answers, ptr noalias %record, i64 %data_bytes, i64 %written_bytes, "
@@ -294,7 +310,7 @@ class _Compiled:
                 "  br label %each",
                 "each:",
                 "  %k = phi i64 [0, %entry], [%next, %more]",
-                *lines,
+                *self.lines,
                 "  br label %more",
                 "more:",
                 "  %next = add i64 %k, 1",
@@ -302,11 +318,18 @@ class _Compiled:
                 "  br i1 %again, label %each, label %out",
                 "out:",
                 "  ret i64 -1",
-                *faults,
+                *self.refusals,
                 "}",
             ]
         )
-        self.library = Library(text, needs, level=2)
+
+
+class _Compiled:
+    """The loop over threads in machine code."""
+
+    def __init__(self, access: Access, profile: Profile, checks: bool, checked: bool):
+        loop = _Loop(access, profile, checks, checked)
+        self.library = Library(loop.text(), loop.needs, level=2)
         self.function = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS)(self.library.address("serve"))
 
     def __call__(self, held: Held, count: int, asked: np.ndarray, answers: np.ndarray) -> int:

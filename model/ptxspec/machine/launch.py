@@ -20,10 +20,10 @@ from ptxspec.machine.engine import Engine, Program, function_addresses, program
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
-from ptxspec.machine.images import Sampler, Surface, Texture
+from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
 from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
-from ptxspec.machine.marshalling import arguments, bytes_of, in_order, store
+from ptxspec.machine.marshalling import Buffers, arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System
@@ -33,7 +33,6 @@ from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
 
 #: what the host makes of arrays for textures, samplers and surfaces
-OPAQUE_TYPES: dict[type, str] = {Texture: "texref", Sampler: "samplerref", Surface: "surfref"}
 IMAGES = tuple(OPAQUE_TYPES)
 
 
@@ -46,6 +45,25 @@ class Outcome(NamedTuple):
     """
 
     steps: int
+
+
+class Asked(NamedTuple):
+    """The shape of a launch as it was asked for."""
+
+    grid: Any
+    block: Any
+    cluster: Any
+    dynamic_shared: Any
+    nonportable_cluster: bool
+
+
+class How(NamedTuple):
+    """By what a launch is run: the engine, the profile, how many threads of the host there may be, and where texts go."""
+
+    engine: str
+    profile: Profile
+    workers: int
+    printed: Callable[[str], object]
 
 
 class Module:
@@ -90,11 +108,8 @@ class Module:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
         if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
             return None
-        layout = contracts.generic_addressing()
-        gap = contracts.memory_rules().BUFFER_ALIGNMENT
-        own = self._data["global"]
-        start = (len(own) // gap + 1) * gap
-        heap = new_heap(layout.GLOBAL_BASE + start)
+        start = contracts.memory_rules().heap_begins(len(self._data["global"]))
+        heap = new_heap(contracts.generic_addressing().GLOBAL_BASE + start)
         self._data["global"] = self._image("global", start + heap.size)
         return heap
 
@@ -113,17 +128,13 @@ class Module:
 
     def _address(self, pointer: Pointer, addresses: Mapping[str, int]) -> int:
         """What an initializer gets that names a function, which has one of these addresses, or a variable."""
-        found = addresses.get(pointer.name)
+        page, found = contracts.initializers(), addresses.get(pointer.name)
         if found is None:
             layout = contracts.generic_addressing()
             place = self.checked.places[pointer.name]
-            found = place.offset + pointer.addend + (layout.GLOBAL_BASE if place.space == "global" else 0)
-            if pointer.generic:
-                found += layout.base(place.space)
-        found %= 1 << 64
-        if pointer.mask is not None:
-            return contracts.initializers().masked(pointer.mask, found)
-        return found % (1 << 8 * pointer.size)
+            own = place.offset + (layout.GLOBAL_BASE if place.space == "global" else 0)
+            found = page.pointer(own, pointer.addend, layout.base(place.space) if pointer.generic else 0)
+        return page.placed(found, pointer.size) if pointer.mask is None else page.masked(pointer.mask, found)
 
     @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
@@ -226,66 +237,33 @@ class Module:
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.kernels) or 'none'}")
-        try:
-            dynamic_shared = operator.index(dynamic_shared)
-        except TypeError:
-            raise TypeError(f"dynamic_shared is an integer, not {dynamic_shared!r}") from None
-        page = contracts.limits()
-        extents = _shape(
-            kernel.name,
-            kernel.performance,
-            Extents(_extents("grid", grid, page.MOST_GRID), _extents("block", block, page.MOST_BLOCK)),
-            None if cluster is None else _extents("cluster", cluster, page.MOST_GRID),
-            bool(nonportable_cluster),
-        )
-        self._check_shape(kernel, extents, dynamic_shared)
+        asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
+        extents = _shape(kernel.name, kernel.performance, asked)
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
-        if profile not in self._profiles:
-            self._profiles[profile] = Profile(profile)
-        if engine not in self._engines:
-            self._engines[engine] = NativeEngine() if engine == "native" else ExactEngine()
-        runner = self._engines[engine]
-        args = in_order(args)
-        unit = Unit(*self._images(kernel, args), self._profiles[profile], engine == "native", limits.check)
+        spread = int(workers) if engine == "native" and step_limit is None else 1
+        how = How(engine, self._profile(profile), spread, printed or _to_standard_output)
+        return self._run(kernel, extents, in_order(args), limits, how)
+
+    def _run(self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: Limits, how: How) -> Outcome:
+        """Run an entry, and let the arrays, the images and the module have what it wrote. Raises what `launch` does."""
+        ready = self._ready(kernel.name, how.profile, extents)
+        extents = extents._replace(shared=ready.shared_size(extents.dynamic_shared))
+        contracts.limits().check_shared(extents.dynamic_shared, extents.shared)
+        unit = Unit(*self._images(kernel, args), how.profile, how.engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = arguments(kernel, args, self._space)
-        members = extents.cluster_size
-        key = (name, profile, members > 1)
-        if key not in self._programs:
-            self._programs[key] = program(self.checked, name, self._profiles[profile], members > 1)
-        ready = self._programs[key]
-        kernel = ready.kernel
-        shared = max(kernel.sizes["shared"], ready.bases["dynamic"] + dynamic_shared if dynamic_shared else 0)
-        slots = limits.slots(ready, extents, shared)
+        slots = limits.slots(ready, extents)
         self._launches += 1
-        extents = extents._replace(launch=self._launches, shared=shared, dynamic_shared=dynamic_shared)
-        alive = frame_size(self.checked.kernels[name]) if stack_moves(kernel) else None
-        local, lanes = kernel.sizes["local"], slots * extents.threads
-        memory = Memory(self._space, self._data, buffers, parameters, shared, local, slots, lanes, alive, members)
-        if self._heap is not None:
-            start = self.checked.sizes["global"]
-            memory.shadow[start : memory.module_size] = 0
-            memory.hold(self._heap.copy())
-        system = System(memory, extents.threads, printed or _to_standard_output, limits.check)
-        steps = 0
+        extents = extents._replace(launch=self._launches)
+        memory = self._memory(ready, extents, buffers, parameters, slots)
+        system = System(memory, extents.threads, how.printed, limits.check)
+        host = Host(self.checked, ready, extents, memory, unit, system, limits)
         try:
-            if ready.flow.blocks:
-                limits.ctas = extents.ctas
-                if engine == "exact" or step_limit is not None or not ready.spreads:
-                    workers = 1
-                workers = limits.workers(min(workers, -(-extents.ctas // slots)))
-                prepared = runner.prepared(ready, workers > 1, limits.check)
-                share, works = Share(extents.ctas, slots, workers), []
-                for worker, own in enumerate([memory, *(memory.beside() for _ in range(workers - 1))]):
-                    host = Host(self.checked, ready, prepared, extents, own, unit, system, limits)
-                    empties = engine == "exact" or own.is_large
-                    works.append(partial(host.run, slots, worker, share, empties))
-                steps = together(works, limits.stop)
-                limits.finished()
+            steps = _through(self._engine(how.engine), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         finally:
@@ -299,18 +277,36 @@ class Module:
         self._heap = memory.heap
         return Outcome(steps)
 
-    def _check_shape(self, kernel: Kernel, extents: Extents, dynamic_shared: int) -> None:
-        page = contracts.limits()
-        if extents.threads > page.MOST_THREADS:
-            raise ValueError(f"a CTA has at most {page.MOST_THREADS} threads, not {extents.threads}")
-        required, most = page.required_block(kernel.performance), page.most_threads(kernel.performance)
-        if required is not None and extents.block != required:
-            raise ValueError(f"{kernel.name} requires CTAs of {required}, not {extents.block}")
-        if extents.threads > most:
-            raise ValueError(f"{kernel.name} allows CTAs of at most {most} threads")
-        total = kernel.sizes["shared"] + dynamic_shared
-        if dynamic_shared < 0 or total > page.MOST_SHARED:
-            raise ValueError(f"{total} bytes of shared memory; a CTA has between 0 and {page.MOST_SHARED}")
+    def _memory(self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int) -> Memory:
+        """The memory of a launch of which so many CTAs are resident at once."""
+        kernel, lanes, members = ready.kernel, slots * extents.threads, extents.cluster_size
+        alive = None
+        if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
+            alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
+        sizes = extents.shared, kernel.sizes["local"]
+        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, lanes, alive, members)
+        if self._heap is not None:
+            start = self.checked.sizes["global"]
+            memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING
+            memory.hold(self._heap.copy())
+        return memory
+
+    def _ready(self, name: str, profile: Profile, extents: Extents) -> Program:
+        """An entry, ready for an engine."""
+        key = (name, profile.name, extents.cluster_size > 1)
+        if key not in self._programs:
+            self._programs[key] = program(self.checked, name, profile, extents.cluster_size > 1)
+        return self._programs[key]
+
+    def _profile(self, name: str) -> Profile:
+        if name not in self._profiles:
+            self._profiles[name] = Profile(name)
+        return self._profiles[name]
+
+    def _engine(self, name: str) -> Engine:
+        if name not in self._engines:
+            self._engines[name] = NativeEngine() if name == "native" else ExactEngine()
+        return self._engines[name]
 
     @alone
     def read(self, name: str) -> np.ndarray:
@@ -380,44 +376,46 @@ def _check_kind(what: str, opaque: str, thing: Any) -> None:
         )
 
 
-def _shape(
-    name: str,
-    directives: Mapping[str, tuple[int, ...]],
-    asked: Extents,
-    cluster: tuple[int, int, int] | None,
-    nonportable: bool,
-) -> Extents:
-    """The shape of a launch, clusters included, where the entry `name` has these directives. Raises ValueError if they do not
-    allow what was asked for."""
-    page = contracts.clusters()
-    required = page.required(directives)
-    if cluster is not None and required is not None and cluster != required:
-        raise ValueError(f"{name} requires clusters of {required}, not {cluster}")
-    if ".explicitcluster" in directives and cluster is None and required is None:
-        raise ValueError(f"{name} has .explicitcluster: say with which clusters, by cluster=(x, y, z)")
-    found = cluster or required or (1, 1, 1)
-    grid, block = page.counted_in_ctas(directives, asked.grid, asked.block, found)
-    grid = _extents("grid", grid, contracts.limits().MOST_GRID)
-    size = found[0] * found[1] * found[2]
-    most = directives.get(".maxclusterrank", (0,))[0]
-    if most and size > most:
-        raise ValueError(f"{name} allows clusters of at most {most} CTAs, not {size}")
-    if size > page.MOST:
-        raise ValueError(f"a cluster has at most {page.MOST} CTAs, not {size}")
-    if size > page.MOST_PORTABLE and not nonportable:
-        note = f"a cluster has at most {page.MOST_PORTABLE} CTAs, not {size}, unless nonportable_cluster=True allows it"
-        raise ValueError(note)
-    if any(extent % own for extent, own in zip(grid, found, strict=True)):
-        raise ValueError(f"grid {grid}: no multiple of the cluster {found}")
-    explicit = cluster is not None or required is not None
-    return Extents(grid, block, cluster=found, explicit_cluster=explicit)
+def _through(engine: Engine, host: Host, slots: int, how: How) -> int:
+    """Run a grid of which so many CTAs are resident at once; how many steps that took."""
+    extents, limits = host.extents, host.limits
+    limits.ctas = extents.ctas
+    wanted = how.workers if host.program.spreads else 1
+    workers = limits.workers(min(wanted, -(-extents.ctas // slots)))
+    prepared = engine.prepared(host.program, workers > 1, limits.check)
+    share, works = Share(extents.ctas, slots, workers), []
+    for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
+        empties = how.engine == "exact" or memory.is_large
+        works.append(partial(host._replace(memory=memory).run, prepared, slots, worker, share, empties))
+    steps = together(works, limits.stop)
+    limits.finished()
+    return steps
 
 
-def _extents(what: str, value: int | Sequence[int], most: tuple[int, int, int]) -> tuple[int, int, int]:
+def _shape(name: str, directives: Mapping[str, tuple[int, ...]], asked: Asked) -> Extents:
+    """The shape of a launch of an entry with these directives. Raises TypeError for what is no shape, and ValueError
+    for one that pages do not allow."""
+    try:
+        dynamic_shared = operator.index(asked.dynamic_shared)
+    except TypeError:
+        raise TypeError(f"dynamic_shared is an integer, not {asked.dynamic_shared!r}") from None
+    page, clusters = contracts.limits(), contracts.clusters()
+    grid, block = _extents("grid", asked.grid, page.MOST_GRID), _extents("block", asked.block, page.MOST_BLOCK)
+    cluster = None if asked.cluster is None else _extents("cluster", asked.cluster, page.MOST_GRID)
+    found = clusters.of_launch(name, directives, cluster)
+    own = found or clusters.NO_CLUSTERS
+    grid, block = clusters.counted_in_ctas(directives, grid, block, own)
+    page.check_extents("grid", grid, page.MOST_GRID)
+    clusters.check_clusters(name, directives, grid, own, asked.nonportable_cluster)
+    page.check_cta(name, directives, block)
+    return Extents(grid, block, dynamic_shared=dynamic_shared, cluster=own, explicit_cluster=found is not None)
+
+
+def _extents(what: str, value: Any, most: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Three extents of what may be fewer integers. Raises TypeError for anything else, ValueError beyond `most`."""
     parts = tuple(value) if isinstance(value, Iterable) else (value,)
     if not 1 <= len(parts) <= 3 or not all(isinstance(p, int | np.integer) for p in parts):
         raise TypeError(f"{what} is one, two or three integers, not {value!r}")
-    full = (*map(int, parts), 1, 1)[:3]
-    if any(not 1 <= p <= m for p, m in zip(full, most, strict=True)):
-        raise ValueError(f"{what} {full}: each extent is at least 1 and at most {most}")
-    return full  # type: ignore[return-value]
+    x, y, z = (*map(int, parts), 1, 1)[:3]
+    contracts.limits().check_extents(what, (x, y, z), most)
+    return x, y, z

@@ -73,17 +73,16 @@ class Limits:
         if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
             raise self._too_much(f"{self._most_seconds:g} seconds")
 
-    def slots(self, program: Program, extents: Extents, shared: int) -> int:
-        """How many CTAs are resident at once, in whole clusters, where each has so many bytes of shared memory. Raises
-        LaunchError if there is no room for one cluster."""
+    def slots(self, program: Program, extents: Extents) -> int:
+        """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
-        each = members * (threads * program.state_bytes + shared)
-        if each > self.memory:
+        each = members * (threads * program.state_bytes + extents.shared)
+        most, room = resident(program), contracts.limits().resident_clusters
+        clusters = room(extents.ctas // members, members, threads, most, each, self.memory)
+        if not clusters:
             what = "a CTA" if members == 1 else f"a cluster of {members} CTAs"
             note = f"{what} of {threads} threads needs {each:,} bytes; memory_limit is {self.memory:,}"
             raise LaunchError("memory limit", note)
-        most = min(resident(program) // threads // members, self.memory // each)
-        clusters = max(1, min(extents.ctas // members, most))
         self._batch_bytes = clusters * each
         return clusters * members
 

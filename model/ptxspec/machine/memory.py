@@ -55,8 +55,7 @@ class AddressSpace:
         self._past: deque[Allocation] = deque(maxlen=REMEMBERED)
 
     def _after(self, address: int) -> int:
-        step = self.alignment
-        return (address // step + 2) * step
+        return contracts.memory_rules().next_buffer(address)
 
     def allocate(self, name: str, size: int, writable: bool) -> Allocation:
         found = Allocation(name, self._next, size, writable)
@@ -144,7 +143,7 @@ class Memory:
         """Let the part of the module's memory from the heap's beginning on hold the pieces of the heap alone."""
         self.heap = heap
         start = heap.base - self.space.module_base
-        self.shadow[start : start + heap.size] = 0
+        self.shadow[start : start + heap.size] = rules().NOTHING
         for address, size in heap.live.items():
             at = address - self.space.module_base
             self.shadow[at : at + size] = rules().READABLE | rules().WRITABLE
@@ -166,15 +165,16 @@ class Memory:
         if space != "generic":
             return space, address
         for name, base in self.layout.WINDOWS.items():
-            if self.layout.within(self.layout.CLUSTER if name == "shared" else name, address):
-                return name, address - base
+            reached = self.layout.reached_in(name)
+            if self.layout.within(reached, address):
+                return reached, address - base
         return "global", address
 
     def access(self, space: str, address: int, size: int, write: bool, slot: int, lane: int) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
-        shared_by = "cluster" if space == "generic" else space.partition("::")[2]
-        space, at = self.locate(space.split("::")[0], address)
+        reached, at = self.locate(space, address)
+        space = reached.partition("::")[0]
         check_alignment(address, size)
         if space == "global":
             index = self.offset(at)
@@ -185,7 +185,7 @@ class Memory:
         if write and not facts.written:
             raise Violation("read only", f"a store to .{space}")
         if space == "shared" and self.cluster > 1:
-            return self._in_cluster(at, size, slot, shared_by)
+            return self._in_cluster(at, size, slot, reached == self.layout.CLUSTER)
         if not rules().inside(at, size, self.sizes[space]):
             given = "; the host has given it none" if "[" in space and not self.sizes[space] else ""
             note = f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}{given}"
@@ -199,23 +199,23 @@ class Memory:
 
     def _check_alive(self, start: int, at: int, size: int) -> None:
         """Raise Violation unless these bytes of a thread's stack, at an address of its own, are there."""
-        page = rules()
-        if page.alive(_states(self.alive, start, size), size):
+        if rules().alive(_states(self.alive, start, size), size):
             return
-        if page.GONE in self.alive[start : start + size]:
+        if contracts.functions().GONE in self.alive[start : start + size]:
             raise Violation("use after end", f"{size} bytes at {at:#x} of .local, which were given back")
         raise Violation("out of bounds", f"{size} bytes at {at:#x} of .local, where nothing is")
 
-    def _in_cluster(self, at: int, size: int, slot: int, shared_by: str) -> tuple[np.ndarray, int]:
-        """The same for shared memory of a CTA in a cluster: its own, or that of any member if it is `shared_by` the cluster."""
-        own = slot % self.cluster
-        part, offset = divmod(at, self.layout.PART)
+    def _in_cluster(self, at: int, size: int, slot: int, of_all: bool) -> tuple[np.ndarray, int]:
+        """The same for shared memory of a CTA in a cluster: its own, or that `of_all` members."""
+        own, part, offset = slot % self.cluster, self.layout.part_of(at), self.layout.place_in_part(at)
         if not rules().has_owner(part, self.cluster):
             raise Violation("out of bounds", f"{at:#x} of .shared belongs to no CTA of a cluster of {self.cluster}")
-        if part != own and shared_by != "cluster":
-            raise Violation(
-                "out of bounds", f"{at:#x} of .shared belongs to the CTA of rank {part}, this one has rank {own}"
-            )
+        if not of_all:
+            offset = self.layout.from_part(at, self.layout.part_begins(own))
+            if part != own and not rules().inside(offset, size, self.sizes["shared"]):
+                note = f"{at:#x} of .shared belongs to the CTA of rank {part}, this one has rank {own}"
+                raise Violation("out of bounds", note)
+            part = own
         if not rules().inside(offset, size, self.sizes["shared"]):
             note = f"{size} bytes at {offset:#x} of the .shared of rank {part}, which holds {self.sizes['shared']}"
             raise Violation("out of bounds", note)
@@ -268,18 +268,20 @@ class Memory:
         """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
-            rows[:, : self.first] = rules().ALIVE
+            rows[:, : self.first] = contracts.functions().ALIVE
 
     def extend(self, lane: int, end: int, begin: int, size: int) -> None:
         """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
-        start = lane * self.strides["local"]
-        self.alive[start + end : start + begin] = rules().NEVER
-        self.alive[start + begin : start + begin + size] = rules().ALIVE
+        self._mark(lane, contracts.functions().extended(end, begin, size))
 
     def cut(self, lane: int, to: int, end: int) -> None:
         """Let a thread's stack, which ended at `end`, end earlier."""
+        self._mark(lane, contracts.functions().cut_back(to, end))
+
+    def _mark(self, lane: int, spans: Iterable[contracts.Span]) -> None:
         start = lane * self.strides["local"]
-        self.alive[start + to : start + end] = rules().GONE
+        for span in spans:
+            self.alive[start + span.begin : start + span.end] = span.state
 
 
 def check_alignment(address: int, size: int) -> None:

@@ -27,14 +27,13 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
+from ptxspec.terms.core import integer
 from ptxspec.terms.effects import Access, Call
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
 #: how far a variable is moved for the second look. That keeps it within all windows
 MOVED = 4096
-#: registers that are followed: those that can hold an address
-WIDTHS = (32, 64)
 #: a frame begins somewhere in local memory: here, for what is formed from the address of a variable in it
 NOMINAL_FRAME = 1 << 16
 
@@ -125,13 +124,16 @@ class Overruns:
 
     def _follows(self, name: str, type: Type) -> bool:
         own = self.kernel.registers[name]
-        return own.width in WIDTHS and not type.is_float and type.kind != "pred"
+        return own.width in self.page.FOLLOWED and not type.is_float and type.kind != "pred"
 
     def _result(self, type: Type, term: Any, name: str, inputs: Any) -> Known | None:
         if not self._follows(name, type):
             return None
         width = self.kernel.registers[name].width
-        return self._value(term, inputs, lambda value: _widened(value, type, width))
+        if width == type.width:
+            return self._value(term, inputs, int)
+        widened = contracts.type_checking().widened
+        return self._value(term, inputs, lambda value: int(widened(integer(value), type, width)))
 
     def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int]) -> Known | None:
         """A term's value, if it is known; and whether it moves with the variable."""
@@ -215,18 +217,11 @@ class Overruns:
         offset -= offset >> 63 << 64
         size = effect.bytes
         held = self._size(name, place)
-        if abs(offset) < self._near(own, base) and self.page.leaves(offset, size, held):
+        if abs(offset) < self.page.reach(own, base != 0) and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"
             self.found[index] = (
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
-
-    def _near(self, own: str, base: int) -> int:
-        """How far from the variable an address is one of its space: beyond that it lies in another CTA's part, or outside of the
-        window."""
-        if own == "shared":
-            return self.layout.PART // 2
-        return self.layout.WINDOW_SIZE if base else 1 << 31
 
     def _size(self, name: str, place: Place) -> int | None:
         """How many bytes a variable has; None if that is said elsewhere."""
@@ -246,9 +241,5 @@ def _variables(term: Any) -> Iterator[str]:
 
 
 def _plus(base: Known, offset: int) -> Known:
-    return Known(base.value + offset, base.moved + offset, base.variable)
-
-
-def _widened(value: int, type: Type, width: int) -> int:
-    """A result as it is in a register that may be wider."""
-    return value + (1 << width) - (1 << type.width) if type.signed and value >> (type.width - 1) else value
+    behind = contracts.variables().behind
+    return Known(behind(base.value, offset), behind(base.moved, offset), base.variable)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.terms.core import variable
 from ptxspec.terms.machine import changing
 from ptxspec.terms.python_code import Script
 from ptxspec.terms.types import Type
@@ -93,6 +95,9 @@ class Writing:
         self.script = Script(self.bind)
         self.machine = self.script.refer(scripts.machine, "m")
         self.current: dict[str, str] = {}
+        self.rules = contracts.type_checking()
+        #: by the names that terms have for them, the expressions to which an operand adds something
+        self.bases: dict[str, str] = {}
         self.begin(op)
 
     def begin(self, op: Op) -> None:
@@ -102,6 +107,8 @@ class Writing:
 
     def bind(self, name: str) -> str:
         """The expression of a variable of the instruction's meaning."""
+        if name in self.bases:
+            return self.bases[name]
         if name not in self.operands:
             return f"given[{name!r}]"
         return self.operand(*self.operands[name])
@@ -113,7 +120,12 @@ class Writing:
         mask = (1 << width) - 1
         if isinstance(operand, tree.Address):
             base = "0" if operand.base is None else self.operand(None, 64, operand.base)
-            return f"(({base}) + {operand.offset}) & {mask}"
+            if not operand.offset:
+                return f"({base}) & {mask}"
+            name = f"%base{len(self.bases)}"
+            self.bases[name] = base
+            behind = self.script.value(contracts.variables().behind(variable(name, 64), operand.offset))
+            return f"{behind} & {mask}"
         if isinstance(operand, tree.Not):
             return f"not {self.register(operand.name.text)}"
         if isinstance(operand, tree.Indexed):
@@ -143,12 +155,10 @@ class Writing:
         """(register, the expression of its new value) of all destinations; none is written before all are known."""
         found = []
         for name, type, term in destinations(self.op):
-            value = self.script.value(term)
             own = self.program.kernel.registers[name]
-            if type.signed and own.width > type.width:  # a wider register takes the sign
-                more = (1 << own.width) - (1 << type.width)
-                value = f"({value} + {more} if {value} >> {type.width - 1} else {value})"
-            found.append((name, value))
+            if own.width > type.width:
+                term = self.rules.widened(term, type, own.width)
+            found.append((name, self.script.value(term)))
         return found
 
 

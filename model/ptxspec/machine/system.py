@@ -33,11 +33,11 @@ def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
         return None
     found = SYSTEM_FUNCTIONS.get(call.function)
     formals = (*call.signature.parameters, *call.signature.returns)
-    if found is None or any(f.is_array or f.vector != 1 or f.type.is_float for f in formals):
+    if found is None:
         return None
-    takes = tuple(f.size for f in call.signature.parameters)
-    gives = tuple(f.size for f in call.signature.returns)
-    return found if takes == found.takes and gives == ((found.gives,) if found.gives else ()) else None
+    of_integers = not any(f.is_array or f.vector != 1 or f.type.is_float for f in formals)
+    takes, gives = (tuple(f.size for f in own) for own in (call.signature.parameters, call.signature.returns))
+    return found if contracts.system_functions().is_declared(found, takes, gives, of_integers) else None
 
 
 class System:
@@ -121,7 +121,7 @@ class _Thread:
         size, at = memory.heap.release(address), memory.offset(address)
         if size is None or at is None:
             return False
-        memory.shadow[at : at + size] = 0
+        memory.shadow[at : at + size] = contracts.accesses().NOTHING
         return True
 
     def stop(self, rule: str, note: str) -> NoReturn:

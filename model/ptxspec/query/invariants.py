@@ -1,4 +1,4 @@
-"""What holds of the machine's states: claims on the pages under spec/machine/, each put to the solver."""
+"""What holds of the machine's states: claims on the pages of the machine and of what it works on, each put to the solver."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ class Finding(NamedTuple):
     seconds: float
 
 
+#: the packages of pages that have claims
+STATED_IN = ("functions", "machine", "state_spaces")
+
+
 @cache
 def load_all() -> tuple[Claim, ...]:
     """Every claim of every page about the machine."""
-    for name, _ in finder.pages("ptxspec.spec.machine"):
-        finder.load(name)
+    for package in STATED_IN:
+        for name, _ in finder.pages(f"ptxspec.spec.{package}"):
+            finder.load(name)
     return tuple(CLAIMS)
 
 

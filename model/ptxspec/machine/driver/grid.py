@@ -161,7 +161,7 @@ def settle(m: Machine, more: int) -> int:
     ends(m)
     others = more or m.passing > 0
     look_at_warps(m, m.released > 0, others)
-    if m.released == 0 and not others and m.waiting > 0:
+    if m.is_stuck(m.released > 0, others, m.waiting > 0):
         return STUCK
     go(m)
     return 0
@@ -174,7 +174,7 @@ def forget(m: Machine) -> None:
     m.goes = 0
     for i in range(m.slots):
         m.in_use_of[i] = 0
-        m.cta_states[i] = m.threads
+        m.begin_cta(i, m.threads)
     for i in range(m.slots * BARRIERS):
         m.in_use[i] = 0
         m.head[i] = 0
@@ -184,11 +184,11 @@ def forget(m: Machine) -> None:
     for i in range(warps * BARRIERS * m.part_words):
         m.parts[i] = 0
     for i in range(warps):
-        m.warp_states[i] = 0
+        m.begin_warp(i, 0)
         m.groups_in[i] = 0
         m.earliest[i] = 0
     for i in range(m.slots):
-        m.warp_states[(i + 1) * m.warps_in_cta - 1] = m.lacking
+        m.begin_warp((i + 1) * m.warps_in_cta - 1, m.lacking)
     for i in range(warps * LANES):
         m.group_head[i] = 0
         m.met[i] = 0

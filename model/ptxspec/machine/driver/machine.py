@@ -71,6 +71,10 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "join_group": (warps.join_group, ("groups",)),
         "may_go": (warps.may_go, ("groups",)),
         "look_in_vain": (warps.look, ("patience",)),
+        "members_of": (warps.members, ()),
+        "begin_cta": (own.begin, ("cta_states",)),
+        "begin_warp": (own.begin_warp, ("warp_states",)),
+        "is_stuck": (own.is_stuck, ()),
         "end_thread": (own.end, ("warp_states", "cta_states")),
     }
 

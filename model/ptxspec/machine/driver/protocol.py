@@ -183,6 +183,18 @@ class Machine(Protocol):
     def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:
         """A look at those that wait for whoever comes: (whether all go on, whether the impatient do)."""
 
+    def members_of(self, came: int, together: int, masked: int, /) -> int:
+        """Whose values a lane learns."""
+
+    def begin_cta(self, cta: int, threads: int, /) -> None:
+        """A CTA of so many threads begins."""
+
+    def begin_warp(self, warp: int, lacking: int, /) -> None:
+        """A warp begins, some of whose lanes have no thread."""
+
+    def is_stuck(self, some_go: int, others_run: int, some_wait: int, /) -> int:
+        """Whether nothing can release those that wait."""
+
     def end_thread(self, warp: int, cta: int, lane: int, /) -> tuple[int, int]:
         """A thread has ended: (the lanes of its warp that are gone, the threads of its CTA that are alive)."""
 

@@ -128,9 +128,7 @@ def go(m: Machine) -> None:
     for i in range(m.goes):
         lane = m.going[i]
         together = m.met[meeting(m, lane)]
-        members = m.learned_named[lane]
-        if m.named[lane] < 0:
-            members = together
+        members = m.members_of(m.learned_named[lane], together, m.named[lane] >= 0)
         m.learned_named[lane] = members | together << 32
         m.learned_value[lane] = m.value[lane]
         ready(m, lane)

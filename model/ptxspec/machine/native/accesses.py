@@ -50,6 +50,7 @@ class Accesses:
         self.text, self.check, self.shared = text, check, shared
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
         self.windows = contracts.generic_addressing()
+        self.own = self.windows.from_part(ADDRESS, variable("%begins", 64))
 
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
@@ -127,7 +128,7 @@ class Accesses:
             return self.in_cluster(address, shown, index)
         held, holds, array, length = f"%{space}_size", f"%{space}", space, ""
         if space == "shared" and self.program.clustered:
-            address = self.emitter.binary("sub", address, "%part", 64)
+            address = Lowering(self.emitter, {"%address": address, "%begins": "%part"}).low(self.own, 64)
         elif space not in ("const", "param", "shared", "local"):
             held, holds = self.bank(banks().bank_of(space))
             array, length = "a bank of constants", held
@@ -136,7 +137,7 @@ class Accesses:
     def in_cluster(self, address: str, shown: str, index: int) -> Reached:
         """The part of a CTA of the cluster, which has not ended, that an address names."""
         e, text = self.emitter, self.text
-        part = e.binary("lshr", address, str(self.windows.PART_BITS), 64)
+        part = Lowering(e, {"%address": address}).low(self.windows.part_of(ADDRESS), 64)
         owned = rules().has_owner(variable("%rank", 64), variable("%members", 64))
         self.check(Lowering(e, {"%rank": part, "%members": "%cluster"}).truth(owned), shown, index)
         slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
@@ -145,7 +146,7 @@ class Accesses:
         text.lines.append(f"  {gone} = load i64, ptr {cell}")
         ended = rules().has_ended(variable("%ended", 64), variable("%threads", 64))
         self.check(Lowering(e, {"%ended": gone, "%threads": "%threads"}).truth(~ended), shown, index)
-        address = e.binary("and", address, str(self.windows.PART - 1), 64)
+        address = Lowering(e, {"%address": address}).low(self.windows.place_in_part(ADDRESS), 64)
         return Reached("%shared_size", "%shared", "shared", "", address, slot)
 
     def holds(self, condition: Bool, address: str) -> str:
@@ -170,14 +171,12 @@ class Accesses:
         for space, base in self.windows.WINDOWS.items():
             offset = e.binary("sub", address, str(base), 64)
             hit, miss = text.label("window"), text.label("outside")
-            inside = self.holds(
-                self.windows.within(self.windows.CLUSTER if space == "shared" else space, ADDRESS), address
-            )
+            reached = self.windows.reached_in(space)
+            inside = self.holds(self.windows.within(reached, ADDRESS), address)
             text.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
             text.begin(hit)
             outer = e.known()
-            named = self.shared_by_cluster(self.windows.CLUSTER) if space == "shared" else None
-            pointer = self.in_space(named or space, offset, address, size, write, index)
+            pointer = self.in_space(self.shared_by_cluster(reached) or space, offset, address, size, write, index)
             ways.append((pointer, self._leaves(join)))
             e.go_back(outer)
             text.begin(miss)

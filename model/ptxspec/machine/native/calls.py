@@ -17,18 +17,21 @@ from ptxspec.machine.call_graph import (
     kept_bytes,
     passed_beyond,
     returned,
+    slots,
     stack_moves,
+    way_back_bytes,
 )
-from ptxspec.machine.memory import rules
 from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.context import ROOM
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.registers import Registers
-from ptxspec.machine.native.stack import Stack
+from ptxspec.machine.native.stack import END, SIZE, Stack
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import Call
 from ptxspec.terms.lowering import Lowering
+
+FRAME_AT = variable("%frame", 64)
 
 
 class Callee(NamedTuple):
@@ -60,7 +63,7 @@ class Calls:
         self.arguments, self.edges = arguments, edges
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
         self.moves = stack_moves(text.kernel)
-        self.next_frame = contracts.functions().next_frame(variable("%stack_end", 64))
+        self.page = contracts.functions()
 
     def stack_at(self, depth: str, size: int = 8) -> str:
         """The pointer to so many bytes of the thread's stack."""
@@ -82,7 +85,7 @@ class Calls:
     def way_back(self) -> str:
         """The block that the thread returns to."""
         depth, ended = self.registers.read(DEPTH), len(self.program.flow.blocks)
-        top = self.emitter.binary("sub", depth, "8", 64)
+        top = self.emitter.binary("sub", depth, str(way_back_bytes()), 64)
         self.trust_depth(depth)
         self.trust_depth(top)  # no less than nothing, either
         taken = self.emitter.emit(f"load i64, ptr {self.stack_at(top)}")
@@ -119,7 +122,7 @@ class Calls:
             self.registers.put(ENDS, opened.end)
         self.registers.put(FRAME, opened.frame)
         self.registers.put(DEPTH, opened.used)
-        self.edges.follow(callee.begins)
+        self.edges.follow(callee.begins, (way for _, way in self.text.block.ways if way is not None))
 
     def _callee(self, op: Op, index: int, lowering: Lowering) -> Callee | None:
         """What a call reaches; None if nothing defines the function that it names."""
@@ -158,29 +161,23 @@ class Calls:
         self.trust_frame(self.registers.read(FRAME), own)
         self.trust_depth(self.registers.read(DEPTH))
         beyond = passed_beyond(self.kernel, op.call)
-        if self.moves:
-            frame = Lowering(e, {"%stack_end": self.registers.read(ENDS)}).low(self.next_frame, 64)
-        else:
-            frame = e.binary("add", self.registers.read(FRAME), str(own), 64)
+        given = {"%frame": self.registers.read(FRAME), "%end": self.registers.read(ENDS) if self.moves else "0"}
+        frame = Lowering(e, given).low(self.page.frame_of_call(FRAME_AT, own, END, self.moves), 64)
         used = e.binary("add", self.registers.read(DEPTH), str(kept_bytes(self.kernel, saved)), 64)
-        end = e.binary("add", e.binary("add", frame, callee.size, 64), str(beyond), 64)
-        fits = e.emit(f"icmp ule i64 {end}, %local_size")
-        deep = e.emit(f"icmp ule i64 {used}, {self.text.layout.stack}")
-        self.text.check(e.logic("and", fits, deep), "0", index, ROOM)
+        sized = {"%frame": frame, "%size": callee.size}
+        end = Lowering(e, sized).low(self.page.end_of_frame(FRAME_AT, SIZE, beyond), 64)
+        self.text.check(self.stack.has_room({"%end": end}, END, used), "0", index, ROOM)
         return Opened(frame, used, end, beyond)
 
     def _save(self, saved: list[str], used: str) -> None:
         """Put registers on the stack, and over them the block that the return goes to."""
         e = self.emitter
-        below = 8
-        for name in saved:
+        for name, below, bits in slots(self.kernel, saved):
             width, value = self.kernel.registers[name].width, self.registers.read(name)
-            room = max(64, width)
-            below += room // 8
-            word = value if width == room else e.extend(value, width, room, False)
-            cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
-            self.text.lines.append(f"  store i{room} {word}, ptr {cell}, align 8")
-        cell = self.stack_at(e.binary("sub", used, "8", 64))
+            word = value if width == bits else e.extend(value, width, bits, False)
+            cell = self.stack_at(e.binary("sub", used, str(below), 64), bits // 8)
+            self.text.lines.append(f"  store i{bits} {word}, ptr {cell}, align 8")
+        cell = self.stack_at(e.binary("sub", used, str(way_back_bytes()), 64))
         self.text.lines.append(f"  store i64 {self.text.block.taken}, ptr {cell}")
 
     # and back ---------------------------------------------------------------------------------------------------------
@@ -210,23 +207,23 @@ class Calls:
     def _restore(self, saved: list[str], used: str) -> None:
         """Take registers from the stack."""
         e = self.emitter
-        below = 8
-        for name in saved:
+        for name, below, bits in slots(self.kernel, saved):
             width = self.kernel.registers[name].width
-            room = max(64, width)
-            below += room // 8
-            cell = self.stack_at(e.binary("sub", used, str(below), 64), room // 8)
-            word = e.emit(f"load i{room}, ptr {cell}, align 8")
-            self.registers.set(name, word if width == room else e.truncate(word, room, width))
+            cell = self.stack_at(e.binary("sub", used, str(below), 64), bits // 8)
+            word = e.emit(f"load i{bits}, ptr {cell}, align 8")
+            self.registers.set(name, word if width == bits else e.truncate(word, bits, width))
 
     def _close(self, frame: str, ended: str, index: int) -> str:
         """The frame of the caller, below this one. The stack, which ended there, is cut back if it moves."""
         if not self.moves:
-            return self.emitter.binary("sub", frame, str(self.own_size(index)), 64)
+            apart = self.page.frame_of_call(
+                0, self.own_size(index), 0, False
+            )  # wherever the caller's lies: a claim of the page
+            return self.emitter.binary("sub", frame, str(apart), 64)
         own = self.registers.read(FRAME)
         self.registers.put(BEGINS, self.registers.read(BEGINS))
         self.registers.put(ENDS, self.registers.read(ENDS))
         self.text.trust_at_most("the end of the stack", ended, "%local_size")
         self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
-        self.stack.mark(self.registers.read(ENDS), ended, rules().GONE)
+        self.stack.cut(self.registers.read(ENDS), ended)
         return own

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from ptxspec import contracts
 from ptxspec.machine.flow import onward
 from ptxspec.machine.native.registers import IN_ROWS, Registers, Rows
 from ptxspec.machine.native.text import Text
+from ptxspec.terms.core import Bool, integer, truth_variable, variable
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter
+from ptxspec.terms.vocabulary import FALSE, TRUE
+
+#: what terms call the instructions that a turn has had, and those after which it ends
+TAKEN, MOST = variable("%taken", 64), variable("%most", 64)
+
+
+def ends_turn(text: Text, to: int) -> Bool:
+    """Whether a turn ends where its thread goes from the block that is being written to another one."""
+    page = contracts.divergence()
+    return page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST)
 
 
 class Edges:
@@ -45,32 +61,35 @@ class Edges:
         """The label at which a thread goes on that comes to a block, or ends. If it goes back, its turn may be over."""
         if target is None:
             return "ends"
-        if target in self.text.flow.narrow:
+        ends = ends_turn(self.text, target)
+        if ends is not FALSE:
             self.leaves.add(target)
+        if ends is TRUE:
             return f"leave.{target}"
         inside = target in self.members
         if not inside:
             self.crosses.add(target)
         way = f"block.{target}" if inside else f"cross.{target}"
-        if target > self.text.number:
+        if ends is FALSE:
             return way
-        self.leaves.add(target)
         stub = self.text.label("back")
-        self.stubs.append(
-            f"{stub}:\n  %{stub}turn = load i64, ptr %turn\n  %{stub}over = icmp uge i64 %{stub}turn, %turn_length\n"
-            f"  br i1 %{stub}over, label %leave.{target}, label %{way}"
-        )
+        lines = [f"{stub}:", f"  %{stub}turn = load i64, ptr %turn"]
+        emitter = Emitter(lines, self.text.emitter.needs, stem=f"{stub}v")
+        over = Lowering(emitter, {"%taken": f"%{stub}turn", "%most": "%turn_length"}).truth(ends)
+        self.stubs += [*lines, f"  br i1 {over}, label %leave.{target}, label %{way}"]
         return stub
 
-    def follow(self, to: str) -> None:
-        """Go on at a block whose number is known only then."""
-        number, turn = self.text.number, f"%{self.text.label('turn')}"
-        over, back, both = turn + "over", turn + "back", turn + "both"
-        self.text.lines.append(
-            f"  store i64 {to}, ptr %goes\n  {turn} = load i64, ptr %turn\n  {over} = icmp uge i64 {turn}, %turn_length\n"
-            f"  {back} = icmp ule i64 {to}, {number}\n  {both} = and i1 {over}, {back}\n"
-            f"  br i1 {both}, label %stand, label %dispatch"
-        )
+    def follow(self, to: str, ways: Iterable[int] = ()) -> None:
+        """Go on at a block whose number is known only then. It is a narrow loop only if it is one of these."""
+        text, e, turn = self.text, self.text.emitter, f"%{self.text.label('turn')}"
+        text.lines.append(f"  store i64 {to}, ptr %goes\n  {turn} = load i64, ptr %turn")
+        narrow = "false"
+        for way in sorted(text.flow.narrow.intersection(ways)):
+            narrow = e.logic("or", narrow, e.compare("eq", to, str(way), 64))
+        given = {"%to": to, "%narrow": narrow, "%taken": turn, "%most": "%turn_length"}
+        page, at = contracts.divergence(), integer(text.number)
+        ends = page.ends_turn(at, variable("%to", 64), truth_variable("%narrow"), TAKEN, MOST)
+        text.lines.append(f"  br i1 {Lowering(e, given).truth(ends)}, label %stand, label %dispatch")
 
     def count_steps(self) -> None:
         """Count the block's instructions among the steps of the turn."""

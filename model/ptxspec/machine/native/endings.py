@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
 from ptxspec.machine.engine import Given, fixed, given, requested
@@ -16,6 +17,7 @@ from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
 from ptxspec.machine.system import system_function
+from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
     Branch,
@@ -146,7 +148,8 @@ class Endings:
         """Go on at that one of several blocks that an index says."""
         text, emitter = self.text, self.text.emitter
         chosen = Lowering(emitter, self.operands.environment(op)).low(effect.index, 64)
-        text.check(emitter.compare("ult", chosen, str(len(text.block.ways)), 64), chosen, index)
+        in_list = contracts.control_flow().in_list(variable("%index", 64), len(text.block.ways))
+        text.check(Lowering(emitter, {"%index": chosen}).truth(in_list), chosen, index)
         ways = " ".join(f"i64 {k}, label %{self.edges.to(way)}" for k, way in text.block.ways)
         first = self.edges.to(text.block.ways[0][1])
         text.lines.append(f"  switch i64 {chosen}, label %{first} [{ways}]")

@@ -8,6 +8,9 @@ from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.native.context import NUMBERS, POINTERS, field_text
 from ptxspec.machine.native.text import Text
+from ptxspec.terms.core import variable
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter
 
 _NAME = re.compile(r"%(\w+)")
 #: what says where the thread's CTA stands
@@ -47,11 +50,19 @@ class Head:
 
     def places(self) -> list[str]:
         """Lines that find the place of the thread's CTA; after `fields`."""
-        words, part = self.words, contracts.generic_addressing().PART
+        words = self.words
         cell = hosts.pointer(self.layout.checked, "slot_of", "%slot_of", "%lane", 8, 8, "%slot_of_bytes")
         return [
             f"  %slot_at = {cell}" if words & _PLACES else "",
             "  %slot = load i64, ptr %slot_at, !invariant.load !9" if words & _PLACES else "",
             "  %rank = urem i64 %slot, %cluster" if words & {"rank", "part"} else "",
-            f"  %part = mul i64 %rank, {part}" if "part" in words else "",
+            *(_part() if "part" in words else ()),
         ]
+
+
+def _part() -> list[str]:
+    """Lines that find where the part of a cluster's shared memory begins that is the CTA's."""
+    lines: list[str] = []
+    begins = contracts.generic_addressing().part_begins(variable("%rank", 64))
+    found = Lowering(Emitter(lines, set(), stem="rank.v"), {"%rank": "%rank"}).low(begins, 64)
+    return [*lines, f"  %part = add i64 {found}, 0"]

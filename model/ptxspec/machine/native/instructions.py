@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
@@ -13,6 +14,7 @@ from ptxspec.machine.native.outlined import Outlined, returned
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import Text
+from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
     Branch,
@@ -64,8 +66,10 @@ class Computing:
         found = []
         for i, (register, type, _) in enumerate(destinations(op)):
             value = emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
-            if type.kind != "pred":
-                value = lowering.resize(value, type.width, self.text.kernel.registers[register].width, type.signed)
+            width = self.text.kernel.registers[register].width
+            if type.kind != "pred" and width != type.width:
+                whole = contracts.type_checking().widened(variable("%result", type.width), type, width)
+                value = Lowering(emitter, {"%result": value}).low(whole, width)
             found.append((register, value))
         return found
 

@@ -8,10 +8,12 @@ gone through the loop alone.
 
 from __future__ import annotations
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.machine import hosts
 from ptxspec.machine.flow import ending, values_of
 from ptxspec.machine.native.context import bits_of
+from ptxspec.machine.native.edges import MOST, ends_turn
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import Computing
 from ptxspec.machine.native.layout import Layout
@@ -19,8 +21,10 @@ from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import Text
-from ptxspec.terms.native import loop_hint
+from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.native import Emitter, loop_hint
 from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import TRUE
 
 #: threads that go through a loop side by side
 WIDE = 64
@@ -160,6 +164,10 @@ class Narrow:
         """`narrow(context, lanes, n)`: at most WIDE threads, as far as they get in one turn."""
         inside, gathered, idle = self._round(), self._gathered(), self._idle()
         self.lines[:] = [*inside, *gathered, *idle]
+        limit: list[str] = []
+        often = contracts.divergence().rounds(MOST, self.length)
+        emitter = Emitter(limit, self.emitter.needs, stem="most")
+        rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
         hint = loop_hint("\n".join(inside))
         lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
@@ -168,7 +176,7 @@ class Narrow:
                 f"define internal void @narrow{self.number}(ptr noalias %context, ptr %lanes, i64 %n) noinline {{",
                 "entry:",
                 *fields,
-                f"  %most = add i64 %turn_length, {self.length - 1}\n  %rounds = udiv i64 %most, {self.length}",
+                *limit,
                 f"  br label %gather\ngather:\n  %g = phi i64 [0, %entry], [%g1, %gather]\n  %lane_at = {lane}",
                 "  %lane32 = load i32, ptr %lane_at\n  %lane = zext i32 %lane32 to i64",
                 *gathered,
@@ -182,7 +190,7 @@ class Narrow:
                 *inside,
                 f"  %j1 = add i64 %j, 1\n  %again = icmp ult i64 %j1, {WIDE}",
                 f"  br i1 %again, label %each, label %look{hint}",
-                "look:\n  %r1 = add i64 %r, 1\n  %left = icmp ult i64 %r1, %rounds\n  %some = icmp ne i8 %any1, 0",
+                f"look:\n  %r1 = add i64 %r, 1\n  %left = icmp ult i64 %r1, {rounds}\n  %some = icmp ne i8 %any1, 0",
                 "  %on = and i1 %left, %some\n  br i1 %on, label %round, label %done",
                 "done:\n  ret void\n}",
             ]
@@ -199,18 +207,14 @@ class Narrow:
             bits = bits_of(self.tile.rows[name][1])
             self.lines.append(f"  store i{bits} {self.tile.word(name, '%slot_in')}, ptr {self.rows.at(name)}")
         rounds = self.emitter.extend(self.tile.word(_ROUNDS, "%slot_in"), 32, 64, False)
-        self.lines.append(f"  store i64 {self.emitter.binary('mul', rounds, str(self.length), 64)}, ptr %turn")
+        taken = self.emitter.binary("mul", rounds, str(self.length), 64)
+        self.lines.append(f"  store i64 {taken}, ptr %turn")
         active = self.tile.word(_ACTIVE, "%slot_in")
         self.lines.append(f"  %remains = icmp ne i8 {active}, 0\n  br i1 %remains, label %back, label %on\nback:")
         self.emitter.forget()
         self.lists.append(str(self.number))
         self.lines.append(f"  ret i64 {OVER}\non:")
-        to = self.leaves_to
-        if to is None or to in self.text.flow.narrow:
-            self.emitter.forget()
-            self.lists.append(str(len(self.text.flow.blocks) if to is None else to))
-            to = OVER
-        self.lines.append(f"  ret i64 {to}")
+        self._leave(taken)
         body = self.lines[:]
         always = {"tile", "tile_bytes"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set())
         head = Head(self.text, always)
@@ -224,6 +228,17 @@ class Narrow:
                 "}",
             ]
         )
+
+    def _leave(self, taken: str) -> None:
+        """Go on behind the loop, where a turn that has had so many instructions may end."""
+        to, ended = self.leaves_to, len(self.text.flow.blocks)
+        ends = TRUE if to is None else ends_turn(self.text, to)
+        self.emitter.forget()
+        over = Lowering(self.emitter, {"%taken": taken, "%most": "%turn_length"}).truth(ends)
+        self.lines.append(f"  br i1 {over}, label %stands, label %goes\nstands:")
+        self.emitter.forget()
+        self.lists.append(str(ended if to is None else to))
+        self.lines.append(f"  ret i64 {OVER}\ngoes:\n  ret i64 {OVER if to is None else to}")
 
 
 def narrow_texts(layout: Layout, needs: set[str]) -> str:

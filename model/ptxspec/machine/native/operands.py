@@ -34,7 +34,8 @@ class Operands:
             base = "0" if operand.base is None else self.value(None, 64, operand.base)
             if not operand.offset:
                 return base
-            return self.emitter.binary("add", base, str(operand.offset & (1 << 64) - 1), 64)
+            behind = contracts.variables().behind(variable("%base", 64), operand.offset)
+            return Lowering(self.emitter, {"%base": base}).low(behind, 64)
         if isinstance(operand, tree.Indexed):
             return self.element(operand, width)
         if isinstance(operand, tree.Not):
@@ -86,6 +87,6 @@ class Operands:
                 found.append((name, lowering.truth(value)))
             else:
                 width = self.kernel.registers[name].width
-                word = lowering.low(value, type.width)
-                found.append((name, lowering.resize(word, type.width, width, type.signed)))
+                whole = value if width == type.width else contracts.type_checking().widened(value, type, width)
+                found.append((name, lowering.low(whole, width)))
         return found

@@ -125,30 +125,53 @@ class Piece:
 def turns_text(layout: Layout, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
     limit. `call` gives %r for the thread %lane that stands at block %begin, whose turn began when %steps were done."""
-    cell = hosts.pointer(layout.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
-    fields = "".join(
-        f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
-        f"  %{n} = load {'i64' if n.endswith('bytes') else 'ptr'}, ptr %{n}_at, !invariant.load !9\n"
-        for n in ("scratch", "record", "scratch_bytes")
-    )
+    last = "back" if "across" in call else "alone"
     return f"""
 define i64 @turns(ptr noalias %context, i64 %block, i64 %count, i64 %limit) {{
 entry:
   %turn = alloca i64
-{fields}  %steps_at = getelementptr i64, ptr %context, i64 {FIELD["steps"]}
-  %taken_at = getelementptr i64, ptr %context, i64 {FIELD["taken"]}
+{_fields()}
   %begun = load i64, ptr %steps_at
   %narrow = call i1 @is_narrow(i64 %block)
   br label %each
-each:
+{_each(layout)}
+{_SIDE_BY_SIDE}
+alone:
+  %begin = phi i64 [%block, %each], [%goes_on, %take]
+{call}
+  br label %after
+after:
+  %outcome = phi i64 [{OVER}, %take], [%r, %{last}]
+{_AFTER}
+}}"""
+
+
+def _fields() -> str:
+    """What the function takes from the context, and where it says how far it is."""
+    loads = "".join(
+        f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
+        f"  %{n} = load {'i64' if n.endswith('bytes') else 'ptr'}, ptr %{n}_at, !invariant.load !9\n"
+        for n in ("scratch", "record", "scratch_bytes")
+    )
+    said = [f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}" for n in ("steps", "taken")]
+    return loads + "\n".join(said)
+
+
+def _each(layout: Layout) -> str:
+    """The next thread, whose turn begins."""
+    cell = hosts.pointer(layout.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
+    return f"""each:
   %k = phi i64 [0, %entry], [%k1, %on]
   %steps = phi i64 [%begun, %entry], [%steps1, %on]
   %lane_at = {cell}
   %lane32 = load i32, ptr %lane_at
   %lane = zext i32 %lane32 to i64
   store i64 0, ptr %turn
-  br i1 %narrow, label %side_by_side, label %alone
-side_by_side:
+  br i1 %narrow, label %side_by_side, label %alone"""
+
+
+#: threads that stand at a narrow loop: WIDE of them at a time go through it, then each one's outcome is taken
+_SIDE_BY_SIDE = f"""side_by_side:
   %slot = and i64 %k, {WIDE - 1}
   %first = icmp eq i64 %slot, 0
   br i1 %first, label %gather, label %take
@@ -161,14 +184,10 @@ gather:
 take:
   %goes_on = call i64 @take(ptr %context, i64 %block, i64 %lane, i64 %slot, ptr %turn)
   %is_over = icmp eq i64 %goes_on, {OVER}
-  br i1 %is_over, label %after, label %alone
-alone:
-  %begin = phi i64 [%block, %each], [%goes_on, %take]
-{call}
-  br label %after
-after:
-  %outcome = phi i64 [{OVER}, %take], [%r, %{"alone" if "across" not in call else "back"}]
-  %took = load i64, ptr %turn
+  br i1 %is_over, label %after, label %alone"""
+
+#: the end of a turn: the next thread's, or back to the driver
+_AFTER = f"""  %took = load i64, ptr %turn
   %steps1 = add i64 %steps, %took
   %k1 = add i64 %k, 1
   %good = icmp eq i64 %outcome, {OVER}
@@ -186,9 +205,7 @@ bad:
   store i64 %steps1, ptr %steps_at
   %failed = icmp eq i64 %outcome, {FAILED}
   %code = select i1 %failed, i64 {FAULT}, i64 {BROKEN}
-  ret i64 %code
-}}"""
-
+  ret i64 %code"""
 
 #: calls of the piece that has all blocks, and of that one of several which has the block %at
 OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %lane, i64 %begin, i64 %steps, ptr %turn)"
