@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
+from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
 from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constant_bits import constant_bits
@@ -13,6 +14,7 @@ from ptxspec.language.diagnostics import Source
 from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.module_context import target_number
+from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
@@ -264,30 +266,39 @@ def _plan(
         raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
     plan = select_form(opcode, item.mnemonic, shape, rules, epoch)
     if not isinstance(plan, Plan):
-        raise source.error(item.position, plan[1], plan[2])
+        raise source.error(item.position, plan.why, plan.page)
     return plan
 
 
-def _kind(operand: Any, registers: dict[str, Type], specials: dict[str, Type]) -> Any:
-    if isinstance(operand, tree.Name):
-        if operand.text == "_":
-            return "_"
-        if operand.text in registers:
-            return registers[operand.text]
-        return ("special", specials[operand.text], special_origin(operand.text).also)
-    if isinstance(operand, tree.Number):
-        return "integer"
-    if isinstance(operand, tree.Real):
-        return f"float{operand.width}"
-    if isinstance(operand, tree.Not):
-        return ("not", TYPES["pred"])
-    if isinstance(operand, tree.Part):
-        return ("part", _kind(operand.name, registers, specials), operand.selector, operand.negated)
-    if isinstance(operand, tree.Braces):
-        return ("braces", tuple(_kind(e, registers, specials) for e in operand.elements))
-    if isinstance(operand, tree.Pair):
-        return ("pair", (_kind(operand.first, registers, specials), _kind(operand.second, registers, specials)))
-    return ("memory", TYPES["b64"])
+def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str, Type]) -> Kind:
+    """What kind an operand is of; an address is one of 64 bits. Raises KeyError for a name without a type."""
+    match operand:
+        case tree.Name("_"):
+            return kinds.SINK
+        case tree.Name(name):
+            if name in registers:
+                return registers[name]
+            return kinds.Special(specials[name], special_origin(name).also)
+        case tree.Number():
+            return kinds.INTEGER
+        case tree.Real():
+            return kinds.Real(operand.width)
+        case tree.Not():
+            return kinds.Negated(TYPES["pred"])
+        case tree.Part():
+            return kinds.Part(_kind(operand.name, registers, specials), operand.selector, operand.negated)
+        case tree.Braces():
+            return kinds.Braces(tuple(_kind(e, registers, specials) for e in operand.elements))
+        case tree.Bracket():
+            return kinds.Bracket(tuple(_kind(e, registers, specials) for e in operand.elements))
+        case tree.Pair():
+            return kinds.Pair(_kind(operand.first, registers, specials), _kind(operand.second, registers, specials))
+        case tree.Parens():
+            return kinds.LIST
+        case tree.Address() | tree.Element() | tree.Indexed() | tree.Sum():
+            return kinds.Memory(TYPES["b64"])
+        case _:
+            assert_never(operand)
 
 
 def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str, Type]:
