@@ -143,11 +143,11 @@ class OneOfEach:
     """Makes kinds, and of each kind one object."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._made: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = {}
 
     def __call__(self, kind: Callable[..., K], *about: Hashable) -> K:
         """The kind of this class that says this."""
-        key = (kind, *about)
+        key = (kind, about)
         made: K | None = self._made.get(key)
         if made is None:
             made = self._made[key] = kind(*about)
