@@ -23,6 +23,7 @@ NAME = "ptxspec"
 class Commands(click.Group):
     """The group of all commands. However one of them ends, there is a message and an exit status, and no traceback."""
 
+    # click declares two overloads, for standalone_mode or not, and this is both
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any) -> Any:  # type: ignore[override]
         if not more.pop("standalone_mode", True) or "_PTXSPEC_COMPLETE" in os.environ:
             return super().main(args, prog_name or NAME, standalone_mode=False, **more)

@@ -9,6 +9,7 @@ from ptxspec.language.checked import (
     Kernel,
     Op,
     Place,
+    Plan,
     spaces,
     unbanked,
 )
@@ -73,7 +74,11 @@ class Bodies:
         self._place_open(kernel)
         self.opaque.count_handles(function.position, kernel.places)
         at_the_end = contracts.functions().AT_THE_END
-        kernel.code.append(Op(self.instructions.plan(at_the_end, ()), (), None, function.position))
+        plan = self.instructions.plan(at_the_end, ())
+        if isinstance(plan, Plan):
+            kernel.code.append(Op(plan, (), None, function.position))
+        elif not context.complaints.count:  # a target that is none has been complained of
+            context.complain(function.position, plan.why, plan.page)
         return kernel
 
     def _heading(self, function: tree.Function) -> None:

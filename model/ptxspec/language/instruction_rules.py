@@ -7,6 +7,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
+from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import (
     Kernel,
     Op,
@@ -18,8 +19,10 @@ from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.language.operand_kinds import Kind
 from ptxspec.terms import effects
 from ptxspec.terms.kinds import Immediate, operand_type
+from ptxspec.terms.types import Type
 
 
 class InstructionRules:
@@ -28,7 +31,7 @@ class InstructionRules:
     def __init__(self, context: Context, opaque: OpaqueVariables):
         self.context, self.opaque = context, opaque
 
-    def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Any], kernel: Kernel) -> bool:
+    def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Kind], kernel: Kernel) -> bool:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
         variable or that marks an address."""
         effect = op.plan.meaning.effect
@@ -46,7 +49,7 @@ class InstructionRules:
                     return True
         if effect is not None:
             return False
-        early = any(k[0] == "opaque" for k in shape if isinstance(k, tuple)) and self.opaque.too_early_for_handles()
+        early = any(isinstance(k, kinds.Opaque) for k in shape) and self.opaque.too_early_for_handles()
         if early:
             self.context.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
             return True
@@ -56,15 +59,15 @@ class InstructionRules:
         return wrong is not None
 
     def address_problem(
-        self, operands: tuple[tree.Operand, ...], shape: list[Any], kernel: Kernel, position: int
+        self, operands: tuple[tree.Operand, ...], shape: list[Kind], kernel: Kernel, position: int
     ) -> str | None:
         """Why an address cannot be taken of what a function passes or gives, or None."""
         formals = kernel.signature if kernel.signature is not None else None
         for operand, kind in zip(operands, shape, strict=True):
-            if kind != ("place", "param"):
+            if not isinstance(kind, kinds.Variable) or kind.space != "param":
                 continue
-            base = operand if isinstance(operand, tree.Name) else operand.base  # type: ignore[union-attr]
-            place = kernel.places[base.text]  # type: ignore[union-attr]
+            place = _named_place(operand, kernel)
+            assert place is not None
             if place.framed and not any(f.place is place for f in (formals.parameters if formals else ())):
                 if not any(f.place is place for f in (formals.returns if formals else ())):
                     return f"{place.name} passes an argument or takes a result, and has no address"
@@ -118,8 +121,7 @@ class InstructionRules:
         if modifiers.get("ss") != "param::entry" and str(modifiers.get("space")).split("::")[0] != "param":
             return False
         for operand in op.operands:
-            base = operand.base if isinstance(operand, tree.Address | tree.Sum) else operand
-            place = kernel.places.get(base.text) if isinstance(base, tree.Name | tree.Indexed) else None
+            place = _named_place(operand, kernel)
             if place is not None and place.framed:
                 problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
                 self.context.complain(item.position, problem, cited.FUNCTIONS)
@@ -134,9 +136,12 @@ class InstructionRules:
                 continue
             annotation = definition.sources[role[1]].annotation
             type = operand_type(annotation, plan.form.modifiers)
-            # what must be a constant is the number itself, where it is wide of its type too
-            exact = isinstance(annotation, Immediate)
-            value = operand.value if exact else constant_bits(operand, type)  # type: ignore[arg-type,union-attr]
+            if isinstance(annotation, Immediate):  # the number itself, where it is wide of its type too
+                assert isinstance(operand, tree.Number)
+                value = operand.value
+            else:
+                assert isinstance(type, Type)
+                value = constant_bits(operand, type)
             if int(value) not in allowed:
                 if isinstance(allowed, range):
                     step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
@@ -149,6 +154,12 @@ class InstructionRules:
                 given = operand.value if isinstance(operand, tree.Number) else "this"
                 message = f"{plan.form.mnemonic} needs {wanted} here, not {given}"
                 self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
+
+
+def _named_place(operand: tree.Operand, kernel: Kernel) -> Place | None:
+    """The variable that an operand names or reaches by its name, or None."""
+    base = operand.base if isinstance(operand, tree.Address | tree.Sum) else operand
+    return kernel.places.get(base.text) if isinstance(base, tree.Name | tree.Indexed) else None
 
 
 def is_formal(place: Place, kernel: Kernel) -> bool:

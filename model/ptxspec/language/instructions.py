@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import Calls
 from ptxspec.language.checked import (
@@ -15,11 +16,12 @@ from ptxspec.language.checked import (
     spaces,
     unbanked,
 )
-from ptxspec.language.form_selection import select_form
+from ptxspec.language.form_selection import Misfit, select_form
 from ptxspec.language.forms import unknown_opcode
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.operand_resolution import Operands, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms import effects
@@ -35,8 +37,8 @@ class Instructions:
         self, context: Context, opaque: OpaqueVariables, operands: Operands, checks: InstructionRules, calls: Calls
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
-        #: by mnemonic and kinds of operands: the form, or (operand's index, complaint, page)
-        self._plans: dict[tuple[Any, ...], Any] = {}
+        #: by mnemonic and kinds of operands
+        self._plans: dict[tuple[str | Kind, ...], Plan | Misfit] = {}
 
     def instruction(self, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """The instruction's form, or None after a complaint."""
@@ -51,7 +53,7 @@ class Instructions:
         if "[" in mnemonic or "::func" in mnemonic:
             mnemonic, said = self.plain_mnemonic(item)
         operands: list[tree.Operand] = []
-        shape: list[Any] = []
+        shape: list[Kind] = []
         for i, operand in enumerate(item.operands):
             try:
                 resolved, kind = resolver.resolve(operand, names, kernel)
@@ -67,9 +69,8 @@ class Instructions:
         if not isinstance(plan, Plan):
             plan = self._of_elements(plan, item, mnemonic, operands, shape)
             if not isinstance(plan, Plan):
-                index, message, page = plan
-                at = item.position if index is None else self.context.operand_position(item, index)
-                self.context.complain(at, message, page)
+                at = item.position if plan.operand is None else self.context.operand_position(item, plan.operand)
+                self.context.complain(at, plan.why, plan.page)
                 return None
         if plan.form.definition.constant_ranges:
             self.checks.constants_in_range(item, plan)
@@ -82,7 +83,7 @@ class Instructions:
             return None
         effect = plan.meaning.effect
         if effect is None:
-            if "entry" in shape or "function" in shape:
+            if kinds.ENTRY in shape or kinds.FUNCTION in shape:
                 self._address_taken(op, shape, kernel)
             return op
         return self._of_effect(op, effect, said, item, names, kernel)
@@ -100,30 +101,30 @@ class Instructions:
         return found[0], guard[1]
 
     def _of_elements(
-        self, plan: Any, item: tree.Instruction, mnemonic: str, operands: list[tree.Operand], shape: list[Any]
-    ) -> Any:
+        self, plan: Misfit, item: tree.Instruction, mnemonic: str, operands: list[tree.Operand], shape: list[Kind]
+    ) -> Plan | Misfit:
         """An element's name is its address or, where that is wanted, what lies there: the plan for the latter, with the operands
         and their kinds changed to it, if it loads or stores; else the plan that there was."""
         elements = [isinstance(o, tree.Element) for o in item.operands]
         if not any(elements):
             return plan
-        shape[:] = [("memory", k) if e else k for e, k in zip(elements, shape, strict=True)]
+        shape[:] = [kinds.Memory(k) if e else k for e, k in zip(elements, shape, strict=True)]
         other = self.plan(mnemonic, tuple(shape))
         if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
             operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
             return other
         return plan
 
-    def _address_taken(self, op: Op, shape: list[Any], kernel: Kernel) -> None:
+    def _address_taken(self, op: Op, shape: list[Kind], kernel: Kernel) -> None:
         """Note that an instruction takes the address of an entry or a function."""
-        for kind in ("entry", "function"):
-            if kind in shape:
-                name = op.operands[shape.index(kind)]
-                assert isinstance(name, tree.Name)
-                if kind == "function":
-                    signature = self.context.signatures[name.text]
-                    self.context.mentions[kernel.name].append((None, op.position, signature))
-                self.context.since(f"the address of {'an' if kind == 'entry' else 'a'} {kind}", op.position)
+        if kinds.ENTRY in shape:
+            self.context.since("the address of an entry", op.position)
+        if kinds.FUNCTION in shape:
+            name = op.operands[shape.index(kinds.FUNCTION)]
+            assert isinstance(name, tree.Name)
+            signature = self.context.signatures[name.text]
+            self.context.mentions[kernel.name].append((None, op.position, signature))
+            self.context.since("the address of a function", op.position)
 
     def _of_effect(
         self, op: Op, effect: effects.Effect, said: str, item: tree.Instruction, names: Names, kernel: Kernel
@@ -158,11 +159,11 @@ class Instructions:
                 said, words[i] = closer, plain
         return ".".join(words), said
 
-    def plan(self, mnemonic: str, shape: tuple[Any, ...]) -> Any:
-        """The plan for an instruction of this shape, or (operand's index, complaint, page)."""
+    def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit:
+        """The plan for an instruction of this shape, or why there is none."""
         opcode = self.context.table.get(mnemonic.split(".")[0])
         if opcode is None:
-            return None, unknown_opcode(mnemonic), None
+            return Misfit(None, unknown_opcode(mnemonic))
         return select_form(
             opcode, mnemonic, shape, self.context.rules, Epoch(self.context.version, self.context.target)
         )

@@ -196,8 +196,12 @@ class _Linker:
 
     def common(self, declared: list[_Declared]) -> _Declared | None:
         """Of the declarations that are .common the one with a value, or the largest."""
-        found = [d for d in declared if d.linkage == "common"]
-        return max(found, key=lambda d: (d.has_value, d.of.size), default=None)  # type: ignore[union-attr]
+
+        def weight(declaration: _Declared) -> tuple[bool, int]:
+            assert isinstance(declaration.of, Place)  # no function is .common
+            return declaration.has_value, declaration.of.size
+
+        return max((d for d in declared if d.linkage == "common"), key=weight, default=None)
 
     def disagreement(self, chosen: _Declared, other: _Declared) -> str | None:
         """Why two declarations cannot be of one name, or None."""

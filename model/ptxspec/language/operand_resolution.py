@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, assert_never
 
+from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
@@ -15,6 +16,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.module_context import Context
+from ptxspec.language.operand_kinds import Kind, Plain
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
 from ptxspec.language.suggestions import undeclared
@@ -37,63 +39,75 @@ class Operands:
         #: where the instruction begins that is looked at, and whether it names a variable or marks an address
         self.at = 0
         self.special = False
+        self._kind = kinds.OneOfEach()
         #: what calls pass: of each unique name the type of a register, or a variable
         self.passed: dict[str, tuple[Type | None, Place | None]] = {}
 
-    def resolve(self, operand: tree.Operand, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+    def resolve(self, operand: tree.Operand, names: Names, kernel: Kernel) -> tuple[tree.Operand, Kind]:
         """The operand with its names made unique, and its kind. Raises Unresolved."""
         match operand:
             case tree.Name():
                 return self.resolve_name(operand, names, kernel)
             case tree.Number():
-                return operand, "integer"
+                return operand, kinds.INTEGER
             case tree.Real():
-                return operand, f"float{operand.width}"
+                return operand, self._kind(kinds.Real, operand.width)
             case tree.Address():
-                self.special |= operand.unified
-                if operand.base is None:
-                    return operand, ("memory", None)
-                base, of = self.resolve_name(operand.base, names, kernel)  # type: ignore[arg-type]
-                if isinstance(of, str):
-                    raise Unresolved(f"{operand.base.text} is no address")
-                if operand.offset and isinstance(of, tuple) and of[0] == "opaque":
-                    raise Unresolved("what stands for an image has no offset")
-                return tree.Address(base, operand.offset, operand.unified), ("memory", of)  # type: ignore[arg-type]
+                return self.resolve_address(operand, names, kernel)
             case tree.Sum():
                 base, of = self.resolve_name(operand.base, names, kernel)
-                if isinstance(of, tuple) and of[0] in ("place", "opaque") and not isinstance(of, Type):
-                    return tree.Sum(base, operand.offset), of  # type: ignore[arg-type]
+                if isinstance(of, kinds.Variable | kinds.Opaque):
+                    assert isinstance(base, tree.Name)
+                    return tree.Sum(base, operand.offset), of
                 raise Unresolved("only a variable's address takes an offset here")
             case tree.Element():
                 return self.resolve_element(operand, names, kernel)
             case tree.Not():
                 name, of = self.resolve_name(operand.name, names, kernel)
-                return tree.Not(name), ("not", of)  # type: ignore[arg-type]
+                if not isinstance(name, tree.Name):
+                    raise Unresolved(f"{operand.name.text} is a vector, and ! negates one predicate")
+                return tree.Not(name), self._kind(kinds.Negated, of)
             case tree.Parens():
                 return self.resolve_list(operand, names, kernel)
             case tree.Part():
                 base, of = self.resolve_name(operand.name, names, kernel)
-                return base, ("part", of, operand.selector, operand.negated)
+                return base, self._kind(kinds.Part, of, operand.selector, operand.negated)
             case tree.Bracket():
-                parts, kinds = self.resolve_all(operand.elements, names, kernel)
-                return tree.Bracket(parts), ("bracket", kinds)
+                parts, of_parts = self.resolve_all(operand.elements, names, kernel)
+                return tree.Bracket(parts), self._kind(kinds.Bracket, of_parts)
             case tree.Braces():
-                parts, kinds = self.resolve_all(operand.elements, names, kernel)
-                return tree.Braces(parts), ("braces", kinds)
+                parts, of_parts = self.resolve_all(operand.elements, names, kernel)
+                return tree.Braces(parts), self._kind(kinds.Braces, of_parts)
             case tree.Pair():
-                parts, kinds = self.resolve_all(operand, names, kernel)
-                return tree.Pair(*parts), ("pair", kinds)
-        raise AssertionError(operand)
+                parts, of_parts = self.resolve_all(operand, names, kernel)
+                return tree.Pair(*parts), self._kind(kinds.Pair, *of_parts)
+            case tree.Indexed():
+                raise AssertionError(f"{operand} is resolved already")
+            case _:
+                assert_never(operand)
 
     def resolve_all(
         self, operands: Iterable[Any], names: Names, kernel: Kernel
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    ) -> tuple[tuple[Any, ...], tuple[Kind, ...]]:
         """Several operands, and their kinds."""
         resolved = [self.resolve(operand, names, kernel) for operand in operands]
         return tuple(r for r, _ in resolved), tuple(k for _, k in resolved)
 
-    def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
-        """What a name stands for."""
+    def resolve_address(self, operand: tree.Address, names: Names, kernel: Kernel) -> tuple[tree.Address, kinds.Memory]:
+        """An address in brackets."""
+        self.special |= operand.unified
+        if operand.base is None:
+            return operand, self._kind(kinds.Memory, None)
+        assert isinstance(operand.base, tree.Name)
+        base, of = self.resolve_name(operand.base, names, kernel)
+        if isinstance(of, Plain) or not isinstance(base, tree.Name):
+            raise Unresolved(f"{operand.base.text} is no address")
+        if operand.offset and isinstance(of, kinds.Opaque):
+            raise Unresolved("what stands for an image has no offset")
+        return tree.Address(base, operand.offset, operand.unified), self._kind(kinds.Memory, of)
+
+    def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Name | tree.Braces, Kind]:
+        """What a name stands for; that of a vector for its elements in braces."""
         text = operand.text
         found = names.register(text)
         if found is not None:
@@ -102,7 +116,7 @@ class Operands:
             kernel.registers[found[0]] = found[1]
             return (operand if found[0] == text else tree.Name(found[0])), found[1]
         if text == "_":
-            return operand, "_"
+            return operand, kinds.SINK
         special = self.context.specials.get(text)
         if special is not None:
             origin = special_origin(text)
@@ -110,12 +124,12 @@ class Operands:
                 raise Unresolved(f"{text} needs PTX ISA {origin.since[0]}.{origin.since[1]}")
             if self.context.target < origin.target:
                 raise Unresolved(f"{text} needs target sm_{origin.target}")
-            return operand, ("special", special, origin.also)
+            return operand, self._kind(kinds.Special, special, origin.also)
         vector = names.vector(text)
         if vector is not None:
             elements, type = vector
             kernel.registers.update(dict.fromkeys(elements, type))
-            return tree.Braces(tuple(map(tree.Name, elements))), ("braces", (type,) * len(elements))
+            return tree.Braces(tuple(map(tree.Name, elements))), self._kind(kinds.Braces, (type,) * len(elements))
         variable = names.place(text)
         if variable is not None:
             unique, place = variable
@@ -123,13 +137,17 @@ class Operands:
             if self.context.outer.places.get(text) is place and self.context.position_of(text) > self.at:
                 raise Unresolved(f"{text} is used before it is declared")
             kernel.places[unique] = place
-            kind = ("opaque", place.opaque) if place.opaque else ("place", unbanked(place.space))
+            kind = (
+                self._kind(kinds.Opaque, place.opaque)
+                if place.opaque
+                else self._kind(kinds.Variable, unbanked(place.space))
+            )
             return (operand if unique == text else tree.Name(unique)), kind
         if names.table(text) is not None:
-            return operand, "table"
+            return operand, kinds.TABLE
         label = names.label(text)
         if label is not None:
-            return (operand if label == text else tree.Name(label)), "label"
+            return (operand if label == text else tree.Name(label)), kinds.LABEL
         if text in self.context.functions:
             return self.resolve_function(operand, kernel)
         if text.startswith("%") and text.split(".")[0] in {s.split(".")[0] for s in self.context.specials}:
@@ -152,7 +170,7 @@ class Operands:
         name = register.partition(".")[0]
         return max(self.context.positions.get(n, 0) for n in (name, name.rstrip("0123456789"))) > self.at
 
-    def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Operand, str]:
+    def resolve_function(self, operand: tree.Name, kernel: Kernel) -> tuple[tree.Name, Plain]:
         """The name of a function or an entry."""
         function = self.context.functions[operand.text]
         if function.position > self.at:
@@ -160,11 +178,11 @@ class Operands:
         symbol = self.aliases.function_symbol(operand.text)
         self.context.used.setdefault(symbol, self.at)
         if function.is_entry:
-            return tree.Name(symbol), "entry"
+            return tree.Name(symbol), kinds.ENTRY
         self.context.mentions.setdefault(kernel.name, []).append((symbol, self.at, self.context.signatures[symbol]))
-        return tree.Name(symbol), "function"
+        return tree.Name(symbol), kinds.FUNCTION
 
-    def resolve_element(self, operand: tree.Element, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+    def resolve_element(self, operand: tree.Element, names: Names, kernel: Kernel) -> tuple[tree.Operand, Kind]:
         """The address of an element of an array."""
         base, of = self.resolve_name(operand.base, names, kernel)
         place = kernel.places.get(base.text) if isinstance(base, tree.Name) else None
@@ -183,7 +201,7 @@ class Operands:
         offset = operand.offset * place.element
         return tree.Indexed(base, tree.Name(register[0]), place.element, offset, bits), of
 
-    def resolve_list(self, operand: tree.Parens, names: Names, kernel: Kernel) -> tuple[tree.Operand, Any]:
+    def resolve_list(self, operand: tree.Parens, names: Names, kernel: Kernel) -> tuple[tree.Parens, Plain]:
         """The arguments or results of a call: their names made unique, and noted with what they are."""
         elements: list[Any] = []
         for element in operand.elements:
@@ -192,11 +210,16 @@ class Operands:
             resolved, kind = self.resolve(element, names, kernel)
             if isinstance(element, tree.Name) and "." in element.text and names.register(element.text) is not None:
                 raise Unresolved(f"{element.text} is a part of a vector, which is passed as a whole")
-            if isinstance(resolved, tree.Braces):
-                self.passed.update((e.text, (kind[1][0], None)) for e in resolved.elements)  # type: ignore[union-attr]
-            if isinstance(resolved, tree.Name):
-                is_register = isinstance(kind, Type)
-                place = None if is_register else kernel.places.get(resolved.text)
-                self.passed[resolved.text] = (kind if is_register else None, place)
+            match resolved, kind:
+                case tree.Braces(parts), kinds.Braces(types):
+                    self.passed.update(
+                        (part.text, (type, None))
+                        for part, type in zip(parts, types, strict=True)
+                        if isinstance(part, tree.Name) and isinstance(type, Type)
+                    )
+                case tree.Name(name), Type():
+                    self.passed[name] = (kind, None)
+                case tree.Name(name), _:
+                    self.passed[name] = (None, kernel.places.get(name))
             elements.append(resolved)
-        return tree.Parens(tuple(elements)), "list"
+        return tree.Parens(tuple(elements)), kinds.LIST

@@ -180,58 +180,68 @@ class Assembly(Grammar):
             own = self.prefixes(node, rule)[0]
             if before and ENDS not in own:
                 self._demand(self._member(own, 0), node, rule, depth, before)
-            if node.name in self.outside:
-                self.write(depth, f"value, i = read_{node.name}(i)")
-                self._keep("value", node.label, depth, lists, labelled)
-            elif node.name in self.remembered:
-                self.write(depth, "word = words[i]")
-                self.write(depth, f"found = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
-                self.write(depth, "if found is None:")
-                self.write(depth + 1, f"first = i; before = build.said; found = rule_{node.name}()")
-                alone = f"i == first + 1 and build.said == before and words[i] in {_STOPS!r}"
-                self.write(depth + 1, f"if {alone}: remembered[word] = found")
-                self.write(depth, "else: i += 1")
-                self._keep("found", node.label, depth, lists, labelled)
-            else:
-                self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
+            self._reference(node, depth, lists, labelled)
         elif isinstance(node, Sequence):
             return self._sequence(node, rule, depth, lists, before, known)
         elif isinstance(node, Choice):
-            last, top, ends = len(node.alternatives) - 1, len(self.lines), list[Pending]()
-            for k, alternative in enumerate(node.alternatives):
-                if k == last and ENDS in self.prefixes(alternative, rule)[0]:
-                    self.write(depth, "else:")
-                    self._node(alternative, rule, depth + 1, lists)
-                    return []
-                others = [self.prefixes(a, rule) for a in node.alternatives[k + 1 :]]
-                self.write(depth, f"{'el' if k else ''}if {self.test(alternative, others, rule)}:")
-                ends += self._node(alternative, rule, depth + 1, lists, known=True)
-            self.write(depth, "else:")
-            self._demand("", node, rule, depth + 1, before)
-            if ends:
-                self.lines.insert(top, "    " * depth + " = ".join([*(p.variable for p in ends), "None"]))
-            return ends
-        elif isinstance(node, Optional):
-            others = [follow] if follow and ENDS not in follow[0] else []
-            self.write(depth, f"if {self.test(node.item, others, rule)}:")
-            self._node(node.item, rule, depth + 1, lists, known=True)
+            return self._choice(node, rule, depth, lists, before)
         elif isinstance(node, Repeated) and isinstance(node.item, Reference) and node.item.name in self.recovered:
-            name = node.item.name
-            closing = sorted(p.text for p in (follow or [frozenset()])[0] if isinstance(p, Literal))
-            stop = "".join(f" and words[i] != {text!r}" for text in closing)
-            self.write(depth, f"while words[i] != ''{stop}:")
-            self.write(depth + 1, "first, level = i, nested")
-            self.write(depth + 1, "try:")
-            self._keep(f"rule_{name}()", node.item.label, depth + 2, lists, labelled)
-            self.write(depth + 1, "except Failed as failed:")
-            self.write(depth + 2, f"nested = level; i = recover({name!r}, first, failed)")
-            self.write(depth + 2, "if i < 0: i = -1 - i; break")
+            self._recovering(node.item, depth, lists, labelled, follow)
         else:
-            assert isinstance(node, Repeated)
+            assert isinstance(node, Optional | Repeated)
             others = [follow] if follow and ENDS not in follow[0] else []
-            self.write(depth, f"while {self.test(node.item, others, rule)}:")
+            loop = "while" if isinstance(node, Repeated) else "if"
+            self.write(depth, f"{loop} {self.test(node.item, others, rule)}:")
             self._node(node.item, rule, depth + 1, lists, known=True)
         return []
+
+    def _reference(self, node: Reference, depth: int, lists: set[str], labelled: bool) -> None:
+        """Code that reads what another rule tells: by hand-written Python, from what was read before, or by its function."""
+        if node.name in self.outside:
+            self.write(depth, f"value, i = read_{node.name}(i)")
+            self._keep("value", node.label, depth, lists, labelled)
+        elif node.name in self.remembered:
+            self.write(depth, "word = words[i]")
+            self.write(depth, f"found = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
+            self.write(depth, "if found is None:")
+            self.write(depth + 1, f"first = i; before = build.said; found = rule_{node.name}()")
+            alone = f"i == first + 1 and build.said == before and words[i] in {_STOPS!r}"
+            self.write(depth + 1, f"if {alone}: remembered[word] = found")
+            self.write(depth, "else: i += 1")
+            self._keep("found", node.label, depth, lists, labelled)
+        else:
+            self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
+
+    def _choice(self, node: Choice, rule: Rule, depth: int, lists: set[str], before: list[Pending]) -> list[Pending]:
+        """Code that reads one of several alternatives."""
+        last, top, ends = len(node.alternatives) - 1, len(self.lines), list[Pending]()
+        for k, alternative in enumerate(node.alternatives):
+            if k == last and ENDS in self.prefixes(alternative, rule)[0]:
+                self.write(depth, "else:")
+                self._node(alternative, rule, depth + 1, lists)
+                return []
+            others = [self.prefixes(a, rule) for a in node.alternatives[k + 1 :]]
+            self.write(depth, f"{'el' if k else ''}if {self.test(alternative, others, rule)}:")
+            ends += self._node(alternative, rule, depth + 1, lists, known=True)
+        self.write(depth, "else:")
+        self._demand("", node, rule, depth + 1, before)
+        if ends:
+            self.lines.insert(top, "    " * depth + " = ".join([*(p.variable for p in ends), "None"]))
+        return ends
+
+    def _recovering(
+        self, item: Reference, depth: int, lists: set[str], labelled: bool, follow: list[Place] | None
+    ) -> None:
+        """Code that reads as many as there are, and goes on behind one that cannot be read."""
+        closing = sorted(p.text for p in (follow or [frozenset()])[0] if isinstance(p, Literal))
+        stop = "".join(f" and words[i] != {text!r}" for text in closing)
+        self.write(depth, f"while words[i] != ''{stop}:")
+        self.write(depth + 1, "first, level = i, nested")
+        self.write(depth + 1, "try:")
+        self._keep(f"rule_{item.name}()", item.label, depth + 2, lists, labelled)
+        self.write(depth + 1, "except Failed as failed:")
+        self.write(depth + 2, f"nested = level; i = recover({item.name!r}, first, failed)")
+        self.write(depth + 2, "if i < 0: i = -1 - i; break")
 
     def _sequence(
         self, node: Sequence, rule: Rule, depth: int, lists: set[str], before: list[Pending], known: bool

@@ -40,6 +40,7 @@ def module_name(file_name: str) -> str:
 class DocumentLoader(importlib.machinery.SourceFileLoader):
     """Loads one document. Inherits Python's own handling of cached byte code."""
 
+    # typeshed's signature lacks _optimize, with which Python calls this
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]
         text = bytes(data).decode("utf-8")
         document = parse(text, str(path))
@@ -74,6 +75,7 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
 
             return own_file(_instead(path))
 
+    # typeshed has other names for the parameters than Python calls this with
     def set_data(self, path: str, data: bytes, *, _mode: int = 0o666) -> None:  # type: ignore[override]
         super().set_data(path, data, _mode=_mode)
         try:

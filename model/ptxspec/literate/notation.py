@@ -189,10 +189,10 @@ def parse(fence: Fence, path: str) -> list[SyntaxLine]:
         else:
             lines.append((line, statement, (match["comment"] or "").strip().lstrip("/ ")))
         at = match.end()
-    used: set[str] = set()
-    parsed = [_line(path, number, statement, comment, sets, spelled, used) for number, statement, comment in lines]
+    of_fence = _Sets(sets, spelled, set())
+    parsed = [_line(path, number, statement, comment, of_fence) for number, statement, comment in lines]
     for name in sets:
-        if name not in used:
+        if name not in of_fence.used:
             raise DocumentError(path, fence.line, f"no syntax line of this fence uses the set .{name}")
     return parsed
 
@@ -205,31 +205,20 @@ def _members(pattern: str) -> tuple[str, ...]:
     return tuple(name + "".join(chosen) for chosen in itertools.product(*digits))
 
 
-def _line(
-    path: str,
-    number: int,
-    text: str,
-    comment: str,
-    sets: dict[str, tuple[str, ...]],
-    spelled: dict[str, str],
-    used: set[str],
-) -> SyntaxLine:
+class _Sets(NamedTuple):
+    """The sets of modifiers of a fence, how each is spelled, and those that a line has named so far."""
+
+    options: dict[str, tuple[str, ...]]
+    spelled: dict[str, str]
+    used: set[str]
+
+
+def _line(path: str, number: int, text: str, comment: str, sets: _Sets) -> SyntaxLine:
+    """One line of syntax, with the comment above it."""
     head = re.match(r"[a-z]\w*", text)
     if head is None:
         raise DocumentError(path, number, f"a syntax line begins with an opcode: {text!r}")
-    slots: list[Slot] = []
-    at = head.end()
-    while match := _MODIFIER.match(text, at):
-        optional, is_hint = match[3] is None, match["hint"] is not None
-        names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
-        if len(names) == 1 and names[0] in sets:
-            used.add(names[0])
-            slots.append(Slot(names[0], sets[names[0]], optional, True, is_hint))
-        elif len(names) == 1:
-            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
-        else:
-            slots.append(Slot("_or_".join(names), tuple(names), optional, True))
-        at = match.end()
+    slots, at = _slots(text, head.end(), sets)
     names = [slot.name for slot in slots]
     if len(set(names)) != len(names):
         raise DocumentError(path, number, f"a modifier stands twice in {text!r}")
@@ -241,38 +230,54 @@ def _line(
         rest = rest[: brought.start()]
         if len([s for s in slots if s.hint and not s.is_set]) != 1:
             raise DocumentError(path, number, f"{brought[0]!r} comes with a hint that stands for itself: there is none")
-    operands = []
-    for piece, optional, group, bracketed in _pieces(rest):
-        match = _OPERAND.match(piece)
-        if match is None or bool(match["open"]) != bool(match["close"]):
-            raise DocumentError(path, number, f"cannot read the operand {piece!r}")
-        selector = None
-        if match["selector"]:
-            name = match["selector"]
-            if name not in sets:
-                raise DocumentError(
-                    path, number, f"the operand {piece!r} has a selector .{name}, which is no set of this fence"
-                )
-            used.add(name)
-            selector = Selector(name, sets[name], spelled[name])
-        operands.append(
-            Operand(
-                match["name"],
-                match["open"] == "[",
-                match["second"] or match["paired"],
-                bool(match["not"]),
-                optional,
-                bool(match["offset"]),
-                group,
-                bracketed,
-                match["open"] == "(",
-                match["paired"] is not None,
-                selector,
-                match["sign"] or "",
-            )
-        )
+    operands = tuple(_operand(path, number, sets, *piece) for piece in _pieces(rest))
     companion = Operand(brought[1]) if brought else None
-    return SyntaxLine(head[0], tuple(slots), tuple(operands), comment, number, " ".join(text.split()), companion)
+    return SyntaxLine(head[0], slots, operands, comment, number, " ".join(text.split()), companion)
+
+
+def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[Slot, ...], int]:
+    """The modifiers that follow an opcode, and where they end."""
+    slots: list[Slot] = []
+    while match := _MODIFIER.match(text, at):
+        optional, is_hint = match[3] is None, match["hint"] is not None
+        names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
+        if len(names) == 1 and names[0] in sets.options:
+            sets.used.add(names[0])
+            slots.append(Slot(names[0], sets.options[names[0]], optional, True, is_hint))
+        elif len(names) == 1:
+            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
+        else:
+            slots.append(Slot("_or_".join(names), tuple(names), optional, True))
+        at = match.end()
+    return tuple(slots), at
+
+
+def _operand(path: str, number: int, sets: _Sets, piece: str, optional: bool, group: int, bracketed: bool) -> Operand:
+    """One operand of a line, as `_pieces` found it."""
+    match = _OPERAND.match(piece)
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        raise DocumentError(path, number, f"cannot read the operand {piece!r}")
+    name, selector = match["selector"], None
+    if name:
+        if name not in sets.options:
+            what = f"the operand {piece!r} has a selector .{name}, which is no set of this fence"
+            raise DocumentError(path, number, what)
+        sets.used.add(name)
+        selector = Selector(name, sets.options[name], sets.spelled[name])
+    return Operand(
+        match["name"],
+        match["open"] == "[",
+        match["second"] or match["paired"],
+        bool(match["not"]),
+        optional,
+        bool(match["offset"]),
+        group,
+        bracketed,
+        match["open"] == "(",
+        match["paired"] is not None,
+        selector,
+        match["sign"] or "",
+    )
 
 
 def _pieces(text: str) -> list[tuple[str, bool, int, bool]]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
+from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
 from ptxspec.language.checked import Op, Plan
 from ptxspec.language.constant_bits import constant_bits
@@ -13,6 +14,7 @@ from ptxspec.language.diagnostics import Source
 from ptxspec.language.form_selection import select_form
 from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
 from ptxspec.language.module_context import target_number
+from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
@@ -149,67 +151,94 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
         raise Unsupported(f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}")
     if len(items) > MOST_INSTRUCTIONS:
         raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
-    registers = _types(instructions, source, types or {})
-    specials = special_registers()
-    rules = contracts.type_checking()
-    values: dict[str, Any] = {}
-    inputs: dict[str, bool] = {}
-    formats: dict[str, Type] = {}
-    taken: dict[str, Type] = {}
-    left: dict[str, Type] = {}
-    steps = []
+    reading = _Reading(source, _types(instructions, source, types or {}), epoch)
+    steps = [reading.step(item) for item in instructions]
+    outputs = {name: reading.values[name] for step in steps for name in step.writes}
+    carried = frozenset(name for name, only in reading.inputs.items() if only)
+    inputs = tuple(reading.inputs)
+    return Fragment(
+        text, reading.registers, inputs, carried, outputs, tuple(steps), reading.formats, reading.taken, reading.left
+    )
 
-    def read(name: str, type: Type, carried: bool = False) -> Any:
-        if name in inputs and not carried and values[name].op == "var":
-            inputs[name] = False
-        if name not in values:
-            inputs[name] = carried
-            values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
-        return values[name]
 
-    for item in instructions:
-        plan = _plan(item, registers, specials, rules, source, epoch)
+class _Reading:
+    """What a fragment's registers hold while one instruction after another is read."""
+
+    def __init__(self, source: Source, registers: dict[str, Type], epoch: Epoch | None):
+        self.source, self.registers, self.epoch = source, registers, epoch
+        self.specials = special_registers()
+        self.rules = contracts.type_checking()
+        self.values: dict[str, Any] = {}
+        #: by name, whether it is read only because a guarded instruction may leave it as it was
+        self.inputs: dict[str, bool] = {}
+        # as Fragment has them
+        self.formats: dict[str, Type] = {}
+        self.taken: dict[str, Type] = {}
+        self.left: dict[str, Type] = {}
+
+    def read(self, name: str, type: Type, carried: bool = False) -> Any:
+        """What a register holds: an input, where nothing has written it."""
+        if name in self.inputs and not carried and self.values[name].op == "var":
+            self.inputs[name] = False
+        if name not in self.values:
+            self.inputs[name] = carried
+            self.values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+        return self.values[name]
+
+    def step(self, item: tree.Instruction) -> Step:
+        """One instruction, after which the registers hold what it wrote."""
+        plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
         effect = plan.meaning.effect
         if effect is not None:
             raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
-            registers[CONDITION_CODE] = TYPES["pred"]
+            self.registers[CONDITION_CODE] = TYPES["pred"]
         op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)
+        env = self._sources(op)
+        shown = holds = None
+        if op.guard is not None:
+            guarded = self.read(op.guard[0], TYPES["pred"])
+            shown, holds = "!" * op.guard[1] + op.guard[0], ~guarded if op.guard[1] else guarded
+        written, types = self._written(op, env, holds)
+        self.values.update(written)
+        definition = plan.form.definition
+        said = statement(self.source.text, item.position)
+        return Step(said, page_name(definition.path), definition.line, written, types, shown, holds)
+
+    def _sources(self, op: Op) -> dict[str, Any]:
+        """By the names of the definition's variables, what the operands hold."""
         env = {}
         for type, placeholder, operand in values_of(op):
-            if isinstance(operand, tree.Name) and operand.text not in values and _is_special(type):
-                formats.setdefault(operand.text, type)
-            if isinstance(operand, tree.Name) and type is not None and operand.text not in left:
-                if operand.text not in taken or (taken[operand.text].kind == "b" and type.kind != "b"):
-                    taken[operand.text] = type
-            env[placeholder.attrs[0]] = _value(type, placeholder.attrs[1], operand, registers, specials, read)
-        written, written_types = {}, {}
+            if isinstance(operand, tree.Name) and operand.text not in self.values and _is_special(type):
+                assert type is not None
+                self.formats.setdefault(operand.text, type)
+            if isinstance(operand, tree.Name) and type is not None and operand.text not in self.left:
+                known = self.taken.get(operand.text)
+                if known is None or (known.kind == "b" and type.kind != "b"):
+                    self.taken[operand.text] = type
+            name, width = placeholder.attrs[:2]
+            env[name] = _value(type, width, operand, self.registers, self.specials, self.read)
+        return env
+
+    def _written(self, op: Op, env: dict[str, Any], holds: Any) -> tuple[dict[str, Any], dict[str, Type]]:
+        """By register, what an instruction writes if its guard `holds`, and the type that its form gives to that."""
+        written: dict[str, Any] = {}
+        types: dict[str, Type] = {}
         memo: dict[int, Any] = {}
-        holds = None
-        if op.guard is not None:
-            guarded = read(op.guard[0], TYPES["pred"])
-            holds = ~guarded if op.guard[1] else guarded
         for name, type, term in destinations(op):
             value = substitute(term, env, memo)
-            register = registers[name]
+            register = self.registers[name]
             if _is_special(type):
-                formats[name] = type
+                self.formats[name] = type
             else:
-                formats.pop(name, None)
+                self.formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
-            left[name] = type
+            self.left[name] = type
             if holds is not None:
-                value = select(holds, value, read(name, register, carried=True))
-            written[name], written_types[name] = value, type
-        values.update(written)
-        definition = plan.form.definition
-        said = statement(source.text, item.position)
-        shown = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
-        steps.append(Step(said, page_name(definition.path), definition.line, written, written_types, shown, holds))
-    outputs = {name: values[name] for step in steps for name in step.writes}
-    carried = frozenset(name for name, only in inputs.items() if only)
-    return Fragment(text, registers, tuple(inputs), carried, outputs, tuple(steps), formats, taken, left)
+                value = select(holds, value, self.read(name, register, carried=True))
+            written[name], types[name] = value, type
+        return written, types
 
 
 def _is_special(type: Type | None) -> bool:
@@ -264,30 +293,39 @@ def _plan(
         raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
     plan = select_form(opcode, item.mnemonic, shape, rules, epoch)
     if not isinstance(plan, Plan):
-        raise source.error(item.position, plan[1], plan[2])
+        raise source.error(item.position, plan.why, plan.page)
     return plan
 
 
-def _kind(operand: Any, registers: dict[str, Type], specials: dict[str, Type]) -> Any:
-    if isinstance(operand, tree.Name):
-        if operand.text == "_":
-            return "_"
-        if operand.text in registers:
-            return registers[operand.text]
-        return ("special", specials[operand.text], special_origin(operand.text).also)
-    if isinstance(operand, tree.Number):
-        return "integer"
-    if isinstance(operand, tree.Real):
-        return f"float{operand.width}"
-    if isinstance(operand, tree.Not):
-        return ("not", TYPES["pred"])
-    if isinstance(operand, tree.Part):
-        return ("part", _kind(operand.name, registers, specials), operand.selector, operand.negated)
-    if isinstance(operand, tree.Braces):
-        return ("braces", tuple(_kind(e, registers, specials) for e in operand.elements))
-    if isinstance(operand, tree.Pair):
-        return ("pair", (_kind(operand.first, registers, specials), _kind(operand.second, registers, specials)))
-    return ("memory", TYPES["b64"])
+def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str, Type]) -> Kind:
+    """What kind an operand is of; an address is one of 64 bits. Raises KeyError for a name without a type."""
+    match operand:
+        case tree.Name("_"):
+            return kinds.SINK
+        case tree.Name(name):
+            if name in registers:
+                return registers[name]
+            return kinds.Special(specials[name], special_origin(name).also)
+        case tree.Number():
+            return kinds.INTEGER
+        case tree.Real():
+            return kinds.Real(operand.width)
+        case tree.Not():
+            return kinds.Negated(TYPES["pred"])
+        case tree.Part():
+            return kinds.Part(_kind(operand.name, registers, specials), operand.selector, operand.negated)
+        case tree.Braces():
+            return kinds.Braces(tuple(_kind(e, registers, specials) for e in operand.elements))
+        case tree.Bracket():
+            return kinds.Bracket(tuple(_kind(e, registers, specials) for e in operand.elements))
+        case tree.Pair():
+            return kinds.Pair(_kind(operand.first, registers, specials), _kind(operand.second, registers, specials))
+        case tree.Parens():
+            return kinds.LIST
+        case tree.Address() | tree.Element() | tree.Indexed() | tree.Sum():
+            return kinds.Memory(TYPES["b64"])
+        case _:
+            assert_never(operand)
 
 
 def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str, Type]:

@@ -222,6 +222,7 @@ class Int(Term):
     def __rrshift__(self, other: int) -> Int:
         return make_int("shr", (integer(other), _count(self)))
 
+    # Comparing terms makes a term, where object's own methods promise a bool.
     def __eq__(self, other: Int | int) -> Bool:  # type: ignore[override]
         return _compare("eq", self, integer(other))
 
@@ -279,6 +280,7 @@ class Bool(Term):
     def __invert__(self) -> Bool:
         return truth(self.args[0]) if self.op == "not" else make_bool("not", (self,))
 
+    # Terms here too, where object's own methods promise a bool.
     def __eq__(self, other: Bool | bool) -> Bool:  # type: ignore[override]
         return ~(self ^ other)
 

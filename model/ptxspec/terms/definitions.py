@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import Implication, Removal, Rule
@@ -198,35 +198,13 @@ def _typed(type: Type, name: str) -> Any:
 
 
 def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[str, ...], epoch: Epoch) -> Instance:
+    """What a definition means for a form that lacks the operands `absent`, in an epoch."""
     inputs: list[Input] = []
     arguments: dict[str, Any] = {}
-    for name, parameter in definition.sources.items():
-        type = operand_type(parameter.annotation, modifiers)
-        if name in absent:  # the definition's default stands
-            continue
-        if isinstance(type, VectorOf):
-            assert isinstance(type.element, Type)
-            count = vector_length(modifiers)
-            names = [f"{name}.{i}" for i in range(count)] if count else [name]
-            arguments[name] = [_typed(type.element, n) for n in names]
-            raw = tuple(variable(n, type.element.width) for n in names)
-            inputs.append(Input(name, type.element, raw, bool(count)))
-        elif isinstance(type, TupleOf):
-            types = definition.elements(name, modifiers)
-            arguments[name] = [_typed(t, f"{name}.{i}") for i, t in enumerate(types)]
-            raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
-            inputs.append(Input(name, None, raw, True, types))
-        elif isinstance(type, Special):
-            if type.name in HANDLES or type.name in ("address", "variable_address", "function_address"):
-                arguments[name] = variable(name, 64)
-                inputs.append(Input(name, None, (arguments[name],)))
-            else:
-                arguments[name] = Special(name)
-                inputs.append(Input(name, None, ()))
-        else:
-            arguments[name] = _typed(type, name)
-            raw_one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
-            inputs.append(Input(name, type, (raw_one,)))
+    for name in definition.sources:
+        if name not in absent:  # else the definition's default stands
+            arguments[name], taken = _argument(definition, name, modifiers)
+            inputs.append(taken)
     static = {k: v for k, v in modifiers.items() if k in definition.modifiers}
     with tracing(epoch) as trace:
         returned = definition.function(**arguments, **static)
@@ -240,21 +218,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
     if definition.changes_nothing and trace.effect is not None:
         name = trace.effect.__class__.__name__
         raise blame(f"{definition.path}:{definition.line}: {definition.name} has an effect: {name}")
-    results = []
-    for value, annotation in zip(values, annotations, strict=True):
-        type = operand_type(annotation, modifiers)
-        if isinstance(type, VectorOf):
-            assert isinstance(type.element, Type)
-            results.append(
-                Result(
-                    type.element,
-                    tuple(_write(v, type.element, definition) for v in value),
-                    bool(vector_length(modifiers)),
-                )
-            )
-        else:
-            assert isinstance(type, Type)
-            results.append(Result(type, (_write(value, type, definition),)))
+    results = [_result(definition, v, a, modifiers) for v, a in zip(values, annotations, strict=True)]
     meaning = Meaning(
         tuple(inputs),
         tuple(results),
@@ -265,6 +229,44 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.specials,
     )
     return Instance(trace.asked, meaning)
+
+
+def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> tuple[Any, Input]:
+    """What a definition is called with for an operand, and the variables that this is made of."""
+    type = operand_type(definition.sources[name].annotation, modifiers)
+    match type:
+        case VectorOf(element):
+            assert isinstance(element, Type)
+            count = vector_length(modifiers)
+            names = [f"{name}.{i}" for i in range(count)] if count else [name]
+            raw = tuple(variable(n, element.width) for n in names)
+            return [_typed(element, n) for n in names], Input(name, element, raw, bool(count))
+        case TupleOf():
+            types = definition.elements(name, modifiers)
+            raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
+            return [_typed(t, f"{name}.{i}") for i, t in enumerate(types)], Input(name, None, raw, True, types)
+        case Special():
+            if type.name in HANDLES or type.name in ("address", "variable_address", "function_address"):
+                address = variable(name, 64)
+                return address, Input(name, None, (address,))
+            return Special(name), Input(name, None, ())
+        case Type():
+            one = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+            return _typed(type, name), Input(name, type, (one,))
+        case _:
+            assert_never(type)
+
+
+def _result(definition: Definition, value: Any, annotation: Any, modifiers: dict[str, Any]) -> Result:
+    """What a definition returned for a destination, as it is written."""
+    type = operand_type(annotation, modifiers)
+    if isinstance(type, VectorOf):
+        element = type.element
+        assert isinstance(element, Type)
+        written = tuple(_write(v, element, definition) for v in value)
+        return Result(element, written, bool(vector_length(modifiers)))
+    assert isinstance(type, Type)
+    return Result(type, (_write(value, type, definition),))
 
 
 def _write(value: Any, type: Type, definition: Definition) -> Term:

@@ -23,7 +23,12 @@ class Loop(NamedTuple):
 
 def storage(type: Type) -> np.dtype[Any]:
     """The elements of an array of raw bits of a type: unsigned integers, bool for predicates; no more than 64 bits."""
-    return np.dtype(bool) if type.kind == "pred" else np.dtype(f"u{max(8, type.width) // 8}")
+    return np.dtype(bool) if type.kind == "pred" else np.dtype(f"u{stored_bits(type) // 8}")
+
+
+def stored_bits(type: Type) -> int:
+    """How many bits of memory hold a value of the type."""
+    return max(8, type.width)
 
 
 class Compiled:
@@ -33,9 +38,8 @@ class Compiled:
         """`choose` gives the term that resolves a freedom."""
         needs: set[str] = set()
         self.loop = loop
-        self._library = Library(_function(loop, needs, choose), needs)
-        pointers = [ctypes.c_void_p] * (len(loop.inputs) + len(loop.outputs))
-        self._call = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(self._library.address("rows"))
+        self._library = Library(function("rows", loop, needs, choose), needs)
+        self._call = callable_at(self._library.address("rows"), loop)
 
     def __call__(self, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
         """The results of `count` rows: an array for each output. The inputs are contiguous arrays as `storage` says, with as many
@@ -49,35 +53,43 @@ class Compiled:
         return outputs
 
 
-def _function(loop: Loop, needs: set[str], choose: Callable[[Any], Any]) -> str:
-    """LLVM text of the loop: void rows(ptr …, i64 count) with a pointer for each input and each output. Values that all rows have
-    are loaded before it."""
+def callable_at(address: int, loop: Loop) -> Callable[..., None]:
+    """The compiled function of a loop, which takes the address of each array and the number of rows."""
+    pointers = [ctypes.c_void_p] * (len(loop.inputs) + len(loop.outputs))
+    return ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(address)
+
+
+def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any]) -> str:
+    """LLVM text of the loop: void name(ptr …, i64 count) with a pointer for each input and each output, to elements of
+    `stored_bits`; of 128 bits, they need be aligned to 8 bytes alone. Values that all rows have are loaded before the loop.
+    What the text needs of the library is added to `needs`; `choose` gives the term that resolves a freedom."""
     head: list[str] = []
     lines: list[str] = []
     emitter = Emitter(lines, needs, choose)
     env: dict[str, str] = {}
     for k, (variable, type, own) in enumerate(loop.inputs):
-        word = f"i{storage(type).itemsize * 8}"
+        bits = stored_bits(type)
+        word, aligned = f"i{bits}", f"align {min(bits, 64) // 8}"
         if own:
             at = emitter.emit(f"getelementptr {word}, ptr %in{k}, i64 %i")
-            value = emitter.emit(f"load {word}, ptr {at}")
+            value = emitter.emit(f"load {word}, ptr {at}, {aligned}")
         else:
             value = f"%all{k}"
-            head.append(f"  {value} = load {word}, ptr %in{k}")
+            head.append(f"  {value} = load {word}, ptr %in{k}, {aligned}")
         env[variable] = emitter.emit(f"trunc {word} {value} to i1") if type.kind == "pred" else value
     lowering = Lowering(emitter, env)
     for k, (type, term) in enumerate(loop.outputs):
-        width = storage(type).itemsize * 8
+        width = stored_bits(type)
         word = (
             emitter.emit(f"zext i1 {lowering.truth(term)} to i8") if type.kind == "pred" else lowering.low(term, width)
         )
         at = emitter.emit(f"getelementptr i{width}, ptr %out{k}, i64 %i")
-        lines.append(f"  store i{width} {word}, ptr {at}")
-    names = [f"%in{k}" for k in range(len(loop.inputs))] + [f"%out{k}" for k in range(len(loop.outputs))]
-    parameters = ", ".join(f"ptr noalias {name}" for name in names)
+        lines.append(f"  store i{width} {word}, ptr {at}, align {min(width, 64) // 8}")
+    pointers = [f"%in{k}" for k in range(len(loop.inputs))] + [f"%out{k}" for k in range(len(loop.outputs))]
+    parameters = ", ".join(f"ptr noalias {pointer}" for pointer in pointers)
     return "\n".join(
         [
-            f"define void @rows({parameters}, i64 %count) {{\nentry:",
+            f"define void @{name}({parameters}, i64 %count) {{\nentry:",
             *head,
             "  br label %loop\nloop:\n  %i = phi i64 [0, %entry], [%next, %loop]",
             *lines,

@@ -212,8 +212,17 @@ def meaning_of(call: Int) -> tuple[Int, tuple[str, ...]]:
     return _meanings[key], names
 
 
-#: by a condition's id: the shortcut whose operands it says are invalid, their type, and the operands
-_invalid: dict[int, tuple[Any, str, Type, tuple[Int, ...]]] = {}
+class _Invalid(NamedTuple):
+    """A condition, the shortcut whose operands it says are invalid, their type, and the operands. It keeps no term alive."""
+
+    condition: weakref.ref[Bool]
+    shortcut: str
+    type: Type
+    operands: tuple[weakref.ref[Int], ...]
+
+
+#: by a condition's id
+_invalid: dict[int, _Invalid] = {}
 
 
 def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool]]:
@@ -227,7 +236,7 @@ def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool
             if found.op != "const":  # the condition keeps its operands alive, and this table none of them
                 key = id(found)
                 gone = weakref.ref(found, lambda _: _invalid.pop(key, None))
-                _invalid[key] = (gone, name, type, tuple(map(weakref.ref, operands)))  # type: ignore[arg-type]
+                _invalid[key] = _Invalid(gone, name, type, tuple(map(weakref.ref, operands)))
             return found
 
         return condition
@@ -238,10 +247,10 @@ def invalid_for(name: str) -> Callable[[Callable[..., Bool]], Callable[..., Bool
 def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
     """(shortcut, type, operands) if the condition says that the shortcut's operands are invalid; else None."""
     found = _invalid.get(id(condition))
-    if found is None or found[0]() is not condition:
+    if found is None or found.condition() is not condition:
         return None
-    operands = [o() for o in found[3]]  # type: ignore[operator]
-    return None if any(o is None for o in operands) else (found[1], found[2], operands)
+    operands = [o for o in (reference() for reference in found.operands) if o is not None]
+    return (found.shortcut, found.type, operands) if len(operands) == len(found.operands) else None
 
 
 # Freedom ---------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,14 +10,9 @@ import numpy as np
 from ptxspec.evidence.compare.choices import settled
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.terms.definitions import Meaning
-from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.loops import Loop, callable_at, function, stored_bits
+from ptxspec.terms.native import Library
 from ptxspec.terms.types import Type
-
-
-def _storage(type: Type) -> int:
-    """Bits of the array element that holds a value of the type."""
-    return max(8, type.width)
 
 
 def column(values: Sequence[int], type: Type) -> np.ndarray:
@@ -26,12 +20,12 @@ def column(values: Sequence[int], type: Type) -> np.ndarray:
     if type.width == 128:
         words = b"".join(v.to_bytes(16, "little") for v in values)
         return np.frombuffer(words, np.uint64).reshape(-1, 2).copy()
-    return np.array(values, dtype=f"u{_storage(type) // 8}")
+    return np.array(values, dtype=f"u{stored_bits(type) // 8}")
 
 
 def _blank(count: int, type: Type) -> np.ndarray:
     """A column of zeros."""
-    return np.zeros((count, 2), np.uint64) if type.width == 128 else np.zeros(count, f"u{_storage(type) // 8}")
+    return np.zeros((count, 2), np.uint64) if type.width == 128 else np.zeros(count, f"u{stored_bits(type) // 8}")
 
 
 def number_at(column: np.ndarray, i: int) -> int:
@@ -56,56 +50,24 @@ def compile_loops(
 ) -> list[Callable[[list[np.ndarray]], list[np.ndarray]]]:
     """For each meaning a function from columns of operands, contiguous arrays of raw bits, to columns of results."""
     needs: set[str] = set()
-    text = "\n".join(_function(f"form{i}", meaning, needs, choose) for i, meaning in enumerate(meanings))
+    loops = [
+        Loop(tuple((name, type, True) for name, type in inputs_of(meaning)), tuple(results_of(meaning)))
+        for meaning in meanings
+    ]
+    text = "\n".join(function(f"form{i}", loop, needs, choose) for i, loop in enumerate(loops))
     library = Library(text, needs, level=level, vectorize=None if level else False)
 
-    def bind(i: int, meaning: Meaning) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address(f"form{i}"))
-        types = [t for t, _ in results_of(meaning)]
+    def bind(i: int, loop: Loop) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+        call = callable_at(library.address(f"form{i}"), loop)
 
         def run(inputs: list[np.ndarray]) -> list[np.ndarray]:
             assert library  # its code lives as long as this function
             count = len(inputs[0])
-            outputs = [_blank(count, t) for t in types]
-            pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*[a.ctypes.data for a in [*inputs, *outputs]])
-            call(ctypes.cast(pointers, ctypes.c_void_p), count)
+            outputs = [_blank(count, type) for type, _ in loop.outputs]
+            if count:
+                call(*(array.ctypes.data for array in (*inputs, *outputs)), count)
             return outputs
 
         return run
 
-    return [bind(i, meaning) for i, meaning in enumerate(meanings)]
-
-
-def _function(name: str, meaning: Meaning, needs: set[str], choose: Callable[[Any], Any]) -> str:
-    """LLVM text of a loop over rows: void name(ptr arrays, i64 count)."""
-    lines: list[str] = []
-    emitter = Emitter(lines, needs, choose)
-    inputs, results = inputs_of(meaning), results_of(meaning)
-    head = []
-    env: dict[str, str] = {}
-    for k in range(len(inputs) + len(results)):
-        head.append(f"  %q{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %q{k}")
-    for k, (variable, type) in enumerate(inputs):
-        n = _storage(type)
-        where = emitter.emit(f"getelementptr i{n}, ptr %p{k}, i64 %i")
-        value = emitter.emit(f"load i{n}, ptr {where}, align {min(n, 64) // 8}")
-        env[variable] = emitter.emit(f"trunc i{n} {value} to i1") if type.kind == "pred" else value
-    lowering = Lowering(emitter, env)
-    for k, (type, value) in enumerate(results, len(inputs)):
-        n = _storage(type)
-        if type.kind == "pred":
-            word = emitter.emit(f"zext i1 {lowering.truth(value)} to i8")
-        else:
-            word = lowering.low(value, type.width)
-        where = emitter.emit(f"getelementptr i{n}, ptr %p{k}, i64 %i")
-        lines.append(f"  store i{n} {word}, ptr {where}, align {min(n, 64) // 8}")
-    return "\n".join(
-        [
-            f"define void @{name}(ptr %arrays, i64 %count) {{\nentry:",
-            *head,
-            "  br label %loop\nloop:\n  %i = phi i64 [0, %entry], [%next, %loop]",
-            *lines,
-            "  %next = add i64 %i, 1\n  %more = icmp ult i64 %next, %count\n  br i1 %more, label %loop, label %done",
-            "done:\n  ret void\n}",
-        ]
-    )
+    return [bind(i, loop) for i, loop in enumerate(loops)]

@@ -26,7 +26,7 @@ def ptxas() -> str:
     """The assembler's path: NVIDIA's wheel (nvidia-cuda-nvcc) if it is installed, else the machine's. Raises
     FileNotFoundError if there is none."""
     try:
-        import nvidia  # type: ignore[import-untyped]
+        import nvidia  # type: ignore[import-untyped]  # the wheel has no types
 
         for place in nvidia.__path__:
             for found in sorted(Path(place).glob("**/bin/ptxas")):

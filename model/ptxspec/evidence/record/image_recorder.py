@@ -64,6 +64,7 @@ def main(folder: str) -> int:
             differing.append(case.name)
         answers[case.name] = found[1]
     Path(folder).mkdir(parents=True, exist_ok=True)
+    # numpy's types hold any keyword for allow_pickle
     np.savez_compressed(Path(folder, "images.npz"), **answers)  # type: ignore[arg-type]
     facts = {
         "date": datetime.date.today().isoformat(), "device": gpu.name, "driver": gpu.driver, "cases": len(answers),

@@ -88,6 +88,7 @@ def write(
         f"u{size}": np.frombuffer(b"".join(data for s, data in numbers if s == size), f"<u{size}") for size in lengths
     }
     folder.mkdir(parents=True, exist_ok=True)
+    # numpy's types hold any keyword for allow_pickle
     np.savez_compressed(folder / "answers.npz", columns=np.array(columns, np.uint32), **arrays)  # type: ignore[arg-type]
     digest = hashlib.sha256((folder / "answers.npz").read_bytes()).hexdigest()
     facts = {**facts, "digest": digest, "forms digest": digest_of_forms(forms)}
@@ -123,6 +124,7 @@ def write_archive(
 ) -> None:
     """Write a plain archive; the facts count the rows of each name."""
     folder.mkdir(parents=True, exist_ok=True)
+    # as above
     np.savez_compressed(folder / f"{stem}.npz", **values)  # type: ignore[arg-type]
     digest = hashlib.sha256((folder / f"{stem}.npz").read_bytes()).hexdigest()
     counted = {name: len(rows) for name, rows in values.items()}

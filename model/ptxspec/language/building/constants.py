@@ -77,88 +77,14 @@ class Constants:
         return self.expression(at)
 
     def expression(self, at: int) -> tuple[Number | Real, int]:
-        """A constant expression. Literals and operators are put in the order of evaluation with a stack of what waits for its
-        operands or its partner, so that no depth of parentheses can exceed Python's."""
-        rules = contracts.constant_expressions()
-        words, strengths, i = self.text.words, rules.STRENGTHS, at
-        output: list[_Step] = []
-        waiting: list[_Step] = []
-        texts: list[str] = []
+        """A constant expression."""
+        expression = _Expression(self, at)
+        expression.read()
+        found = expression.value()
+        value = Spelled.of(found.value, "".join(expression.texts))
+        return (Real(value, 64) if found.type == "f64" else Number(value)), expression.at
 
-        def ready(least: int) -> None:
-            while waiting and waiting[-1].strength >= least:
-                output.append(waiting.pop())
-
-        def wait(operator: str, count: int, strength: int) -> None:
-            if len(waiting) == MOST_WAITING:
-                message = f"more than {MOST_WAITING} operators and parentheses are open"
-                raise Failed(i, "constant", None, message, EXPRESSIONS)
-            waiting.append(_Step(operator, count, strength, i))
-
-        needs_operand = True
-        while True:
-            word = words[i]
-            if needs_operand:
-                if word == "(" and words[i + 1][:1] == "." and words[i + 2] == ")":
-                    cast = f"({words[i + 1]})"
-                    if cast not in rules.CASTS:
-                        message = f"a cast is one of {', '.join(rules.CASTS)}, not {cast}"
-                        raise Failed(i, "constant", None, message, EXPRESSIONS)
-                    wait(cast, 1, _UNARY)
-                    texts.append(cast)
-                    i += 2
-                elif word == "(":
-                    wait(word, 0, _PARTNERED)
-                    texts.append(word)
-                elif word in rules.UNARY:
-                    wait(word, 1, _UNARY)
-                    texts.append(word)
-                else:
-                    output.append(_Step(self._typed(i), 0, 0, i))
-                    texts.append(word)
-                    needs_operand = False
-            elif word in strengths:
-                ready(strengths[word])
-                wait(word, 2, strengths[word])
-                texts.append(f" {word} ")
-                needs_operand = True
-            elif word == "?":
-                ready(_CONDITIONAL + 1)  # it groups from the right
-                wait(word, 0, _PARTNERED)
-                texts.append(" ? ")
-                needs_operand = True
-            else:
-                ready(_CONDITIONAL)
-                if not waiting:
-                    break
-                begun = waiting[-1].item
-                if word != (")" if begun == "(" else ":"):
-                    raise Failed(i, "constant", f"an operator or {')' if begun == '(' else ':'!r}", None, EXPRESSIONS)
-                opened = waiting.pop().at
-                texts.append(")" if begun == "(" else " : ")
-                if begun == "?":
-                    waiting.append(_Step("?:", 3, _CONDITIONAL, opened))
-                    needs_operand = True
-            i += 1
-        if words[i][:1] == "%":
-            message = f"{words[i]} is a name: a remainder needs a blank after its '%'"
-            raise Failed(i, "constant", None, message, EXPRESSIONS)
-        values: list[Any] = []
-        for item, count, _, where in output:
-            if count == 0:
-                values.append(item)
-                continue
-            operands = tuple(values[-count:])
-            del values[-count:]
-            try:
-                values.append(rules.evaluated(item, operands))
-            except rules.Refused as refused:
-                raise Failed(where, "constant", None, str(refused), EXPRESSIONS) from None
-        (result,) = values
-        value = Spelled.of(result.value, "".join(texts))
-        return (Real(value, 64) if result.type == "f64" else Number(value)), i
-
-    def _typed(self, at: int) -> Any:
+    def typed(self, at: int) -> Any:
         """A literal of an expression, with its type."""
         word, which = self.text.words[at], self.text.classes[at]
         if which == "bits" and word[1] in "fF":
@@ -187,6 +113,111 @@ class Constants:
             return value.value
         self.text.complain(at, f"expected {what}, which is an integer", EXPRESSIONS)
         return 0
+
+
+class _Expression:
+    """Puts the literals and operators of an expression in the order of evaluation, with a stack of what waits for its operands or
+    its partner, so that no depth of parentheses can exceed Python's."""
+
+    def __init__(self, constants: Constants, at: int):
+        self.constants, self.rules = constants, contracts.constant_expressions()
+        self.words = constants.text.words
+        #: the word that is looked at
+        self.at = at
+        self.ordered: list[_Step] = []
+        self.waiting: list[_Step] = []
+        #: how the expression is written, word by word
+        self.texts: list[str] = []
+
+    def read(self) -> None:
+        """Read to the first word that does not belong to the expression."""
+        needs_operand = True
+        while True:
+            if needs_operand:
+                needs_operand = self._before_an_operand()
+            else:
+                follows = self._behind_an_operand()
+                if follows is None:
+                    break
+                needs_operand = follows
+            self.at += 1
+        if self.words[self.at][:1] == "%":
+            raise self._wrong(f"{self.words[self.at]} is a name: a remainder needs a blank after its '%'")
+
+    def _before_an_operand(self) -> bool:
+        """Take a literal, or what stands before one; whether an operand must follow."""
+        word = self.words[self.at]
+        if word == "(" and self.words[self.at + 1][:1] == "." and self.words[self.at + 2] == ")":
+            cast = f"({self.words[self.at + 1]})"
+            if cast not in self.rules.CASTS:
+                raise self._wrong(f"a cast is one of {', '.join(self.rules.CASTS)}, not {cast}")
+            self._wait(cast, 1, _UNARY, cast)
+            self.at += 2
+        elif word == "(":
+            self._wait(word, 0, _PARTNERED, word)
+        elif word in self.rules.UNARY:
+            self._wait(word, 1, _UNARY, word)
+        else:
+            self.ordered.append(_Step(self.constants.typed(self.at), 0, 0, self.at))
+            self.texts.append(word)
+            return False
+        return True
+
+    def _behind_an_operand(self) -> bool | None:
+        """Take an operator or a partner; whether an operand must follow. None: the expression has ended."""
+        word, strengths = self.words[self.at], self.rules.STRENGTHS
+        if word in strengths:
+            self._ready(strengths[word])
+            self._wait(word, 2, strengths[word], f" {word} ")
+            return True
+        if word == "?":
+            self._ready(_CONDITIONAL + 1)  # it groups from the right
+            self._wait(word, 0, _PARTNERED, " ? ")
+            return True
+        self._ready(_CONDITIONAL)
+        if not self.waiting:
+            return None
+        begun = self.waiting[-1]
+        partner = ")" if begun.item == "(" else ":"
+        if word != partner:
+            raise Failed(self.at, "constant", f"an operator or {partner!r}", None, EXPRESSIONS)
+        self.waiting.pop()
+        if partner == ")":
+            self.texts.append(")")
+            return False
+        self.texts.append(" : ")
+        self.waiting.append(_Step("?:", 3, _CONDITIONAL, begun.at))
+        return True
+
+    def _ready(self, least: int) -> None:
+        """What binds at least so strongly has its operands."""
+        while self.waiting and self.waiting[-1].strength >= least:
+            self.ordered.append(self.waiting.pop())
+
+    def _wait(self, operator: str, takes: int, strength: int, text: str) -> None:
+        if len(self.waiting) == MOST_WAITING:
+            raise self._wrong(f"more than {MOST_WAITING} operators and parentheses are open")
+        self.waiting.append(_Step(operator, takes, strength, self.at))
+        self.texts.append(text)
+
+    def _wrong(self, said: str) -> Failed:
+        return Failed(self.at, "constant", None, said, EXPRESSIONS)
+
+    def value(self) -> Any:
+        """The value of what was read, with its type."""
+        values: list[Any] = []
+        for item, takes, _, at in self.ordered:
+            if takes == 0:
+                values.append(item)
+                continue
+            operands = tuple(values[-takes:])
+            del values[-takes:]
+            try:
+                values.append(self.rules.evaluated(item, operands))
+            except self.rules.Refused as refused:
+                raise Failed(at, "constant", None, str(refused), EXPRESSIONS) from None
+        (result,) = values
+        return result
 
 
 def signed(value: int) -> int:

@@ -1,0 +1,255 @@
+"""Whether an operand of some kind may stand for an operand of a form, and why not.
+
+Agreement of types is spec/operands/type-checking.md's.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any, assert_never
+
+from ptxspec import contracts
+from ptxspec.contracts import TypeChecking
+from ptxspec.language import operand_kinds as kinds
+from ptxspec.language import tree
+from ptxspec.language.checked import spaces
+from ptxspec.language.constant_bits import constant_fits
+from ptxspec.language.forms import Form
+from ptxspec.language.operand_kinds import Kind, described
+from ptxspec.literate.notation import Operand
+from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.types import TYPES, Type
+
+
+def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, rules: TypeChecking) -> str | None:
+    """Why an operand cannot stand for what the definition's parameter takes, or None."""
+    wanted = operand_type(annotation, form.modifiers)
+    if isinstance(annotation, Immediate):
+        return None if kind is kinds.INTEGER else f"{form.mnemonic} needs an integer constant here"
+    match wanted:
+        case Special():
+            return _special_problem(form, wanted, kind)
+        case TupleOf():
+            types = form.definition.elements(operand.name, form.modifiers)
+            return _tuple_problem(form, types, kind, rules, exact=not operand.bracketed)
+        case VectorOf():
+            return _vector_source_problem(form, wanted, kind, rules)
+        case Type():
+            if isinstance(kind, kinds.Negated):
+                if not operand.negatable and wanted.kind != "pred":
+                    return "this operand cannot be negated"
+                kind = kind.of
+            return _value_problem(form, wanted, kind, rules)
+        case _:
+            assert_never(wanted)
+
+
+def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: Kind, rules: TypeChecking) -> str | None:
+    """Why an operand cannot take the results that the definition's annotations in `wanted` tell, one or two; or None."""
+    first, *others = (operand_type(w, form.modifiers) for w in wanted)
+    if isinstance(first, VectorOf):
+        return _vector_destination_problem(form, first, kind, rules)
+    if not isinstance(kind, kinds.Pair):
+        if operand.paired:
+            return f"{form.mnemonic} writes a pair: {operand.name}|{operand.second}"
+        return _written_problem(form, first, kind, rules)
+    if operand.second is None:
+        return f"{form.mnemonic} has one destination"
+    if kind.first is kind.second is kinds.SINK:
+        return "one of the two must be a register, not the sink _"
+    if operand.paired and kind.second is kinds.SINK:
+        return "the second of the two must be a register, not the sink _"
+    (second,) = others
+    return _written_problem(form, first, kind.first, rules, True) or _written_problem(
+        form, second, kind.second, rules, True
+    )
+
+
+def _value_problem(form: Form, wanted: Any, kind: Kind, rules: TypeChecking, destination: bool = False) -> str | None:
+    """Why an operand of this kind cannot stand for a value of the type, or None."""
+    agree = rules.agrees_when_wider if form.definition.wider else rules.agrees
+    if isinstance(kind, kinds.Special) and not form.definition.may_read_special_registers(form.modifiers):
+        return f"{form.mnemonic} cannot read a special register: move it to a register first"
+    if isinstance(kind, kinds.Special) and not destination:
+        if not wanted.is_float and any(agree(wanted, of) for of in (kind.type, *kind.also)):
+            return None
+        return f"{form.mnemonic} needs {wanted} here, this is of type {kind.type}"
+    if isinstance(kind, Type):
+        if agree(wanted, kind):
+            return None
+        return f"{form.mnemonic} needs {wanted} here, this is of type {kind}"
+    if form.definition.registers and not destination:
+        return f"{form.mnemonic} needs a register of type {wanted} here, not {described(kind)}"
+    if not destination:
+        if kind is kinds.INTEGER and constant_fits(tree.Number(0), wanted):
+            return None
+        if isinstance(kind, kinds.Real) and constant_fits(tree.Real(0, kind.width), wanted):
+            return None
+    return f"{form.mnemonic} needs {'a register' if destination else 'a value'} of type {wanted} here, not {described(kind)}"
+
+
+def _written_problem(
+    form: Form, wanted: Any, kind: Kind, rules: TypeChecking, one_of_several: bool = False
+) -> str | None:
+    """Why an operand of this kind cannot take a value of the type, or None."""
+    if kind is kinds.SINK and (one_of_several or form.definition.discards):
+        return None
+    return _value_problem(form, wanted, kind, rules, destination=True)
+
+
+# vectors and tuples ----------------------------------------------------------------------------------------------------
+
+
+def _vector_source_problem(form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking) -> str | None:
+    """Why an operand cannot stand for a vector, or for the one value that the form has without .vec; or None."""
+    count = vector_length(form.modifiers)
+    if not count:
+        return _value_problem(form, wanted.element, _alone(kind), rules)
+    if not isinstance(kind, kinds.Braces) or len(kind.elements) != count:
+        return f"{form.mnemonic} needs {count} registers in braces here"
+    problems = (_value_problem(form, wanted.element, k, rules) for k in kind.elements)
+    return next((p for p in problems if p), None) or _mixed(kind.elements)
+
+
+def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking) -> str | None:
+    """Why an operand cannot take a vector, or the one value that the form has without .vec; or None."""
+    count = vector_length(form.modifiers)
+    if not count:
+        return _written_problem(form, wanted.element, _alone(kind), rules)
+    if kind is kinds.SINK and form.definition.discards:
+        return None
+    if not isinstance(kind, kinds.Braces) or len(kind.elements) != count:
+        return f"{form.mnemonic} needs {count} registers in braces here"
+    if all(k is kinds.SINK for k in kind.elements):
+        return "one of these must be a register, not the sink _"
+    problems = (_written_problem(form, wanted.element, k, rules, True) for k in kind.elements)
+    return next((p for p in problems if p), None) or _mixed(kind.elements)
+
+
+def _alone(kind: Kind) -> Kind:
+    """The kind of one register, which may stand in braces where a vector could."""
+    match kind:
+        case kinds.Braces((one,)):
+            return one
+        case _:
+            return kind
+
+
+def _mixed(elements: tuple[Kind, ...]) -> str | None:
+    widths = {k.width for k in elements if isinstance(k, Type)}
+    return "the registers of a vector are equally wide" if len(widths) > 1 else None
+
+
+def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Kind, rules: TypeChecking, exact: bool) -> str | None:
+    """Why an operand cannot stand for coordinates or, of an `exact` number, for gradients; or None."""
+    in_braces = isinstance(kind, kinds.Braces)
+    written = kind.elements if isinstance(kind, kinds.Braces) else (kind,)
+    least = next(n for n in rules.TUPLES if n >= len(types))
+    if exact and not (in_braces and len(written) == least):
+        return f"{form.mnemonic} needs braces with {least} of them here"
+    if len(written) not in rules.TUPLES or len(written) < len(types):
+        sizes = [n for n in rules.TUPLES if n >= len(types)]
+        return f"{form.mnemonic} needs {' or '.join(map(str, sizes))} coordinates here, not {len(written)}"
+    last = written[len(types) - 1]  # what is more than needed is of its type
+    wanted = (*types, *[last if isinstance(last, Type) else types[-1]] * (len(written) - len(types)))
+    return next((p for p in map(_value_problem, repeat(form), wanted, written, repeat(rules)) if p), None)
+
+
+# what is no value ------------------------------------------------------------------------------------------------------
+
+#: operands that are no values: the kind that an operand must have
+_NAMES = {
+    "label": kinds.LABEL,
+    "function_name": kinds.FUNCTION,
+    "function_address": kinds.FUNCTION,
+    "entry": kinds.ENTRY,
+    "list_of_operands": kinds.LIST,
+    "target_list": kinds.TABLE,
+}
+
+
+def _special_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
+    """Why an operand cannot stand for what is no value, or None."""
+    if wanted.name == "address":
+        return _address_problem(form, kind)
+    if wanted.name in HANDLES:
+        return _handle_problem(form, wanted, kind)
+    if wanted.name == "variable_address":
+        return _variable_problem(form, kind)
+    if wanted.name == "cache_policy":
+        if kind is kinds.INTEGER or _holds_a_handle(kind):
+            return None
+        return f"{form.mnemonic} needs a cache policy here: a 64-bit register or an integer, not {described(kind)}"
+    if wanted.name in _NAMES:
+        expected = _NAMES[wanted.name]
+        if wanted.name == "function_address" and kind is kinds.ENTRY:
+            return None
+        return None if kind is expected else f"{form.mnemonic} needs {expected.called} here, not {described(kind)}"
+    return f"{form.mnemonic}: operands that are {wanted.name} are not supported yet"
+
+
+def _address_problem(form: Form, kind: Kind) -> str | None:
+    """Why an operand cannot stand for the address of an access, or None."""
+    if not isinstance(kind, kinds.Memory):
+        return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
+    page = spaces()
+    written = [w for w in (m.split("::")[0] for m in form.mnemonic.split(".")[1:]) if w in page.ADDRESSABLE]
+    match kind.base:
+        case None:
+            if written != [page.OF_NUMBERS]:
+                return f"an address that is a number alone is one of .{page.OF_NUMBERS}"
+        case Type() as type:
+            if type.kind in ("f", "pred") or type.width not in (32, 64):
+                return f"an address register has an integer or bit-size type of 32 or 64 bits, not {type}"
+            least = page.SPACES[written[0]].address_bits if written else page.GENERIC_BITS
+            if type.width < least:
+                where = f"an address in .{written[0]}" if written else "a generic address"
+                return f"{where} has {least} bits"
+        case kinds.Variable(space):
+            if space != str(form.modifiers.get("ss") or "").split("::")[0]:
+                return f"{form.mnemonic} cannot reach a variable in .{space}: say its state space"
+        case kinds.Opaque():
+            return f"{form.mnemonic} reaches memory, no opaque variable"
+        case _:
+            return "an address is a register or a variable, with an offset"
+    return None
+
+
+def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
+    """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
+    allowed = contracts.opaque_types().STANDS_FOR[wanted.name]
+    base = kind.base if isinstance(kind, kinds.Memory) else kind
+    match base:
+        case kinds.Opaque(of):
+            if of in allowed:
+                return None
+            shown = f"a .{of}"
+        case None:
+            shown = "no address"
+        case _:
+            if _holds_a_handle(base):
+                return None
+            shown = described(base)
+    return (
+        f"{form.mnemonic} needs a .{next(iter(allowed))}, or a 64-bit register that holds its handle, here, not {shown}"
+    )
+
+
+def _holds_a_handle(kind: Kind) -> bool:
+    """Whether this is a register that may hold a handle or a cache policy."""
+    return isinstance(kind, Type) and kind.width == 64 and not kind.is_float
+
+
+def _variable_problem(form: Form, kind: Kind) -> str | None:
+    """Why an operand cannot stand for a variable whose address is taken, or None."""
+    match kind:
+        case kinds.Opaque():
+            takes = {m for m in form.mnemonic.split(".")[1:] if m in TYPES or m == "global"}
+            return None if takes <= {"u64", "global"} else f"{form.mnemonic}: a handle is of type u64"
+        case kinds.Variable(space):
+            named = form.modifiers.get("space")
+            if named is not None and str(named).split("::")[0] != space:
+                return f"the variable is in .{space}, not in .{named}"
+            return None
+        case _:
+            return f"{form.mnemonic} needs a variable's name here, not {described(kind)}"
