@@ -29,7 +29,7 @@ from ptxspec.terms.types import TYPES
         ("add.f64 d,a,b;", "a=0d3ff0000000000000 b=2", "d = 3.0 (float, .f64)  0x4008000000000000 (hex)"),
         ("add.f16 d,a,b;", "a=1 b=0.1", "d = 1.1 (float, .f16)  0x3c66 (hex)"),
         ("add.bf16 d,a,b;", "a=1 b=0x3f80", "d = 2.0 (float, .bf16)  0x4000 (hex)"),
-        ("add.f16x2 d,a,b;", "a=0x3c003c00 b=0x40000000", "d = 0x42003c00 (hex, .f16x2)  1.0, 3.0 (lanes)"),
+        ("add.f16x2 d,a,b;", "a=0x3c003c00 b=0x40000000", "d = 0x42003c00 (hex, .f16x2)  1.0, 3.0 (elements)"),
         ("add.s32 d,a,b;", "a=-1 b=-2", "d = -3 (signed, .s32)  4294967293 (unsigned)  0xfffffffd (hex)"),
         ("add.u32 d,a,b;", "a=4294967295 b=0", "d = 4294967295 (unsigned, .u32)  -1 (signed)  0xffffffff (hex)"),
         ("mov.b32 d,a;", "a=-1", "d = 0xffffffff (hex, .b32)  4294967295 (unsigned)  -1 (signed)  nan (float)"),

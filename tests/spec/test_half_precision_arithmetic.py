@@ -232,7 +232,7 @@ PACKED = [
     f
     for f in ptxspec.forms()
     if f.modifiers.get("type") is not None
-    and getattr(f.modifiers["type"], "lanes", 1) == 2
+    and getattr(f.modifiers["type"], "elements", 1) == 2
     and f.syntax.opcode in ("add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "tanh")
     and "16x2" in f.mnemonic
 ]

@@ -20,7 +20,7 @@ WORDS = np.concatenate(
 )
 
 
-def lanes(words: np.ndarray, type: type) -> np.ndarray:
+def elements(words: np.ndarray, type: type) -> np.ndarray:
     return words.view(type)
 
 
@@ -53,7 +53,7 @@ def test_integers(mnemonic: str) -> None:
     type, oracle = ORACLES[mnemonic]
     a, b = WORDS, rng.permutation(WORDS)
     with np.errstate(over="ignore"):
-        want = oracle(lanes(a, type), lanes(b, type)).view(np.uint32)
+        want = oracle(elements(a, type), elements(b, type)).view(np.uint32)
     for x, y, z in zip(a.tolist(), b.tolist(), want.tolist(), strict=True):
         assert ptxspec.evaluate(f"{mnemonic} d, a, b;", a=x, b=y)["d"] & 0xFFFFFFFF == z
 

@@ -15,7 +15,7 @@ _ORDER = {
     "s": ("signed", "unsigned", "hex"),
     "u": ("unsigned", "signed", "hex"),
     "b": ("hex", "unsigned", "signed", "float"),
-    "x": ("hex", "lanes"),
+    "x": ("hex", "elements"),
 }
 
 
@@ -31,8 +31,8 @@ def labelled(bits: Any, type: Type, width: int | None = None) -> list[tuple[str,
     found["hex"] = f"{bits:#0{-(-wider.width // 4) + 2}x}"
     if "float" in found:
         found["float"] = shortest(found["float"], bits, named)
-    if type.lane.name in ("f16", "bf16") and type.lanes > 1:
-        found["lanes"] = _lanes(bits, type)
+    if type.element.name in ("f16", "bf16") and type.elements > 1:
+        found["elements"] = _elements(bits, type)
     return [(label, str(found[label])) for label in _ORDER[type.kind] if label in found]
 
 
@@ -57,8 +57,8 @@ def shortest(value: float, bits: int, type: Type) -> str:
     return str(value)
 
 
-def _lanes(bits: int, type: Type) -> str:
-    """Values side by side, that in the low bits first."""
-    step, lane = type.lane_step, type.lane
-    values = [(bits >> i * step) & ((1 << lane.width) - 1) for i in range(type.lanes)]
-    return ", ".join(shortest(readings(v, lane)["float"], v, lane) for v in values)
+def _elements(bits: int, type: Type) -> str:
+    """The elements, that in the low bits first."""
+    step, element = type.element_step, type.element
+    values = [(bits >> i * step) & ((1 << element.width) - 1) for i in range(type.elements)]
+    return ", ".join(shortest(readings(v, element)["float"], v, element) for v in values)

@@ -10,7 +10,7 @@ from ptxspec.terms.types import TYPES, Type
 def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
     """Whether a constant may stand for a value of the type as an operand: see spec/operands/type-checking.md."""
     if isinstance(value, tree.Number):
-        return not type.is_float and type.lanes == 1
+        return not type.is_float and type.elements == 1
     if type.is_float:
         return type.is_fundamental and type.width > 16
     return type.kind == "b" and type.width == value.width

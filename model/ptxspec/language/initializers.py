@@ -34,7 +34,7 @@ class Initializers:
         data = bytearray()
         pointers: list[Pointer] = []
         try:
-            if type.lane.is_float and type.lane.width == 16:
+            if type.element.is_float and type.element.width == 16:
                 raise page.Refused(f"a variable of type .{type} has no initializer")
             for value in page.leaves(variable.values, dimensions, variable.vector):
                 number = self._initial_number(value, type, page)

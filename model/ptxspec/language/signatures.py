@@ -93,7 +93,7 @@ class Signatures:
             align,
             framed=True,
             element=element,
-            type=type if parameter.vector == 1 and type.lanes == 1 else None,
+            type=type if parameter.vector == 1 and type.elements == 1 else None,
             dimensions=bool(element),
         )
 

@@ -101,7 +101,7 @@ class Variables:
             variable.linkage,
             pointers=pointers,
             element=type.bytes if dimensions else 0,
-            type=type if variable.vector == 1 and type.lanes == 1 else None,
+            type=type if variable.vector == 1 and type.elements == 1 else None,
             dimensions=len(dimensions),
         )
         made: Place | Range = place

@@ -315,7 +315,7 @@ def readings(bits: Any, type: Type) -> dict[str, Any]:
     }
     if type.name == "bf16":
         shown["float"] = readings(bits << 16, TYPES["f32"])["float"]
-    elif width in (16, 32, 64) and type.lanes == 1:
+    elif width in (16, 32, 64) and type.elements == 1:
         data = bits.to_bytes(width // 8, "little")
         shown["float"] = struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], data)[0]
     return shown

@@ -243,7 +243,7 @@ class _Reading:
 
 def _is_special(type: Type | None) -> bool:
     """Whether the register's own type does not tell what is in it."""
-    return type is not None and (type.lanes > 1 or not type.is_fundamental)
+    return type is not None and (type.elements > 1 or not type.is_fundamental)
 
 
 def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:

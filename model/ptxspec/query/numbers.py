@@ -82,7 +82,7 @@ def _real(text: str, type: Type) -> int:
     try:
         page.exponent_bits(type)
     except KeyError:
-        many = f"it holds {type.lanes} values side by side: " if type.lanes > 1 else ""
+        many = f"it holds {type.elements} values side by side: " if type.elements > 1 else ""
         raise Unfit(f"{text}: {many}pass its bits, as 0x1f") from None
     sign = page.sign_mask(type) if text.startswith("-") else 0
     if match := _NO_NUMBER.fullmatch(text):

@@ -143,7 +143,7 @@ def _edges(type: Type) -> list[int]:
     if type.kind == "pred":
         return everything
     ones, top = (1 << type.width) - 1, 1 << (type.width - 1)
-    if type.lanes > 1:
+    if type.elements > 1:
         return everything[:: len(everything) // 16]
     if type.is_float:
         # of either sign: zero, 1, infinity, a NaN, the least subnormal number, the greatest number, 3/2

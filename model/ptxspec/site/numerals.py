@@ -20,15 +20,17 @@ def written(bits: int, type: Type) -> str:
     """A pattern as it is written in a program: in hex, or as a truth value."""
     if type.kind == "pred":
         return "true" if bits else "false"
-    return f"{bits:#0{2 + type.width // 4}x}" if type.is_float or type.lanes > 1 else f"{bits:#x}"
+    return f"{bits:#0{2 + type.width // 4}x}" if type.is_float or type.elements > 1 else f"{bits:#x}"
 
 
 def reading(bits: int, type: Type) -> str:
     """What the pattern stands for, as inline Markdown; "" where the pattern in hex says it all."""
-    if type.lanes > 1:  # the highest first, as in the pattern
-        lanes = [bits >> i * type.lane_step & (1 << type.lane.width) - 1 for i in reversed(range(type.lanes))]
-        texts = [reading(v, type.lane) or str(v) for v in lanes]
-        return ", ".join(texts) if type.lane.name in _FLOATS or type.lane.is_integer else ""
+    if type.elements > 1:  # the highest first, as in the pattern
+        elements = [
+            bits >> i * type.element_step & (1 << type.element.width) - 1 for i in reversed(range(type.elements))
+        ]
+        texts = [reading(v, type.element) or str(v) for v in elements]
+        return ", ".join(texts) if type.element.name in _FLOATS or type.element.is_integer else ""
     if type.is_float:
         return float_text(bits, type) if type.name in _FLOATS else ""
     if type.signed and bits >> (type.width - 1):

@@ -37,19 +37,19 @@ class Type(NamedTuple):
         return self.name in FUNDAMENTAL
 
     @property
-    def lanes(self) -> int:
-        """How many values lie side by side: one, unless the type is packed."""
+    def elements(self) -> int:
+        """How many elements a value has: one, unless the type is packed."""
         return int(self.name.rpartition("x")[2]) if self.kind == "x" else 1
 
     @property
-    def lane(self) -> Type:
-        """The type of each of the values."""
+    def element(self) -> Type:
+        """The type of each element."""
         return TYPES[self.name.rpartition("x")[0]] if self.kind == "x" else self
 
     @property
-    def lane_step(self) -> int:
-        """The bits from one of the values to the next, which may be more than it has."""
-        return self.width // self.lanes
+    def element_step(self) -> int:
+        """The bits from one element to the next, which may be more than it has."""
+        return self.width // self.elements
 
     @property
     def bytes(self) -> int:

@@ -15,7 +15,7 @@ def special(type: Type) -> list[int]:
     """Bit patterns at which definitions of this type tend to break."""
     if type.kind == "pred":
         return [0, 1]
-    if type.lanes > 1:
+    if type.elements > 1:
         return _side_by_side(type)
     width = type.width
     if width <= 8 and not type.is_fundamental:  # all there are
@@ -73,17 +73,17 @@ def special(type: Type) -> list[int]:
 
 
 def _side_by_side(type: Type) -> list[int]:
-    """Each special value in each lane, beside others."""
-    own = special(type.lane)
+    """Each special value in each element, beside others."""
+    own = special(type.element)
     strides = (1, 7, 11, 5)
-    rows = [[own[(i * strides[k] + 3 * k) % len(own)] for k in range(type.lanes)] for i in range(len(own))]
-    return list(dict.fromkeys(sum(v << k * type.lane_step for k, v in enumerate(row)) for row in rows))
+    rows = [[own[(i * strides[k] + 3 * k) % len(own)] for k in range(type.elements)] for i in range(len(own))]
+    return list(dict.fromkeys(sum(v << k * type.element_step for k, v in enumerate(row)) for row in rows))
 
 
 def _drawn(type: Type, source: random.Random) -> int:
     """A value at random, or of a packed type as many."""
-    if type.lanes > 1:
-        return sum(_drawn(type.lane, source) << k * type.lane_step for k in range(type.lanes))
+    if type.elements > 1:
+        return sum(_drawn(type.element, source) << k * type.element_step for k in range(type.elements))
     value = source.getrandbits(type.width)
     if type.name in _FRACTION:
         if source.random() < 0.5:  # near one another, so that sums cancel and fractions matter
