@@ -12,6 +12,7 @@ from ptxspec.language.checked import (
     Formal,
     Kernel,
     Op,
+    Read,
     Signature,
     Table,
     operand_of,
@@ -68,7 +69,9 @@ class Calls:
 
     def call(self, op: Op, effect: effects.Call, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """A call with what it passes, held against what the function takes."""
-        given: dict[str, Any] = {role[1]: o for role, o in zip(op.plan.roles, op.operands, strict=True)}
+        given: dict[str, Any] = {
+            part.name: o for part, o in zip(op.plan.parts, op.operands, strict=True) if isinstance(part, Read)
+        }
         arguments = given["p"].elements if "p" in given else ()
         results = given["r"].elements if "r" in given else ()
         known: tuple[str, ...] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
@@ -139,13 +140,33 @@ class Call(NamedTuple):
     known: tuple[str, ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An operand that is read: the parameter of the definition that it stands for."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An operand that is written: the number of its result."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Operands in braces or brackets of which each has a part of its own."""
+
+    members: tuple[Read | Written, ...]
+
+
 class Plan(NamedTuple):
-    """How the operands of an instruction of one shape fill one form. `roles` has, for each operand as written, what it is:
-    ("in", name), ("out", index), or a tuple of such for an operand in braces or a pair."""
+    """How the operands of an instruction of one shape fill one form: `parts` says what each operand as written is to it."""
 
     form: Form
     meaning: Meaning
-    roles: tuple[Any, ...]
+    parts: tuple[Read | Written | Grouped, ...]
 
 
 class Op(NamedTuple):
@@ -208,7 +229,7 @@ class Checked(NamedTuple):
 
 def operand_of(op: Op, name: str) -> Any:
     """The operand that stands for a parameter of the definition."""
-    for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role == ("in", name):
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        if part == Read(name):
             return operand
     raise AssertionError(f"{op.plan.form} has no operand {name}")

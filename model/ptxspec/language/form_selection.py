@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.contracts import TypeChecking
 from ptxspec.language import operand_kinds as kinds
-from ptxspec.language.checked import Plan
+from ptxspec.language.checked import Grouped, Plan, Read, Written
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.forms import Form, Opcode, page_name
 from ptxspec.language.operand_fitting import destination_problem, source_problem
@@ -102,14 +102,14 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
     absent = tuple(o.name for p in places[len(shape) :] for o in p)
     results = list(form.definition.results)
     outputs = 0
-    roles: list[Any] = []
+    parts: list[Read | Written | Grouped] = []
     marks: dict[str, str | bool] = {}
     for index, (group, kind) in enumerate(zip(places, shape, strict=False)):
         wrong, group, members = _members(form, group, kind)
         if wrong:
             return Misfit(index, wrong, page)
         absent += tuple(o.name for o in places[index] if o not in group)
-        of_members: list[Any] = []
+        of_members: list[Read | Written] = []
         for operand, one in zip(group, members, strict=True):
             parameter = form.definition.sources.get(operand.name)
             own, problem = _marks(form, operand, one)
@@ -120,20 +120,20 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
                 one = one.of
             if parameter is not None:
                 problem = source_problem(form, operand, parameter.annotation, one, rules)
-                of_members.append(("in", operand.name))
+                of_members.append(Read(operand.name))
             else:
                 wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
                 if one is not kinds.SINK or not operand.group:
                     problem = destination_problem(form, operand, wanted, one, rules)
-                of_members.append(("out", outputs))
+                of_members.append(Written(outputs))
                 outputs += len(wanted)
             if problem:
                 return Misfit(index, problem, page)
         if group[0].group and all(one is kinds.SINK for one in members):
             return Misfit(index, "one of these must be a register, not the sink _", page)
-        roles.append(("each", tuple(of_members)) if group[0].group else of_members[0])
+        parts.append(Grouped(tuple(of_members)) if group[0].group else of_members[0])
     form = form._replace(marks=marks)
-    return Plan(form, form.meaning(absent), tuple(roles))
+    return Plan(form, form.meaning(absent), tuple(parts))
 
 
 def _members(

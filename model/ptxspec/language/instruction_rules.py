@@ -13,6 +13,8 @@ from ptxspec.language.checked import (
     Op,
     Place,
     Plan,
+    Read,
+    Written,
     spaces,
 )
 from ptxspec.language.constant_bits import constant_bits
@@ -77,7 +79,7 @@ class InstructionRules:
     def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
         """Why the address of an access cannot be .unified, or None."""
         page = contracts.attributes()
-        if not page.takes_unified(op.plan.meaning.effect, any(role[0] == "out" for role in op.plan.roles)):
+        if not page.takes_unified(op.plan.meaning.effect, any(isinstance(part, Written) for part in op.plan.parts)):
             return "only an address from which a register is loaded, generic or in .global, is .unified"
         if address.base is not None and address.base.text in kernel.places:
             return f"{address.base.text} has no .attribute(.unified)"
@@ -130,11 +132,13 @@ class InstructionRules:
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
         definition = plan.form.definition
-        for index, (role, operand) in enumerate(zip(plan.roles, item.operands, strict=True)):
-            allowed = definition.constant_ranges.get(role[1]) if role[0] == "in" else None
-            if allowed is None or not isinstance(operand, tree.Number | tree.Real):
+        for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):
+            if not isinstance(part, Read) or not isinstance(operand, tree.Number | tree.Real):
                 continue
-            annotation = definition.sources[role[1]].annotation
+            allowed = definition.constant_ranges.get(part.name)
+            if allowed is None:
+                continue
+            annotation = definition.sources[part.name].annotation
             type = operand_type(annotation, plan.form.modifiers)
             if isinstance(annotation, Immediate):  # the number itself, where it is wide of its type too
                 assert isinstance(operand, tree.Number)

@@ -6,13 +6,16 @@ The rules are spec/variables/opaque-types.md's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import (
+    Grouped,
     Op,
     Place,
+    Read,
+    Written,
 )
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
@@ -133,7 +136,7 @@ class OpaqueVariables:
         """Whether an instruction for images has the operands that the module's texture mode and version ask for."""
         wrong = None
         sources = op.plan.form.definition.sources
-        given = dict(_operands(op.plan.roles, op.operands))
+        given = dict(_operands(op.plan.parts, op.operands))
         handles = {n for n, p in sources.items() if getattr(p.annotation, "name", "") in HANDLES}
         if self.independent and any(sources[n].annotation.name == "sampler" for n in handles - given.keys()):
             wrong = "in independent texture mode an instruction names a sampler, too"
@@ -163,13 +166,18 @@ class OpaqueVariables:
                 )
 
 
-def _operands(roles: tuple[Any, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+def _operands(parts: tuple[Read | Written | Grouped, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """Each source operand by its name in the definition, those in brackets too."""
-    for role, operand in zip(roles, operands, strict=True):
-        if role[0] == "each":
-            yield from _operands(role[1], operand.elements)
-        elif role[0] == "in":
-            yield role[1], operand
+    for part, operand in zip(parts, operands, strict=True):
+        match part:
+            case Grouped(members):
+                yield from _operands(members, operand.elements)
+            case Read(name):
+                yield name, operand
+            case Written():
+                pass
+            case _:
+                assert_never(part)
 
 
 def _name(operand: Any) -> str:

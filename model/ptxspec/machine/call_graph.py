@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op
+from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -88,8 +88,8 @@ def _reached(checked: Checked, entry: Kernel) -> dict[str, Kernel]:
 def _mentioned(op: Op) -> Iterable[str]:
     if op.call is not None:
         yield from op.call.known or ()
-    for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role[0] == "in" and isinstance(operand, tree.Name):
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        if isinstance(part, Read) and isinstance(operand, tree.Name):
             yield operand.text
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op
+from ptxspec.language.checked import Grouped, Kernel, Op, Read, Written
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import call_graph
 from ptxspec.terms.actions import CONDITION_CODE
@@ -289,32 +289,32 @@ def ending(op: Op) -> Ending | None:
 def branch_target(op: Op, effect: Branch) -> str:
     """The label that a branch goes to."""
     wanted = effect.target.name
-    for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role == ("in", wanted) and isinstance(operand, tree.Name):
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        if part == Read(wanted) and isinstance(operand, tree.Name):
             return operand.text
     raise AssertionError(f"{op.plan.form} has no operand {wanted}")
 
 
-def parts_of(role: tuple[Any, ...], operand: tree.Operand) -> Iterator[tuple[Any, Any]]:
-    """Of operands in braces or brackets, what each of them is to the instruction, and the operand."""
-    assert isinstance(operand, tree.Group)
-    return zip(role[1], operand.elements, strict=True)
+def parts_of(op: Op) -> Iterator[tuple[Read | Written, Any]]:
+    """What each operand is to the instruction, and the operand; braces and brackets that group operands taken apart."""
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        if isinstance(part, Grouped):
+            assert isinstance(operand, tree.Group)
+            yield from zip(part.members, operand.elements, strict=True)
+        else:
+            yield part, operand
 
 
 def written(op: Op) -> Iterator[tuple[Any, int]]:
-    """Each destination operand with the number of its result; braces that group operands, and pairs, taken apart."""
-    for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        members: list[tuple[Any, Any]] = [(role, operand)]
-        if role[0] == "each":
-            members = list(parts_of(role, operand))
-        for part, one in members:
-            if part[0] != "out":
-                continue
-            if isinstance(one, tree.Pair):
-                yield one.first, part[1]
-                yield one.second, part[1] + 1
-            else:
-                yield one, part[1]
+    """Each destination operand with the number of its result; groups and pairs taken apart."""
+    for part, operand in parts_of(op):
+        if not isinstance(part, Written):
+            continue
+        if isinstance(operand, tree.Pair):
+            yield operand.first, part.number
+            yield operand.second, part.number + 1
+        else:
+            yield operand, part.number
 
 
 def destinations(op: Op) -> Iterator[tuple[str, Any, Any]]:
@@ -336,15 +336,11 @@ def registers_written(op: Op) -> list[str]:
 
 
 def sources(op: Op) -> Iterator[tuple[Any, tree.Operand]]:
-    """Each source operand with the input of the meaning that it fills; braces taken apart."""
+    """Each source operand with the input of the meaning that it fills; groups taken apart."""
     inputs = {i.name: i for i in op.plan.meaning.inputs}
-    for role, operand in zip(op.plan.roles, op.operands, strict=True):
-        if role[0] == "in":
-            yield inputs[role[1]], operand
-        elif role[0] == "each":
-            for part, one in parts_of(role, operand):
-                if part[0] == "in":
-                    yield inputs[part[1]], one
+    for part, operand in parts_of(op):
+        if isinstance(part, Read):
+            yield inputs[part.name], operand
 
 
 def values_of(op: Op) -> Iterator[tuple[Any, Any, tree.Operand]]:
