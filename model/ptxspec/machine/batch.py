@@ -54,4 +54,4 @@ class Extents(NamedTuple):
         own = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
         thread = position(lane % self.threads, self.block)
         cta = position(clusters.cta_at(first + lane // self.threads, self.grid, own), self.grid)
-        return tuple(map(int, thread)), tuple(map(int, cta))  # type: ignore[return-value]
+        return (int(thread[0]), int(thread[1]), int(thread[2])), (int(cta[0]), int(cta[1]), int(cta[2]))

@@ -202,7 +202,7 @@ def _article(value: Any) -> str:
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays share a byte; True too where that would take long to find out."""
     try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]  # NumPy's type names no number
     except np.exceptions.TooHardError:
         return True
 
