@@ -411,6 +411,8 @@ def test_a_choice_takes_part_in_the_comparison(monkeypatch: pytest.MonkeyPatch) 
     from ptxspec.terms.profiles import CHOICES
 
     form = next(f for f in APPROXIMATE if f.mnemonic == "ex2.approx.f32")
+    fresh = Profile("hopper")  # which has made no function of a choice yet
+    monkeypatch.setattr(choices, "_choices", lambda: fresh)
     monkeypatch.delitem(CHOICES["hopper"], "approximate-ex2", raising=False)
     assert choices.awaited(form) == ["approximate-ex2"]
     assert ledger._agrees(form, {}) == ledger.NEEDS_CHOICE and ledger._agrees(form, {str(form): "…"}) is False
