@@ -5,6 +5,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # what Python compiles is kept, whatever the environment says: each of the tests' many processes would do it anew
 unexport PYTHONDONTWRITEBYTECODE
 
+# ptxas 13.5 beside 13.0: two versions of one package have no place in one environment
+NEWEST_PTXAS = $(BIN)/python -m pip install --quiet --no-deps --upgrade --target .venv/ptxas-13.5 'nvidia-cuda-nvcc>=13.5,<13.6' \
+	|| echo "NO PTXAS 13.5 for this machine: tests of PTX 9.1 to 9.5 will say that they did not run" >&2
+
 .PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
 help:
@@ -19,6 +23,7 @@ $(BIN)/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
+	$(NEWEST_PTXAS)
 	@touch $@
 
 tour: install

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from ptxspec.evidence.record.assembler import ptxas
+from ptxspec.evidence.record.assembler import newest_ptxas, ptxas
 
 
 @pytest.fixture(scope="session")
@@ -16,5 +16,18 @@ def assembler() -> str:
         return ptxas()
     except FileNotFoundError as missing:
         reason = f"NO PTXAS: that our verdicts agree with the assembler's was NOT tested ({missing})"
+        warnings.warn(reason, stacklevel=1)
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def newest_assembler() -> str:
+    """NVIDIA's assembler for PTX 9.5; without it a test that asks for it says loudly that it did not run."""
+    try:
+        return newest_ptxas()
+    except FileNotFoundError as missing:
+        reason = (
+            f"NO PTXAS 13.5: that our verdicts on PTX 9.1 to 9.5 agree with the assembler's was NOT tested ({missing})"
+        )
         warnings.warn(reason, stacklevel=1)
         pytest.skip(reason)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ptxspec.language.diagnostics import Diagnostic, PtxError
     from ptxspec.language.forms import Form, forms
+    from ptxspec.language.gaps import GapError
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Module, Outcome
@@ -50,6 +51,7 @@ _PLACES = {
     "Diagnostic": "ptxspec.language.diagnostics",
     "PtxError": "ptxspec.language.diagnostics",
     "Form": "ptxspec.language.forms",
+    "GapError": "ptxspec.language.gaps",
     "forms": "ptxspec.language.forms",
     "LaunchError": "ptxspec.machine.errors",
     "Where": "ptxspec.machine.errors",
@@ -94,6 +96,7 @@ __all__ = [
     "FilterMode",
     "Form",
     "Freedom",
+    "GapError",
     "Geometry",
     "LaunchError",
     "Layout",

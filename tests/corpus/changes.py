@@ -15,7 +15,7 @@ WORDS = (
 OPERANDS = (
     "0 1 -1 255 4294967295 4294967296 0f3F800000 0d3FF0000000000000 1.5 _ WARP_SZ %tid.x %laneid %clock64 0x7F".split()
 )
-VERSIONS = "9.0 8.8 8.0 7.8 7.0 6.5 6.4 6.0 5.0 4.2 3.2 3.0 9.1".split()
+VERSIONS = "9.0 8.8 8.0 7.8 7.0 6.5 6.4 6.0 5.0 4.2 3.2 3.0 9.6".split()
 #: none that is later than the one that is assembled for
 TARGETS = "sm_90 sm_89 sm_87 sm_86 sm_80 sm_75 sm_72 sm_70 sm_61 sm_60 sm_53 sm_50 sm_35 sm_30 sm_20".split()
 _TOKEN = re.compile(r"\s+|//[^\n]*|\"[^\"\n]*\"|[\w$%]+(?:::\w+)?|\.[A-Za-z]\w*(?:::\w+)*|.", re.S)

@@ -24,6 +24,7 @@ from seeds import FAMILIES, modules, seeds
 from ptxspec.evidence.record.assembler import ptxas
 from ptxspec.language.check import check
 from ptxspec.language.diagnostics import PtxError
+from ptxspec.language.gaps import gaps_of
 
 #: larger modules are not mutated: an assembler's time goes with their size
 LARGEST = 9000
@@ -50,6 +51,7 @@ class Verdict(NamedTuple):
     ours: str | None
     theirs: str | None
     seconds: float  #: that the checker took
+    gaps: tuple[str, ...] = ()  #: the families without a page that an accepted module has instructions of
 
     @property
     def crashed(self) -> bool:
@@ -88,6 +90,11 @@ def complaint(text: str) -> str | None:
     return None
 
 
+def families(text: str) -> tuple[str, ...]:
+    """The families of the gaps of a module that the checker accepts."""
+    return tuple(dict.fromkeys(gap.message.split(" is PTX (")[0] for gap in gaps_of(check(text))))
+
+
 def refusal(text: str) -> str | None:
     """The first complaint of ptxas for sm_90."""
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +122,9 @@ def verdicts(found: Iterable[Mutant], workers: int = 2) -> Iterator[Verdict]:
         for mutant, theirs in zip(found, pool.map(lambda m: refusal(m.text), found), strict=True):
             begun = time.thread_time()
             ours = complaint(mutant.text)
-            yield Verdict(mutant, ours, theirs, time.thread_time() - begun)
+            taken = time.thread_time() - begun
+            gaps = families(mutant.text) if ours is None else ()
+            yield Verdict(mutant, ours, theirs, taken, gaps)
 
 
 def difference(verdict: Verdict) -> str:
@@ -126,17 +135,22 @@ def difference(verdict: Verdict) -> str:
 
 
 class Account:
-    """How often both gave one verdict, where ptxas gave one, and what they differ in."""
+    """How often both gave one verdict, where ptxas gave one, and what they differ in. Modules with gaps are counted apart, by
+    family: of their operands the checker knows nothing."""
 
     def __init__(self) -> None:
         self.seen = Counter[tuple[bool, bool]]()
         self.crashes = 0
+        self.gaps = Counter[str]()
         self.differences: dict[str, list[Verdict]] = {}
 
     def add(self, found: Iterable[Verdict]) -> None:
         for verdict in found:
             if verdict.crashed:
                 self.crashes += 1
+                continue
+            if verdict.gaps:
+                self.gaps[", ".join(verdict.gaps)] += 1
                 continue
             self.seen[verdict.ours is None, verdict.theirs is None] += 1
             if not verdict.agrees:
@@ -154,10 +168,13 @@ class Account:
         seen = self.seen
         return (
             f"both accept {seen[True, True]}, both refuse {seen[False, False]}, we alone refuse {seen[False, True]}, ptxas"
-            f" alone {seen[True, False]}; ptxas broke down on {self.crashes}: agreement {100 * self.agreement:.2f} %"
+            f" alone {seen[True, False]}; ptxas broke down on {self.crashes}; with gaps {self.gaps.total()}:"
+            f" agreement {100 * self.agreement:.2f} %"
         )
 
     def table(self) -> Iterator[str]:
+        for names, count in self.gaps.most_common():
+            yield f"{count:4} gap: {names}"
         for what, found in sorted(self.differences.items(), key=lambda item: -len(item[1])):
             yield f"{len(found):4} {what}"
             for verdict in found[:3]:

@@ -108,7 +108,7 @@ PAGES = "spec/instructions/"
         ("¦bar.sync;", "bar.sync takes 1 to 2 operands, not 0", "synchronization/bar.md"),
         ("¦exit %r1;", "exit takes 0 operands, not 1", "control/exit.md"),
         # opcodes and modifiers
-        ("¦frobnicate.u32 %r1, 1;", "frobnicate is no instruction that the pages define", None),
+        ("¦frobnicate.u32 %r1, 1;", "frobnicate is no instruction of PTX", None),
         ("¦MOV.u32 %r1, 1;", "MOV is no instruction", None),
         ("@%p1 ¦%r1 %r2;", "%r1 is no instruction", None),
         (

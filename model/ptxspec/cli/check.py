@@ -13,7 +13,8 @@ from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, sa
 @FILES
 @JSON_OPTION
 def command(files: tuple[str, ...], as_json: bool) -> int:
-    """Parse and check PTX files ("-": standard input). All complaints are printed; exit status 1 if there are any."""
+    """Parse and check PTX files ("-": standard input). All complaints are printed; exit status 1 if there are any. Gaps, which
+    are instructions that PTX has and no page describes, are listed apart and are no complaints."""
     reports = []
     for file in once(files):
         reports.append(_report(file))
@@ -28,10 +29,13 @@ def _report(file: str) -> dict[str, Any]:
     """What there is to say of a file."""
     from ptxspec.language.check import check
     from ptxspec.language.diagnostics import PtxError
+    from ptxspec.language.gaps import gaps_of
 
-    report: dict[str, Any] = {"file": file, "kernels": {}, "diagnostics": [], "more": 0, "whole": True}
+    report: dict[str, Any] = {"file": file, "kernels": {}, "gaps": [], "diagnostics": [], "more": 0, "whole": True}
     try:
-        for name, kernel in check(read_text(file), file).kernels.items():
+        checked = check(read_text(file), file)
+        report["gaps"] = [gap.as_dict() for gap in gaps_of(checked)]
+        for name, kernel in checked.kernels.items():
             facts = {"instructions": kernel.written, "parameters": [p.name for p in kernel.parameters]}
             report["kernels"][name] = facts
     except PtxError as error:
@@ -41,11 +45,16 @@ def _report(file: str) -> dict[str, Any]:
 
 
 def _show(report: dict[str, Any]) -> None:
+    from ptxspec.language.diagnostics import Diagnostic
+
     for name, facts in report["kernels"].items():
         say(f"{name}({', '.join(facts['parameters'])}): {facts['instructions']} instructions")
     if "error" in report:
         say(report["error"], err=True, fg="red")
         count = len(report["diagnostics"]) + report["more"]
         say(f"{report['file']}: {count} complaint{'s' if count > 1 else ''}", err=True)
-    else:
-        say(f"{report['file']}: no complaints")
+        return
+    for gap in report["gaps"]:
+        say(f"{Diagnostic(**gap)}\n", fg="yellow")
+    count = len(report["gaps"])
+    say(f"{report['file']}: no complaints" + (f", {count} gap{'s' if count > 1 else ''}" if count else ""))

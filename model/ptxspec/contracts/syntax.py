@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ptxspec.contracts.resolving import page
@@ -84,6 +84,45 @@ class Mnemonics(Protocol):
         """Words that may be repeated."""
 
 
+class Family(Protocol):
+    """A family of instructions that PTX has and no page describes: what it is for, the first version and the number of the first
+    target that have it."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def since(self) -> Version: ...
+
+    @property
+    def needs(self) -> int: ...
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The modifiers that it may have."""
+
+
+class Gaps(Protocol):
+    """spec/gaps.md: which instructions PTX has that no page describes."""
+
+    @property
+    def FAMILIES(self) -> Mapping[str, Family]:
+        """By the opcode with the modifiers that the family is named by."""
+
+    @property
+    def FORMS(self) -> Mapping[str, Sequence[Family]]:
+        """By the opcode, forms of it that its page does not describe."""
+
+    def family_of(self, mnemonic: str) -> str | None:
+        """The name of the family whose name an instruction begins with, if there is one."""
+
+    def foreign(self, mnemonic: str, name: str) -> list[str]:
+        """The modifiers of an instruction that its family does not have."""
+
+    def further_form(self, mnemonic: str, known: frozenset[str]) -> Family | None:
+        """What an instruction of an opcode with a page is a further form of. `known` are the modifiers on the page."""
+
+
 class Directives(Protocol):
     """spec/directives/index.md: versions, targets, and which directives they have. A use of a directive is named by the directive
     or by a phrase of the page."""
@@ -152,6 +191,7 @@ class Types(Protocol):
 literals = page("syntax.literals", Literals)
 constant_expressions = page("syntax.constant_expressions", ConstantExpressions)
 mnemonics = page("instructions.index", Mnemonics)
+gaps = page("gaps", Gaps)
 directives = page("directives.index", Directives)
 type_checking = page("operands.type_checking", TypeChecking)
 types = page("types.index", Types)

@@ -14,6 +14,7 @@ from ptxspec.language.checked import (
     unbanked,
 )
 from ptxspec.language.entry_parameters import EntryParameters
+from ptxspec.language.form_selection import Misfit
 from ptxspec.language.instructions import Instructions
 from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
@@ -77,7 +78,7 @@ class Bodies:
         plan = self.instructions.plan(at_the_end, ())
         if isinstance(plan, Plan):
             kernel.code.append(Op(plan, (), None, function.position))
-        elif not context.complaints.count:  # a target that is none has been complained of
+        elif isinstance(plan, Misfit) and not context.complaints.count:  # a target that is none has been complained of
             context.complain(function.position, plan.why, plan.page)
         return kernel
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import tree
-from ptxspec.language.diagnostics import Source
+from ptxspec.language import cited, tree
+from ptxspec.language.diagnostics import Diagnostic, Source
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.types import Type
@@ -183,9 +183,30 @@ class Op(NamedTuple):
     """the state space of the access, where the form alone does not say it: that of the frame, or a bank of constants"""
 
 
+class Missing(NamedTuple):
+    """That an instruction is of a family without a page: the family's name, and what it is for."""
+
+    family: str
+    what: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.family} is PTX ({self.what}); it is not described here"
+
+
+class Gap(NamedTuple):
+    """An instruction of a module that no page describes, and where it stands."""
+
+    missing: Missing
+    position: int
+
+    def diagnostic(self, source: Source) -> Diagnostic:
+        return source.diagnostic(self.position, self.missing.said, cited.GAPS)
+
+
 class Kernel:
     """A checked entry or function. `code` holds the instructions, and last what the end of the body stands for; `labels` maps a
-    name to an index into it."""
+    name to an index into it. `gaps` are the instructions that no page describes, which `code` lacks."""
 
     def __init__(self, name: str, signature: Signature | None = None):
         self.name = name
@@ -197,6 +218,7 @@ class Kernel:
         self.registers: dict[str, Type] = {}
         self.places: dict[str, Place] = {}
         self.code: list[Op] = []
+        self.gaps: list[Gap] = []
         self.labels: dict[str, int] = {}
         self.sizes = {"shared": 0, "local": 0, "param": 0}
         self.performance: dict[str, tuple[int, ...]] = {}
@@ -204,7 +226,7 @@ class Kernel:
     @property
     def written(self) -> int:
         """How many instructions are written in the body."""
-        return len(self.code) - 1
+        return len(self.code) - 1 + len(self.gaps)
 
     @property
     def frame_size(self) -> int:

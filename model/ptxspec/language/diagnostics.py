@@ -176,6 +176,10 @@ class Sources(Source):
         which = bisect_right(self.starts, offset) - 1
         return self.sources[which].place(offset - self.starts[which])
 
+    def diagnostic(self, offset: int, message: str | Later, page: str | None = None) -> Diagnostic:
+        which = bisect_right(self.starts, offset) - 1
+        return self.sources[which].diagnostic(offset - self.starts[which], message, page)
+
 
 class _Complaint(NamedTuple):
     offset: int

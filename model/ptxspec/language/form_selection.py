@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec.contracts import TypeChecking
+from ptxspec.language import cited
 from ptxspec.language import operand_kinds as kinds
-from ptxspec.language.checked import Grouped, Plan, Read, Written
+from ptxspec.language.checked import Grouped, Missing, Plan, Read, Written
 from ptxspec.language.diagnostics import Later
-from ptxspec.language.forms import Form, Opcode, page_name
+from ptxspec.language.forms import Form, Opcode, page_name, unknown_opcode
+from ptxspec.language.gaps import missing
 from ptxspec.language.operand_fitting import destination_problem, source_problem
 from ptxspec.language.operand_kinds import Kind, described
 from ptxspec.literate.notation import Operand
@@ -28,6 +30,26 @@ class Misfit(NamedTuple):
     page: str | None = None
 
 
+def find_form(
+    opcode: Opcode | None, mnemonic: str, shape: tuple[Kind, ...], rules: TypeChecking, module: Epoch | None
+) -> Plan | Misfit | Missing:
+    """The form of an instruction, as `select_form` finds it among those of its opcode; why there is none; or that it is a gap.
+    `opcode` is None if no page describes it."""
+    if opcode is not None and opcode.find(mnemonic):
+        return select_form(opcode, mnemonic, shape, rules, module)
+    return without_form(opcode, mnemonic, module)
+
+
+def without_form(opcode: Opcode | None, mnemonic: str, module: Epoch | None) -> Misfit | Missing:
+    """What is to be said of an instruction that no page describes."""
+    gap = missing(mnemonic, opcode, module)
+    if isinstance(gap, str):
+        return Misfit(None, gap, cited.GAPS)
+    if gap is not None:
+        return gap
+    return Misfit(None, unknown_opcode(mnemonic) if opcode is None else Later(lambda: opcode.absent(mnemonic)))
+
+
 def select_form(
     opcode: Opcode,
     mnemonic: str,
@@ -35,14 +57,11 @@ def select_form(
     rules: TypeChecking,
     module: Epoch | None,
 ) -> Plan | Misfit:
-    """The one form of `mnemonic` that operands of this shape fit, or why there is none. `module` has the version and the target
-    that the form must exist for; None: it may be of any."""
-    forms = opcode.find(mnemonic)
-    if not forms:
-        return Misfit(None, Later(lambda: opcode.absent(mnemonic)))
+    """The one form of a mnemonic of the opcode that operands of this shape fit, or why there is none. `module` has the version
+    and the target that the form must exist for; None: it may be of any."""
     fitting: list[Plan] = []
     reasons: list[Misfit] = []
-    for form in forms:
+    for form in opcode.find(mnemonic):
         plan = fit(form, shape, rules)
         if isinstance(plan, Plan):
             fitting.append(plan)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import contracts, storage
+from ptxspec.language import cited
 from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
 from ptxspec.literate.documents import DocumentError
@@ -514,12 +515,22 @@ def unknown_opcode(mnemonic: str) -> Later:
     """What to say of an instruction whose opcode no page defines."""
     name = mnemonic.split(".")[0]
 
-    def find() -> tuple[str, None]:
+    def find() -> tuple[str, str | None]:
         from ptxspec.language.suggestions import did_you_mean
 
-        return f"{name} is no instruction that the pages define{did_you_mean(name, registry().opcodes)}", None
+        known = opcodes()
+        if name in known:  # of a family without a page, and misspelled after the opcode
+            instead = did_you_mean(mnemonic, (f for f in contracts.gaps().FAMILIES if f.startswith(name)))
+            return f"there is no {mnemonic}{instead}", cited.GAPS
+        return f"{name} is no instruction of PTX{did_you_mean(name, known)}", None
 
     return Later(find)
+
+
+def opcodes() -> dict[str, bool]:
+    """Every opcode of PTX, and whether a page describes it."""
+    missing = (name.split(".")[0].split("::")[0] for name in contracts.gaps().FAMILIES)
+    return dict.fromkeys(registry().opcodes, True) | {n: False for n in missing if n not in registry().opcodes}
 
 
 def forms(opcode: str | None = None) -> list[Form]:

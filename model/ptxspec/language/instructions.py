@@ -8,7 +8,9 @@ from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import Calls
 from ptxspec.language.checked import (
+    Gap,
     Kernel,
+    Missing,
     Op,
     Place,
     Plan,
@@ -16,8 +18,7 @@ from ptxspec.language.checked import (
     spaces,
     unbanked,
 )
-from ptxspec.language.form_selection import Misfit, select_form
-from ptxspec.language.forms import unknown_opcode
+from ptxspec.language.form_selection import Misfit, find_form
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
@@ -38,7 +39,7 @@ class Instructions:
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
         #: by mnemonic and kinds of operands
-        self._plans: dict[tuple[str | Kind, ...], Plan | Misfit] = {}
+        self._plans: dict[tuple[str | Kind, ...], Plan | Misfit | Missing] = {}
 
     def instruction(self, item: tree.Instruction, names: Names, kernel: Kernel) -> Op | None:
         """The instruction's form, or None after a complaint."""
@@ -66,7 +67,10 @@ class Instructions:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
-        if not isinstance(plan, Plan):
+        if isinstance(plan, Missing):
+            kernel.gaps.append(Gap(plan, item.position))
+            return None
+        if isinstance(plan, Misfit):
             plan = self._of_elements(plan, item, mnemonic, operands, shape)
             if not isinstance(plan, Plan):
                 at = item.position if plan.operand is None else self.context.operand_position(item, plan.operand)
@@ -159,14 +163,11 @@ class Instructions:
                 said, words[i] = closer, plain
         return ".".join(words), said
 
-    def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit:
+    def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit | Missing:
         """The plan for an instruction of this shape, or why there is none."""
-        opcode = self.context.table.get(mnemonic.split(".")[0])
-        if opcode is None:
-            return Misfit(None, unknown_opcode(mnemonic))
-        return select_form(
-            opcode, mnemonic, shape, self.context.rules, Epoch(self.context.version, self.context.target)
-        )
+        context = self.context
+        opcode = context.table.get(mnemonic.split(".")[0])
+        return find_form(opcode, mnemonic, shape, context.rules, Epoch(context.version, context.target))
 
 
 def _memory(element: Any) -> tree.Address:

@@ -103,6 +103,7 @@ class _Linker:
                         into[name] = kernel
                         shift = source.starts[number]
                         kernel.code = [op._replace(position=op.position + shift) for op in kernel.code]
+                        kernel.gaps = [gap._replace(position=gap.position + shift) for gap in kernel.gaps]
         self.by_first_names(chosen, (*functions.values(), *kernels.values()), {name: short[name] for name in kernels})
         self.share(functions, kernels, moved, sizes)
         for name, kernel in kernels.items():

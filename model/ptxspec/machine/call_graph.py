@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
+from ptxspec.language.checked import Call, Checked, Formal, Gap, Kernel, Op, Read
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -43,6 +43,12 @@ def linked(checked: Checked, name: str) -> Kernel:
         whole.places.update(function.places)
     whole.sizes["local"] = _stack(whole)
     return whole
+
+
+def gaps_reached(checked: Checked, name: str) -> list[Gap]:
+    """The instructions without a page that an entry may come to, itself or in functions that it may call."""
+    entry = checked.kernels[name]
+    return [gap for kernel in (entry, *_reached(checked, entry).values()) for gap in kernel.gaps]
 
 
 def moves_stack(op: Op) -> bool:

@@ -12,10 +12,12 @@ import numpy as np
 
 from ptxspec import contracts, options
 from ptxspec.escaping import LINES, printable
-from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.language.checked import Checked, Gap, Kernel, Pointer, banks, spaces
+from ptxspec.language.diagnostics import MOST_ERRORS
+from ptxspec.language.gaps import GapError
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.call_graph import frame_size, stack_moves
+from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.engine import Engine, Program, function_addresses, program
 from ptxspec.machine.exact import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
@@ -92,6 +94,7 @@ class Module:
         self._profiles: dict[str, Profile] = {}
         self._programs: dict[tuple[str, str, bool], Program] = {}
         self._launches = 0
+        self._gaps: dict[str, list[Gap]] = {}
         self._bound: dict[str, Any] = {}
 
     @property
@@ -103,6 +106,15 @@ class Module:
         ['a', 'b']
         """
         return list(self.checked.kernels)
+
+    def _refuse_gaps(self, name: str) -> None:
+        """Raise GapError if an entry may come to an instruction that no page describes."""
+        if name not in self._gaps:
+            self._gaps[name] = gaps_reached(self.checked, name)
+        gaps = sorted(self._gaps[name], key=lambda gap: gap.position)
+        if gaps:
+            shown = [gap.diagnostic(self.checked.source) for gap in gaps[:MOST_ERRORS]]
+            raise GapError(shown, len(gaps) - len(shown))
 
     def _make_heap(self) -> Heap | None:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
@@ -237,6 +249,7 @@ class Module:
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.kernels) or 'none'}")
+        self._refuse_gaps(kernel.name)
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         extents = _shape(kernel.name, kernel.performance, asked)
         if engine not in get_args(options.Engine):

@@ -8,11 +8,11 @@ from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
-from ptxspec.language.checked import Op, Plan
+from ptxspec.language.checked import Missing, Op, Plan
 from ptxspec.language.constant_bits import constant_bits
-from ptxspec.language.diagnostics import Source
-from ptxspec.language.form_selection import select_form
-from ptxspec.language.forms import Form, page_name, registry, unknown_opcode
+from ptxspec.language.diagnostics import PtxError, Source
+from ptxspec.language.form_selection import Misfit, find_form, without_form
+from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.language.module_context import target_number
 from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.parser import ended, parse_fragment, statement
@@ -285,16 +285,23 @@ def _plan(
 ) -> Plan:
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
-        raise source.error(item.position, unknown_opcode(item.mnemonic))
+        raise _without_form(without_form(None, item.mnemonic, epoch), item, source)
     try:
         shape = tuple(_kind(o, registers, specials) for o in item.operands)
     except KeyError as unknown:  # a name that no form takes where it stands has no type
         why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
         raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
-    plan = select_form(opcode, item.mnemonic, shape, rules, epoch)
+    plan = find_form(opcode, item.mnemonic, shape, rules, epoch)
     if not isinstance(plan, Plan):
-        raise source.error(item.position, plan.why, plan.page)
+        raise _without_form(plan, item, source)
     return plan
+
+
+def _without_form(found: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
+    """The error for an instruction that fits no form, or that no page describes."""
+    if isinstance(found, Missing):
+        return source.error(item.position, found.said, cited.GAPS)
+    return source.error(item.position, found.why, found.page)
 
 
 def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str, Type]) -> Kind:
@@ -362,11 +369,9 @@ def _agree(types: dict[str, Type], name: str, type: Type, item: Any, source: Sou
 def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, bool]]:
     """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow."""
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
-    if opcode is None:
-        raise source.error(item.position, unknown_opcode(item.mnemonic))
-    forms = opcode.find(item.mnemonic)
+    forms = opcode.find(item.mnemonic) if opcode is not None else []
     if not forms:
-        raise source.error(item.position, *opcode.absent(item.mnemonic))
+        raise _without_form(without_form(opcode, item.mnemonic, None), item, source)
     effects = [form.meaning(form.absences[-1]).effect for form in forms]
     if effects[0] is not None and all(effects):
         raise _refused(item.mnemonic, effects[0])

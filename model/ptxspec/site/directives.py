@@ -23,6 +23,7 @@ from ptxspec.site import (
     house,
     identity_tables,
     invariant_tables,
+    opcode_table,
     pages,
     pictures,
     store,
@@ -193,6 +194,14 @@ class Vocabulary(Computed):
         return vocabulary_tables.markdown()
 
 
+class Opcodes(Computed):
+    """Every opcode of PTX, with its pages or what is missing."""
+
+    def markdown(self) -> str:
+        self.env.note_reread()
+        return opcode_table.markdown()
+
+
 class Picture(Computed):
     """A picture of lookups, by name. Each line of the content says what is seen in one of its parts: `label: what is seen`."""
 
@@ -256,6 +265,7 @@ DIRECTIVES = {
     "identities": Identities,
     "invariants": Invariants,
     "ledger": Ledger,
+    "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
     "vocabulary": Vocabulary,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -39,6 +40,15 @@ def ptxas() -> str:
     return found_on_path
 
 
+@cache
+def newest_ptxas() -> str:
+    """The path of ptxas 13.5, which knows PTX 9.1 to 9.5; `make install` puts it beside the packages, since two versions of one
+    wheel can't be installed together. Raises FileNotFoundError if it is not there."""
+    for found in sorted(Path(sys.prefix, "ptxas-13.5").glob("nvidia/*/bin/ptxas")):
+        return str(found)
+    raise FileNotFoundError("no ptxas 13.5: make install brings it, on Linux on x86_64")
+
+
 def version() -> str:
     """What ptxas calls itself, e.g. "13.0"."""
     text = subprocess.run([ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
@@ -46,13 +56,13 @@ def version() -> str:
     return match[1] if match else text.strip()
 
 
-def assemble(text: str, arch: str = "sm_90", *flags: str) -> list[tuple[int, str]]:
-    """The errors ptxas reports for a module: (line, message) pairs; [] if it accepts it."""
+def assemble(text: str, arch: str = "sm_90", *flags: str, by: str | None = None) -> list[tuple[int, str]]:
+    """The errors ptxas reports for a module: (line, message) pairs; [] if it accepts it. `by` is the path of another ptxas."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "module.ptx")
         source.write_text(text)
         run = subprocess.run(
-            [ptxas(), f"-arch={arch}", *flags, str(source), "-o", str(Path(folder, "module.cubin"))],
+            [by or ptxas(), f"-arch={arch}", *flags, str(source), "-o", str(Path(folder, "module.cubin"))],
             capture_output=True,
             text=True,
         )

@@ -1,0 +1,59 @@
+"""Gaps: instructions that PTX has and no page describes."""
+
+from __future__ import annotations
+
+from ptxspec import contracts
+from ptxspec.language.checked import Checked, Missing
+from ptxspec.language.diagnostics import Diagnostic, PtxError
+from ptxspec.language.forms import Opcode
+from ptxspec.language.suggestions import did_you_mean
+from ptxspec.terms.editions import Epoch
+
+
+class GapError(PtxError):
+    """A launch of an entry that may come to an instruction that PTX has and no page describes. `diagnostics` are these
+    instructions, as for `PtxError`.
+
+    >>> module = ptxspec.load('''.version 8.0 .target sm_90
+    ... .entry k() { cp.async.wait_all; ret; }
+    ... .entry other() { ret; }''', "k.ptx")
+    >>> module.launch("other").steps
+    1
+    >>> try:
+    ...     module.launch("k")
+    ... except ptxspec.GapError as error:
+    ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
+    2 cp.async.wait_all is PTX (waiting for copies); it is not described here
+    """
+
+
+def gaps_of(checked: Checked) -> list[Diagnostic]:
+    """What is said of each gap of a module, in the order of the text."""
+    kernels = (*checked.kernels.values(), *checked.functions.values())
+    gaps = sorted((gap for kernel in kernels for gap in kernel.gaps), key=lambda gap: gap.position)
+    return [gap.diagnostic(checked.source) for gap in gaps]
+
+
+def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missing | str | None:
+    """What an instruction that no page describes is of; a str says why a module of this version and target (None: of any) does
+    not have it. None if PTX has no such instruction. `opcode` is what pages say of its opcode."""
+    page = contracts.gaps()
+    name = page.family_of(mnemonic)
+    if name is None:
+        more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None
+        if more is None or opcode is None:
+            return None
+        found, since, needs = Missing(mnemonic, more.what), more.since, more.needs
+    else:
+        family = page.FAMILIES[name]
+        foreign = page.foreign(mnemonic, name)
+        if foreign:
+            instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in sorted(family.words)))
+            return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
+        found, since, needs = Missing(name, family.what), family.since, family.needs
+    if module is not None and module.version < since:
+        major, minor = module.version
+        return f"{mnemonic} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
+    if module is not None and module.target < needs:
+        return f"{mnemonic} needs target sm_{needs}; the module says sm_{module.target}"
+    return found

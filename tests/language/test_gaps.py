@@ -1,0 +1,157 @@
+"""Instructions that PTX has and no page describes: told apart from mistakes, and refused when an entry that comes to them is launched."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from verdicts import complaints
+
+import ptxspec
+from ptxspec import contracts
+from ptxspec.language.check import check
+from ptxspec.language.forms import opcodes
+
+HERE = Path(__file__).parent
+REGISTERS = (
+    ".reg .pred %p<9>; .reg .b8 %c<9>; .reg .b16 %h<9>; .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .f32 %f<40>; .reg .f64 %fd<16>;"
+    " .reg .b128 %q<4>;"
+)
+#: (a target, an instruction) for each gap
+EXAMPLES = [
+    tuple(line.split(" ", 1)) for line in (HERE / "gaps.txt").read_text().splitlines() if not line.startswith("#")
+]
+
+
+def module(target: str, instruction: str, version: str = "9.5") -> str:
+    registers = REGISTERS.replace(".b128", ".b128" if version >= "8.3" else ".b64")
+    head = f".version {version}\n.target {target}\n.address_size 64\n"
+    return f"{head}.visible .entry k()\n{{\n{registers}\n{instruction}\nret;\n}}\n.visible .entry other() {{ ret; }}\n"
+
+
+@pytest.mark.parametrize(("target", "instruction"), EXAMPLES, ids=[i.split(" ")[0].rstrip(";") for _, i in EXAMPLES])
+def test_a_module_with_a_gap_loads(target: str, instruction: str) -> None:
+    loaded = ptxspec.load(module(target, instruction), "k.ptx")
+    assert loaded.launch("other").steps == 1
+    with pytest.raises(ptxspec.GapError) as caught:
+        loaded.launch("k")
+    (one,) = caught.value.diagnostics
+    assert (one.path, one.line, one.column, one.page) == ("k.ptx", 7, 1, "spec/gaps.md")
+    assert one.source == instruction and one.message.endswith("; it is not described here")
+    assert instruction.startswith(one.message.split(" is PTX (")[0])
+
+
+@pytest.mark.parametrize(("target", "instruction"), EXAMPLES, ids=[i.split(" ")[0].rstrip(";") for _, i in EXAMPLES])
+def test_ptxas_takes_it(target: str, instruction: str, newest_assembler: str, tmp_path: Path) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_text(module(target, instruction))
+    command = [newest_assembler, f"-arch={target}", "-O0", str(path), "-o", str(tmp_path / "k.cubin")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert not run.returncode, run.stdout + run.stderr
+
+
+def test_every_family_has_an_example() -> None:
+    page = contracts.gaps()
+    seen = {page.family_of(instruction.split(" ")[0].rstrip(";")) for _, instruction in EXAMPLES}
+    twins = {  # one of two of which the other has an example
+        "tcgen05.wait::st", "tcgen05.fence::after_thread_sync", "griddepcontrol.launch_dependents", "setmaxnreg.dec",
+        "prefetch.const.tensormap",
+    }  # fmt: skip
+    assert set(page.FAMILIES) - seen <= twins
+
+
+def test_every_further_form_has_an_example() -> None:
+    page = contracts.gaps()
+    used = [instruction.split(" ")[0].split(".") for _, instruction in EXAMPLES]
+    for opcode, forms in page.FORMS.items():
+        for more in forms:
+            if opcode in ("add", "cvt", "ld", "st", "redux"):  # the other opcodes have the forms of add
+                assert any(words[0] == opcode and more.marks & set(words) for words in used), (opcode, more.what)
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "instruction", "message"),
+    [
+        ("9.5", "sm_90", "mma.sync.alinged.m16n8k16.row.col.f32.f16.f16.f32 %f0, %r0, %r1, %f1;", "mma has no .alinged; did you mean .aligned"),
+        ("9.5", "sm_90", "cp.asinc.wait_all;", "there is no cp.asinc.wait_all; did you mean cp.async.wait_all?"),
+        ("6.5", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs PTX ISA 7.0; the module says 6.5"),
+        ("7.0", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs target sm_80; the module says sm_75"),
+        ("9.5", "sm_90", "wgma.fence.sync.aligned;", "wgma is no instruction of PTX; did you mean wgmma?"),
+        ("9.5", "sm_100a", "cvt.rn.satfinite.e2m1x2.f23 %c0, %f0, %f1;", "there is no cvt.rn.satfinite.e2m1x2.f23"),
+        ("8.5", "sm_90", "ld.global.v8.f32 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, [%rd0];", "needs PTX ISA 8.8"),
+        ("9.5", "sm_90", "ld.global.v8.f32 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, [%rd0];", "needs target sm_100"),
+        ("9.5", "sm_90", "mbarrier.inval.shared.b64 [%unheard];", "%unheard is not declared"),
+        ("9.5", "sm_90", "@%unheard cp.async.wait_all;", "the guard %unheard is not declared"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, message: str) -> None:
+    found = complaints(module(target, instruction, version))
+    assert message in found[0].message
+
+
+CALLED = """.version 8.0
+.target sm_90
+.address_size 64
+.func inner() { cp.async.wait_all; ret; }
+.func middle() { call inner; ret; }
+.func spare() { cp.async.commit_group; griddepcontrol.wait; ret; }
+.global .u64 pointer[1] = { spare };
+.visible .entry direct() { call middle; ret; }
+.visible .entry indirect() {
+.reg .b64 f;
+ld.global.u64 f, [pointer];
+p: .callprototype _ ();
+call f, p;
+ret;
+}
+.visible .entry without() { ret; }
+"""
+
+
+def test_gaps_of_called_functions_count() -> None:
+    loaded = ptxspec.load(CALLED, "k.ptx")
+    assert loaded.launch("without").steps == 1
+    for entry, lines in ("direct", [4]), ("indirect", [6, 6]):
+        for engine in ("native", "exact"):
+            with pytest.raises(ptxspec.GapError) as caught:
+                loaded.launch(entry, engine=engine)
+            assert [d.line for d in caught.value.diagnostics] == lines
+
+
+def test_gaps_of_linked_modules_are_shown_in_their_own_text() -> None:
+    library = CALLED.replace(".func inner", ".visible .func inner").replace(".visible .entry without() { ret; }\n", "")
+    main = ".version 8.0 .target sm_90 .address_size 64\n.extern .func inner();\n.visible .entry k() { call inner; ret; }\n"
+    loaded = ptxspec.link([main, library], ["main.ptx", "library.ptx"])
+    with pytest.raises(ptxspec.GapError) as caught:
+        loaded.launch("k")
+    (one,) = caught.value.diagnostics
+    assert (one.path, one.line, one.column) == ("library.ptx", 4, 26)
+    assert one.source.startswith(".visible .func inner")
+
+
+def test_arrays_are_as_they_were_and_arguments_are_not_looked_at() -> None:
+    loaded = ptxspec.load(CALLED)
+    values = np.arange(4)
+    with pytest.raises(ptxspec.PtxError):
+        loaded.launch("direct", args=[values])
+    assert values.tolist() == [0, 1, 2, 3]
+
+
+def test_the_checker_counts_them_as_instructions() -> None:
+    checked = check(CALLED)
+    assert checked.functions["spare"].written == 3 and len(checked.functions["spare"].gaps) == 2
+
+
+def test_a_question_about_one_says_so() -> None:
+    with pytest.raises(ptxspec.PtxError, match=r"cp\.async\.wait_all is PTX"):
+        ptxspec.evaluate("cp.async.wait_all;")
+    with pytest.raises(ptxspec.PtxError, match=r"is PTX .*not described here"):
+        ptxspec.prove("add.rn.f32x2 d, a, b;", "add.rn.f32x2 d, b, a;")
+
+
+def test_every_opcode_is_in_the_list() -> None:
+    known = opcodes()
+    assert known["add"] and known["ld"] and not known["tcgen05"] and not known["mma"]
+    assert {i.split(" ")[0].split(".")[0].rstrip(";") for _, i in EXAMPLES} <= set(known)
