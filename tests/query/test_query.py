@@ -153,7 +153,7 @@ def test_a_result_is_as_wide_as_its_form(more: str) -> None:
         ("add.u16 d, a, b;", {"a": "7", "b": 2}, TypeError, "is no operand"),
         ("add.u16 d, a, b;", {"a": True, "b": 2}, TypeError, "not a predicate"),
         ("selp.u32 d, 1, 2, p;", {"p": 7}, TypeError, "is a predicate"),
-        ("add.f32x2 d, a, b;", {}, ptxspec.PtxError, "nearest forms are"),
+        ("add.f32x3 d, a, b;", {}, ptxspec.PtxError, "nearest forms are"),
         ("nonsense d;", {}, ptxspec.PtxError, "is no instruction of PTX"),
         ("add.u32 d, a b", {}, ptxspec.PtxError, "expected"),
         ("add.u32 d, ; mov.u32 , e; .entry", {}, ptxspec.PtxError, r"(?s)expected an op.*not ','.*not '.entry'"),
