@@ -33,9 +33,9 @@ REQUEST, ANSWER = 16, 4
 
 
 class Fault(NamedTuple):
-    """An access that failed: the lane, the instruction's index and the address; or a freedom that nothing chose."""
+    """An access that failed: the thread, the instruction's index and the address; or a freedom that nothing chose."""
 
-    lane: int
+    thread: int
     op: int
     address: int | None
     error: Exception | None = None
@@ -45,7 +45,7 @@ class Running(Protocol):
     """A launch under an engine: the machine that the driver works on, and what the host does with it."""
 
     request: np.ndarray
-    """what threads ask images and the system: a row a word, a column a lane"""
+    """what threads ask images and the system: a row a word, a column a thread"""
     answer: np.ndarray
     """what they are answered, likewise"""
 

@@ -91,11 +91,11 @@ class Host(NamedTuple):
             running.set(name, value)
 
     def _serve(self, running: Running) -> None:
-        """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""
-        lanes = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
-        at = running.column("waits_at")[lanes]
+        """Let the images and the system answer those threads that ask them, instruction by instruction, and thread by thread."""
+        threads = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
+        at = running.column("waits_at")[threads]
         for op in np.unique(at).tolist():
-            own = lanes[at == op]
+            own = threads[at == op]
             function = system_function(self.program.kernel, self.program.kernel.code[op])
             try:
                 if function is not None:
@@ -103,21 +103,21 @@ class Host(NamedTuple):
                 else:
                     self.unit.serve(self.program.kernel.code[op], own, running.request, running.answer)
             except SystemFault as fault:
-                raise self._fault(running, Fault(fault.lane, op, fault.address, fault.error)) from None
+                raise self._fault(running, Fault(fault.thread, op, fault.address, fault.error)) from None
             except ImageFault as fault:
-                raise self._fault(running, Fault(fault.lane, op, None, fault.error)) from None
+                raise self._fault(running, Fault(fault.thread, op, None, fault.error)) from None
 
-    def _where(self, running: Running, lane: int, op: int) -> Where:
-        thread, cta = self.extents.where(lane, running.get("first"))
+    def _where(self, running: Running, thread: int, op: int) -> Where:
+        own, cta = self.extents.where(thread, running.get("first"))
         source = self.checked.source
         at = self.program.kernel.code[op]
-        return Where(thread, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
+        return Where(own, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
 
-    def _misuse(self, running: Running, rule: str, note: str, lane: int, op: int) -> LaunchError:
-        return LaunchError(rule, note, self._where(running, lane, op))
+    def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
+        return LaunchError(rule, note, self._where(running, thread, op))
 
     def _fault(self, running: Running, fault: Fault) -> LaunchError:
-        where = self._where(running, fault.lane, fault.op)
+        where = self._where(running, fault.thread, fault.op)
         if isinstance(fault.error, NoChoice):
             return open_result(fault.error, where)
         assert isinstance(fault.error, Violation)

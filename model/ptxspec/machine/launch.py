@@ -279,12 +279,12 @@ class Module:
 
     def _memory(self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int) -> Memory:
         """The memory of a launch of which so many CTAs are resident at once."""
-        kernel, lanes, members = ready.kernel, slots * extents.threads, extents.cluster_size
+        kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
-        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, lanes, alive, members)
+        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members)
         if self._heap is not None:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING

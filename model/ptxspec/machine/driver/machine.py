@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
     blocks: int
     ops: int
-    lanes: int
+    threads: int
     ctas: int
     warps: int
     clusters: int
@@ -95,8 +95,8 @@ def columns() -> dict[str, Column]:
     """The machine's arrays, by name."""
     words, barriers, lanes_in_warp = rows(), places.BARRIERS, places.LANES
 
-    def a_lane(s: Shape) -> int:
-        return s.lanes
+    def a_thread(s: Shape) -> int:
+        return s.threads
 
     def a_place(s: Shape) -> int:
         return s.ctas * barriers
@@ -108,9 +108,9 @@ def columns() -> dict[str, Column]:
         return s.ops
 
     counted: dict[str, Callable[[Shape], int]] = {
-        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_lane),
+        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
-        **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.lanes + lanes_in_warp),
+        **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
         **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
         **dict.fromkeys(
@@ -139,13 +139,13 @@ def columns() -> dict[str, Column]:
         "warp_states": lambda s: s.warps * words["warp_states"],
         "cta_states": lambda s: s.ctas * words["cta_states"],
         "cluster_barriers": lambda s: s.clusters * words["cluster_barriers"],
-        "visits": lambda s: s.lanes * words["visits"],
+        "visits": lambda s: s.threads * words["visits"],
         "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
         "patience": lambda s: words["patience"],
     }
     found = {name: Column(8, length) for name, length in counted.items()}
-    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.lanes)
-    found["scratch"] = Column(4, a_lane)
+    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.threads)
+    found["scratch"] = Column(4, a_thread)
     return found
 
 

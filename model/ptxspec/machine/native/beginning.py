@@ -15,7 +15,7 @@ _WIDE = ("%launch",)
 
 
 def beginning(layout: Layout, needs: set[str]) -> str:
-    """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all lanes there may be."""
+    """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all threads there may be."""
     text = _Beginning(layout, needs)
     every = list(layout.special_offsets)
     by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
@@ -32,7 +32,7 @@ all:
   store i64 1, ptr %known_at
 {text.filling("all", every, "%slots")}
 some:
-{text.filling("some", by_cta, "%resident")}
+{text.filling("some", by_cta, "%resident_ctas")}
   ret i64 0
 }}"""
 
@@ -45,7 +45,7 @@ class _Beginning:
     def fields(self) -> str:
         pointers = ("registers", "special", "shared", "local", "record")
         numbers = (
-            "slots", "resident", "lanes", "threads", "first", "shared_stride", "local_stride", "host_empties",
+            "slots", "resident_ctas", "resident_threads", "threads", "first", "shared_stride", "local_stride", "host_empties",
             *(f"{p}_bytes" for p in pointers if p != "record"),
         )  # fmt: skip
         return "\n".join(
@@ -66,13 +66,13 @@ class _Beginning:
             row = hosts.pointer(self.checked, "registers", f"{base}base", "0", 1, f"{base}size", length)
             lines.append(
                 f"  {base}base = {hosts.within('%registers', layout.register_bytes, layout.offsets[name], 1)}\n"
-                f"  {base}size = mul i64 %lanes, {unit}\n"
+                f"  {base}size = mul i64 %resident_threads, {unit}\n"
                 f"  {base} = {row}\n"
                 f"{self.emptying(base, f'{base}size')}"
             )
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
-        for space, count in (("shared", "resident"), ("local", "lanes")):
+        for space, count in (("shared", "resident_ctas"), ("local", "resident_threads")):
             pointer = hosts.pointer(self.checked, space, f"%{space}", "0", 1, f"%{space}_all", f"%{space}_bytes")
             lines.append(
                 f"  %{space}_all = mul i64 %{count}, %{space}_stride\n  %{space}_start = {pointer}\n"
@@ -125,7 +125,9 @@ class _Beginning:
             bits, offset = bits_of(layout.special_types[name]), layout.special_offsets[name]
             base = f"%{stem}.{offset}"
             length = str(bits // 8 * layout.capacity)
-            cell = hosts.pointer(self.checked, "special", f"{base}.base", f"%{stem}.lane", bits // 8, bits // 8, length)
+            cell = hosts.pointer(
+                self.checked, "special", f"{base}.base", f"%{stem}.thread", bits // 8, bits // 8, length
+            )
             heads.append(f"  {base}.base = {hosts.within('%special', layout.special_bytes, offset, 1)}")
             stores.append(f"  {base}.cell = {cell}\n  store i{bits} {values[name]}, ptr {base}.cell")
         joined = "\n".join
@@ -139,7 +141,7 @@ class _Beginning:
   br label %{stem}_thread
 {stem}_thread:
   %{stem}.index = phi i64 [0, %{stem}_slot], [%{stem}.index1, %{stem}_thread]
-  %{stem}.lane = add i64 %{stem}.begin, %{stem}.index
+  %{stem}.thread = add i64 %{stem}.begin, %{stem}.index
   %{stem}.index32 = trunc i64 %{stem}.index to i32
 {joined(inner)}
 {joined(stores)}

@@ -17,7 +17,7 @@ OWN_NUMBERS = (
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
     *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
-    "failed_lane", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
+    "failed_thread", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}

@@ -52,13 +52,13 @@ class Waiting:
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
         if fixed(text.program, op) is None:
             for field, term in zip(Given._fields, given(effect), strict=True):
-                text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%lane', 8)}")
+                text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")
         self.wait()
 
     def wait(self) -> None:
         """Put the thread among those that wait."""
         text = self.text
-        text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%lane', 8)}")
+        text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%thread', 8)}")
         self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
         self.lists.append(str(len(text.flow.blocks) + 1))
         self.edges.go("over")

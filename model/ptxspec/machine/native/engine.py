@@ -157,30 +157,30 @@ class NativeRun:
 
     def fault(self) -> Fault:
         """What ended the launch, at an instruction."""
-        lane, op = self.get("failed_lane"), self.get("failed_op")
+        thread, op = self.get("failed_thread"), self.get("failed_op")
         effect = self.program.kernel.code[op].plan.meaning.effect
         if isinstance(effect, Stop):
-            return Fault(lane, op, None, stopped(effect))
+            return Fault(thread, op, None, stopped(effect))
         address = self.get("failed_address") & (1 << 64) - 1
-        error = self._violation(lane, op, address, self.get("failed_why"))
-        return Fault(lane, op, address if isinstance(effect, Access) else None, error)
+        error = self._violation(thread, op, address, self.get("failed_why"))
+        return Fault(thread, op, address if isinstance(effect, Access) else None, error)
 
-    def _violation(self, lane: int, op: int, address: int, why: int) -> Violation:
+    def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
         if why == ROOM or not isinstance(effect, Access):
-            return self._elsewhere(instruction, op, lane, address, why)
+            return self._elsewhere(instruction, op, thread, address, why)
         try:
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            self.memory.access(space, address, effect.bytes, write, lane // self.extents.threads, lane)
+            self.memory.access(space, address, effect.bytes, write, thread // self.extents.threads, thread)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def _elsewhere(self, op: Op, index: int, lane: int, value: int, why: int) -> Violation:
+    def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
         """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
         block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
         try:
@@ -193,7 +193,7 @@ class NativeRun:
             else:
                 registers = self.arrays["registers"]
                 begins, ends = (
-                    int(registers[self.layout.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                    int(registers[self.layout.offsets[name] :].view(np.uint64)[thread]) for name in (BEGINS, ENDS)
                 )
                 check_end(value, begins, ends)
         except Violation as violation:

@@ -55,7 +55,7 @@ class Frame:
 
     def __init__(self, shape: machine.Shape, threads: int, known: Known, bytes_of: Mapping[str, int]):
         """`threads` is how many a CTA has, `bytes_of` how long the arrays of a room are that the driver does not touch."""
-        self._known = {"slot_of": np.arange(shape.lanes, dtype=np.int64) // threads}
+        self._known = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
         fields, end = {}, LINE
         for name, column in machine.columns().items():
             length, type = column.length(shape), f"i{column.unit}"

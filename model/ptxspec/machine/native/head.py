@@ -51,7 +51,7 @@ class Head:
     def places(self) -> list[str]:
         """Lines that find the place of the thread's CTA; after `fields`."""
         words = self.words
-        cell = hosts.pointer(self.layout.checked, "slot_of", "%slot_of", "%lane", 8, 8, "%slot_of_bytes")
+        cell = hosts.pointer(self.layout.checked, "slot_of", "%slot_of", "%thread", 8, 8, "%slot_of_bytes")
         return [
             f"  %slot_at = {cell}" if words & _PLACES else "",
             "  %slot = load i64, ptr %slot_at, !invariant.load !9" if words & _PLACES else "",

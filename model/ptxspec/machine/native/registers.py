@@ -39,7 +39,7 @@ class Rows:
         layout = self.text.layout
         unit = bits_of(self.text.kernel.registers[name]) // 8
         base = f"%registers_{layout.offsets[name]}"
-        return self.text.at("registers", "%lane", unit, base=base, length=str(unit * layout.capacity))
+        return self.text.at("registers", "%thread", unit, base=base, length=str(unit * layout.capacity))
 
     def load(self, name: str) -> str:
         """A register's value as it was when its thread ran last."""
@@ -60,7 +60,7 @@ class Rows:
         """The pointer to the thread's place in the row of a special register."""
         layout = self.text.layout
         base, unit = f"%special_{layout.special_offsets[name]}", bits_of(layout.special_types[name]) // 8
-        return self.text.at("special", "%lane", unit, base=base, length=str(unit * layout.capacity))
+        return self.text.at("special", "%thread", unit, base=base, length=str(unit * layout.capacity))
 
 
 class Homes:

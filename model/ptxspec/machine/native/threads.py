@@ -67,14 +67,14 @@ class Piece:
         homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
         failing = [
             f"  %failed_{what}_at = getelementptr i64, ptr %context, i64 {FIELD[f'failed_{what}']}"
-            for what in ("address", "op", "why", "lane")
+            for what in ("address", "op", "why", "thread")
         ]
         head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
         linkage = "" if self.layout.pieces > 1 else "internal "
         ending = " alwaysinline" if self.layout.pieces == 1 else ""
         return "\n".join(
             [
-                f"define {linkage}i64 @piece{self.piece}(ptr noalias %context, i64 %lane, i64 %start, i64 %before, ptr %turn)"
+                f"define {linkage}i64 @piece{self.piece}(ptr noalias %context, i64 %thread, i64 %start, i64 %before, ptr %turn)"
                 f"{ending} {{",
                 "entry:",
                 *homes,
@@ -85,7 +85,7 @@ class Piece:
                 "  br label %dispatch",
                 *text.lines,
                 *text.faults,
-                f"fault:\n  store i64 %lane, ptr %failed_lane_at\n  ret i64 {FAILED}",
+                f"fault:\n  store i64 %thread, ptr %failed_thread_at\n  ret i64 {FAILED}",
                 "}",
             ]
         )
@@ -124,7 +124,7 @@ class Piece:
 
 def turns_text(layout: Layout, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
-    limit. `call` gives %r for the thread %lane that stands at block %begin, whose turn began when %steps were done."""
+    limit. `call` gives %r for %thread, which stands at block %begin and whose turn began when %steps were done."""
     last = "back" if "across" in call else "alone"
     return f"""
 define i64 @turns(ptr noalias %context, i64 %block, i64 %count, i64 %limit) {{
@@ -163,9 +163,9 @@ def _each(layout: Layout) -> str:
     return f"""each:
   %k = phi i64 [0, %entry], [%k1, %on]
   %steps = phi i64 [%begun, %entry], [%steps1, %on]
-  %lane_at = {cell}
-  %lane32 = load i32, ptr %lane_at
-  %lane = zext i32 %lane32 to i64
+  %thread_at = {cell}
+  %thread32 = load i32, ptr %thread_at
+  %thread = zext i32 %thread32 to i64
   store i64 0, ptr %turn
   br i1 %narrow, label %side_by_side, label %alone"""
 
@@ -179,10 +179,10 @@ gather:
   %left = sub i64 %count, %k
   %few = icmp ult i64 %left, {WIDE}
   %n = select i1 %few, i64 %left, i64 {WIDE}
-  call void @go_through(ptr %context, i64 %block, ptr %lane_at, i64 %n)
+  call void @go_through(ptr %context, i64 %block, ptr %thread_at, i64 %n)
   br label %take
 take:
-  %goes_on = call i64 @take(ptr %context, i64 %block, i64 %lane, i64 %slot, ptr %turn)
+  %goes_on = call i64 @take(ptr %context, i64 %block, i64 %thread, i64 %slot, ptr %turn)
   %is_over = icmp eq i64 %goes_on, {OVER}
   br i1 %is_over, label %after, label %alone"""
 
@@ -208,7 +208,7 @@ bad:
   ret i64 %code"""
 
 #: calls of the piece that has all blocks, and of that one of several which has the block %at
-OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %lane, i64 %begin, i64 %steps, ptr %turn)"
+OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %thread, i64 %begin, i64 %steps, ptr %turn)"
 
 
 def of_several(count: int) -> str:
@@ -219,7 +219,7 @@ across:
   %piece_at = getelementptr [{count} x i64], ptr @pieces, i64 0, i64 %at
   %piece_is = load i64, ptr %piece_at
   %piece = inttoptr i64 %piece_is to ptr
-  %r = call i64 %piece(ptr %context, i64 %lane, i64 %at, i64 %steps, ptr %turn)
+  %r = call i64 %piece(ptr %context, i64 %thread, i64 %at, i64 %steps, ptr %turn)
   %inner = icmp ult i64 %r, {count}
   br i1 %inner, label %inside, label %back
 inside:
