@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
-from ptxspec.machine.native.context import FIELD, bits_of
+from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
@@ -24,8 +24,7 @@ define i64 @begin(ptr noalias %context) {{
 entry:
 {text.fields()}
 {text.zeros()}
-  %known_at = getelementptr i64, ptr %context, i64 {FIELD["known"]}
-  %known = load i64, ptr %known_at
+{field_text("known", changes=True)}
   %first_time = icmp eq i64 %known, 0
   br i1 %first_time, label %all, label %some
 all:
@@ -43,16 +42,13 @@ class _Beginning:
         self.checked = layout.checked
 
     def fields(self) -> str:
+        """Text that loads what the function needs of the context."""
         pointers = ("registers", "special", "shared", "local", "record")
         numbers = (
             "slots", "resident_ctas", "resident_threads", "threads", "first", "shared_stride", "local_stride", "host_empties",
             *(f"{p}_bytes" for p in pointers if p != "record"),
         )  # fmt: skip
-        return "\n".join(
-            f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
-            f"  %{n} = load {'ptr' if n in pointers else 'i64'}, ptr %{n}_at"
-            for n in (*pointers, *numbers)
-        )
+        return "\n".join(field_text(n, changes=True) for n in (*pointers, *numbers))
 
     def zeros(self) -> str:
         """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""

@@ -44,9 +44,12 @@ def llvm_type(type: Type) -> str:
     return f"i{type.width}"
 
 
-def field_text(name: str, type: str = "ptr") -> str:
-    """Text that loads a field of the context into %name. It is the same for as long as the code runs."""
-    return (
-        f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}\n"
-        f"  %{name} = load {type}, ptr %{name}_at, !invariant.load !9"
-    )
+def field_at(name: str) -> str:
+    """Text that finds a field of the context: %name_at."""
+    return f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}"
+
+
+def field_text(name: str, changes: bool = False) -> str:
+    """Text that loads a field of the context into %name. Unless it `changes`, it is the same for as long as the code runs."""
+    type = "ptr" if name in ARRAYS or name == "record" else "i64"
+    return f"{field_at(name)}\n  %{name} = load {type}, ptr %{name}_at" + ("" if changes else ", !invariant.load !9")

@@ -36,9 +36,8 @@ class Head:
     def fields(self) -> list[str]:
         """Lines that load fields of the context, and find rows."""
         words = self.words
-        fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
         return [
-            *fields,
+            *(field_text(n) for n in (*POINTERS, *NUMBERS) if n in words),
             *self._rows("registers", self.layout.register_bytes),
             *self._rows("special", self.layout.special_bytes),
         ]

@@ -10,7 +10,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.blocks import Blocks, Landings
 from ptxspec.machine.native.calls import Calls
-from ptxspec.machine.native.context import FIELD, llvm_type
+from ptxspec.machine.native.context import field_at, field_text, llvm_type
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.endings import Endings, Waiting
 from ptxspec.machine.native.head import Head
@@ -65,10 +65,7 @@ class Piece:
         registers = [(self.homes.at(n), llvm_type(t)) for n, t in text.kernel.registers.items()]
         said = {home for line in text.lines for home in _HOME.findall(line)}
         homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
-        failing = [
-            f"  %failed_{what}_at = getelementptr i64, ptr %context, i64 {FIELD[f'failed_{what}']}"
-            for what in ("address", "op", "why", "thread")
-        ]
+        failing = [field_at(f"failed_{what}") for what in ("address", "op", "why", "thread")]
         head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
         linkage = "" if self.layout.pieces > 1 else "internal "
         ending = " alwaysinline" if self.layout.pieces == 1 else ""
@@ -148,13 +145,8 @@ after:
 
 def _fields() -> str:
     """What the function takes from the context, and where it says how far it is."""
-    loads = "".join(
-        f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
-        f"  %{n} = load {'i64' if n.endswith('bytes') else 'ptr'}, ptr %{n}_at, !invariant.load !9\n"
-        for n in ("scratch", "record", "scratch_bytes")
-    )
-    said = [f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}" for n in ("steps", "taken")]
-    return loads + "\n".join(said)
+    taken = (field_text(n) for n in ("scratch", "record", "scratch_bytes"))
+    return "\n".join([*taken, *(field_at(n) for n in ("steps", "taken"))])
 
 
 def _each(layout: Layout) -> str:
