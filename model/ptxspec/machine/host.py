@@ -36,7 +36,7 @@ class Host(NamedTuple):
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
         program breaks a rule."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
-        self._say(running, slots, host_empties)
+        self._set_numbers(running, slots, host_empties)
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
@@ -79,7 +79,8 @@ class Host(NamedTuple):
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
-    def _say(self, running: Running, slots: int, host_empties: bool) -> None:
+    def _set_numbers(self, running: Running, slots: int, host_empties: bool) -> None:
+        """Let the machine have the numbers that say what this launch is, and what it may take."""
         threads, extents = contracts.threads(), self.extents
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
