@@ -17,7 +17,7 @@ from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, stack_moves
 from ptxspec.machine.engine import Engine, Program, function_addresses, program
-from ptxspec.machine.exact import ExactEngine
+from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
