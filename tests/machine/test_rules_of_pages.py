@@ -15,7 +15,7 @@ from ptxspec import contracts
 from ptxspec.literate import finder
 from ptxspec.machine import imaging
 from ptxspec.machine.driver import machine
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.native import code
 from ptxspec.terms.steps import Step
 from ptxspec.terms.vocabulary import select

@@ -15,7 +15,7 @@ from launching import ENGINES, kernel
 import ptxspec
 from ptxspec.literate.finder import pages
 from ptxspec.machine.driver import machine
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native import code
 from ptxspec.machine.native.compiling import Taken, World, compiled

@@ -17,7 +17,7 @@ from ptxspec.machine.driver import (
     warp_collectives,
 )
 from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.roles import Roles
 from ptxspec.terms.steps import Step
 
