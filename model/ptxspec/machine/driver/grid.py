@@ -1,5 +1,6 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
+from ptxspec.machine.driver.arrivals import arrive, ends
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
@@ -18,7 +19,6 @@ from ptxspec.machine.driver.codes import (
 from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, LANES, ready
 from ptxspec.machine.driver.protocol import Machine
-from ptxspec.machine.driver.threads import arrive, ends
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.machine.driver import (
+    arrivals,
     cluster_barriers,
     cta_barriers,
     grid,
     places,
-    threads,
     turns,
     warp_collectives,
 )
@@ -28,7 +28,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     cluster_barriers.cluster_arrive, cluster_barriers.cluster_release, cluster_barriers.cluster_lose,
     warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, threads.arrive, threads.ends, threads.end, turns.turns, turns.turn,
+    warp_collectives.meeting, arrivals.arrive, arrivals.ends, arrivals.end, turns.turns, turns.turn,
     grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of, grid.settle,
 )  # fmt: skip
 
