@@ -20,7 +20,7 @@ from launching import CHECKS_ALONE, HEADER, kernel
 import ptxspec
 from ptxspec.machine import hosts, imaging
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native import code
 from ptxspec.machine.native import engine as native
@@ -165,7 +165,7 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
     code.driver.cache_clear()
     made = functions(texts)
     assert made >= {"piece0", "turns", "begin", "take", "drive", "step_arrive_at_cta"} | {
-        f.__name__ for f in machine.FUNCTIONS
+        f.__name__ for f in inventory.FUNCTIONS
     }
     assert made >= ({"narrow1", "committed1"} if what == "loops" else set())
     assert texts and [line for text in texts for line in raw(text)] == []

@@ -21,7 +21,7 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.driver import grid, machine, protocol
+from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, put
 from ptxspec.machine.engine import (
@@ -153,15 +153,15 @@ class ExactRun:
         m: Any = Machine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
         warps = slots * contracts.warps().warps_of(threads)
-        shape = machine.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
+        shape = inventory.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
         for name in protocol.NUMBERS:
             setattr(m, name, self.known.numbers.get(name, 0))
-        for name, column in machine.columns().items():
+        for name, column in inventory.columns().items():
             values = self.known.tables.get(name, ())
             setattr(m, name, [*values, *[0] * (column.length(shape) - len(values))])
         m.gone = self.memory.gone
-        for name, taken in machine.steps().items():
-            setattr(m, name, machine.scripted_step(*taken, m))
+        for name, taken in inventory.steps().items():
+            setattr(m, name, inventory.scripted_step(*taken, m))
         m.threads_run, m.begin, m.capacity = self.threads_run, self.begin, slots * threads
         rows = slots * threads if asks_host(self.program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.driver import codes, machine
+from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.engine import Running
 from ptxspec.machine.roles import Roles
@@ -27,14 +27,14 @@ def misuse(running: Running) -> Said:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
     thread, op = running.get("fault_thread"), running.get("fault_op")
-    rule = machine.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
+    rule = inventory.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
     named = int(given(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
         lane = thread % running.get("threads") % LANES
         return rule, f"lane {lane} is not in the mask {named:#010x}", thread, op
     if step == codes.CTA_ARRIVES:
         named, barrier = running.get("fault_named"), running.get("fault_number")
-        kind = machine.steps()["arrive_at_cta"][0].states[0].type
+        kind = inventory.steps()["arrive_at_cta"][0].states[0].type
         place = running.get("fault_place") * len(kind.fields) + list(kind.fields).index("named")
         names = sorted([int(running.column("barriers")[place]) or -1, named])
         counts = " and ".join("all" if n < 0 else str(n) for n in names)
@@ -106,7 +106,7 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, e
 
 def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
     """Who does not arrive in a cluster."""
-    kind = machine.steps()["wait_at_cluster"][0].states[0].type
+    kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
     every = np.arange(running.get("resident_threads"))
     of_cluster = every // (extents.threads * extents.cluster_size)

@@ -17,8 +17,8 @@ class Column(Protocol):
 
 
 class Machine(Protocol):
-    """The machine: its numbers, its arrays (as `machine.columns` lays them out), the steps of the pages that it takes (as
-    `machine.steps` finds them), and what an engine supplies.
+    """The machine: its numbers, its arrays (as `inventory.columns` lays them out), the steps of the pages that it takes (as
+    `inventory.steps` finds them), and what an engine supplies.
 
     A step is given, for each record, the record's number in its array, or the record's fields one by one; then operands. It gives
     the number of the rule that was broken, from 1 on, or 0, if it can break one; then its results."""
@@ -109,7 +109,7 @@ class Machine(Protocol):
     group_head: Column
     met: Column
     met_at: Column
-    # an instruction's: see `machine.tables` and known.py
+    # an instruction's: see `inventory.tables` and known.py
     resume: Column
     whom: Column
     stays: Column

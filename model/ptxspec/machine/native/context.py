@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ptxspec.machine import hosts
-from ptxspec.machine.driver import machine, protocol
+from ptxspec.machine.driver import inventory, protocol
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
 #: the host's arrays
-ARRAYS = (*hosts.OF_INSTRUCTIONS, *machine.columns())
+ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns())
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",

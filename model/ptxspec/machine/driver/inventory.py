@@ -1,4 +1,4 @@
-"""The machine as the driver sees it: its numbers, its arrays, and the steps that it takes."""
+"""What the driver consists of: its functions, the arrays that they work on, and the steps of the pages that they take."""
 
 from __future__ import annotations
 
