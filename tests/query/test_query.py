@@ -21,7 +21,7 @@ from ptxspec.query.assumptions import AssumptionError
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, read_fragment
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import NoChoice
-from ptxspec.terms.machine import GUARANTEES, changing
+from ptxspec.terms.registries import GUARANTEES, changing
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in
 
 # the package's attribute of this name is the function

@@ -73,7 +73,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.exact import NoChoice, evaluate
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 
 class ExactEngine:

@@ -29,8 +29,8 @@ from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.system import System
 from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)

@@ -16,8 +16,8 @@ from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.terms.core import variable
-from ptxspec.terms.machine import changing
 from ptxspec.terms.python_code import Script
+from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
 
 #: what a function is given: (registers, thread, supplied values by name, choice)

@@ -12,7 +12,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.memory import Memory
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS, SystemFunction
 
 #: bytes of a text that are read at once, if they lie there
 PIECE = 256
@@ -66,7 +66,7 @@ class System:
 
 
 class _Thread:
-    """What a function of the system may do for a thread: see terms.machine.SystemThread."""
+    """What a function of the system may do for a thread: see terms.registries.SystemThread."""
 
     def __init__(self, system: System, number: int):
         self.system, self.number = system, number

@@ -18,7 +18,7 @@ from ptxspec.machine.native.text import Text
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import Collective, ImageAccess, StackUse
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 
 class Landings:

@@ -9,7 +9,7 @@ from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 #: what a thread keeps of its calls and of its stack: always where its function, and the host, find it
 IN_ROWS = frozenset({FRAME, DEPTH, RETURNED, BEGINS, ENDS})
