@@ -24,10 +24,14 @@ from ptxspec.machine.call_graph import (
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, put
-from ptxspec.machine.engine import (
+from ptxspec.machine.engine import Fault
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.known import Known, known
+from ptxspec.machine.memory import Memory
+from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
-    Fault,
     Program,
     asks_host,
     call_target,
@@ -39,10 +43,6 @@ from ptxspec.machine.engine import (
     requested,
     stopped,
 )
-from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, names_read
-from ptxspec.machine.known import Known, known
-from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function

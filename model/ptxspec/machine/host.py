@@ -10,12 +10,13 @@ from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes
-from ptxspec.machine.engine import Fault, Prepared, Program, Running, describe
+from ptxspec.machine.engine import Fault, Prepared, Running
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.misuse import misuse, stuck
+from ptxspec.machine.program import Program, describe
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice

@@ -15,9 +15,9 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
-from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Storage, Surface, Texture
+from ptxspec.machine.program import ANSWER
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate

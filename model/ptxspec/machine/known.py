@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import BARRIERS
-from ptxspec.machine.engine import Program, fixed
+from ptxspec.machine.program import Program, fixed
 
 #: a table's name, and its numbers
 Tables = Mapping[str, list[int]]

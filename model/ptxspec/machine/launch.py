@@ -16,7 +16,7 @@ from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, stack_moves
-from ptxspec.machine.engine import Engine, Program, function_addresses, program
+from ptxspec.machine.engine import Engine
 from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
@@ -26,6 +26,7 @@ from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.marshalling import Buffers, arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
+from ptxspec.machine.program import Program, function_addresses, program
 from ptxspec.machine.system import System
 from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice

@@ -13,8 +13,8 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import FRAME
-from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.machine.program import Program, constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
 from ptxspec.terms.python_code import Script
 from ptxspec.terms.registries import changing

@@ -6,7 +6,6 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.places import LANES
-from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.flow import ending, registers_read, values_of
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.endings import Endings
@@ -15,6 +14,7 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import ANSWER
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import Collective, ImageAccess, StackUse
 from ptxspec.terms.lowering import Lowering

@@ -7,7 +7,6 @@ from typing import assert_never
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
-from ptxspec.machine.engine import Given, fixed, given, requested
 from ptxspec.machine.flow import ending
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.edges import Edges
@@ -16,6 +15,7 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import Given, fixed, given, requested
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (

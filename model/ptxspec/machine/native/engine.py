@@ -14,10 +14,17 @@ from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.driver import inventory
-from ptxspec.machine.engine import (
+from ptxspec.machine.engine import Fault
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.known import known
+from ptxspec.machine.memory import Memory, untouched
+from ptxspec.machine.native.code import Code, driver
+from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.frame import Frame, Room, address_of, lies
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
-    Fault,
     Program,
     asks_host,
     call_target,
@@ -27,13 +34,6 @@ from ptxspec.machine.engine import (
     resident,
     stopped,
 )
-from ptxspec.machine.errors import Violation
-from ptxspec.machine.known import known
-from ptxspec.machine.memory import Memory, untouched
-from ptxspec.machine.native.code import Code, driver
-from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
-from ptxspec.machine.native.frame import Frame, Room, address_of, lies
-from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.effects import Access, Load, Stop
 
