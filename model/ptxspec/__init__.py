@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     )
     from ptxspec.query.allowed import allowed
     from ptxspec.query.assumptions import AssumptionError
+    from ptxspec.query.equivalence import Counterexample, OpenChoice, TraceStep, Verdict, prove
     from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
     from ptxspec.query.fragments import Unsupported
-    from ptxspec.query.prove import Counterexample, OpenChoice, TraceStep, Verdict, prove
     from ptxspec.terms.exact import NoChoice
     from ptxspec.terms.types import Type
 
@@ -76,11 +76,11 @@ _PLACES = {
     "Results": "ptxspec.query.evaluate",
     "evaluate": "ptxspec.query.evaluate",
     "Unsupported": "ptxspec.query.fragments",
-    "Counterexample": "ptxspec.query.prove",
-    "OpenChoice": "ptxspec.query.prove",
-    "TraceStep": "ptxspec.query.prove",
-    "Verdict": "ptxspec.query.prove",
-    "prove": "ptxspec.query.prove",
+    "Counterexample": "ptxspec.query.equivalence",
+    "OpenChoice": "ptxspec.query.equivalence",
+    "TraceStep": "ptxspec.query.equivalence",
+    "Verdict": "ptxspec.query.equivalence",
+    "prove": "ptxspec.query.equivalence",
     "NoChoice": "ptxspec.terms.exact",
     "Type": "ptxspec.terms.types",
 }

@@ -11,9 +11,9 @@ Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "u
 #: the kinds of results that PTX leaves open, and the one that a machine is known to get differently
 Freedom = Literal["unspecified", "approximate", "undefined", "machine-specific", "deviation"]
 #: the shapes of images
-Geometry = Literal["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"]
+Geometry = Literal["1d", "a1d", "2d", "a2d", "2dms", "a2dms", "3d", "cube", "acube"]
 #: the shapes of images that kernels may write
-SurfaceGeometry = Literal["1d", "2d", "3d", "a1d", "a2d"]
+SurfaceGeometry = Literal["1d", "a1d", "2d", "a2d", "3d"]
 #: what becomes of coordinates outside of an image
 AddressMode = Literal["wrap", "mirror", "clamp", "clamp_ogl", "border", "clamp_to_edge", "clamp_to_border"]
 #: how many texels a lookup takes

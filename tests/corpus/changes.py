@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable
 
-TYPES = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64 pred".split()
+TYPES = "pred b8 s8 u8 b16 f16 s16 u16 b32 f32 s32 u32 b64 f64 s64 u64".split()
 SPACES = "global shared local const param".split()
 WORDS = (
     "sat ftz rn rz rm rp rni rzi lo hi wide eq ne lt le gt ge lo hi and or xor sync aligned volatile relaxed acquire release"

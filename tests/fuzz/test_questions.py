@@ -7,7 +7,6 @@ prints the counts of the verdicts. A finding ends it with the seed and both side
 
 from __future__ import annotations
 
-import importlib
 import random
 import struct
 import sys
@@ -26,6 +25,7 @@ from questions import Pair, nonsense, pair
 
 import ptxspec
 from ptxspec.evidence.compare.compiled_loops import column, compile_loops
+from ptxspec.query import equivalence
 from ptxspec.query.evaluate import cut
 from ptxspec.query.fragments import Unsupported
 from ptxspec.terms.core import TermError, constant, integer, truth
@@ -34,9 +34,6 @@ from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, is_allowed, low_bits, resolve, select
-
-# the package's attribute of this name is the function
-prove = importlib.import_module("ptxspec.query.prove")
 
 SALTS = (1, 0xC0FFEE, 0x5DEECE66D)
 ROWS = 1000
@@ -122,7 +119,7 @@ class Check(NamedTuple):
 
 
 def check_of(seed: int, question: Pair) -> Check:
-    asked = prove._ask(question.left, question.right, question.assume, "portable")
+    asked = equivalence._ask(question.left, question.right, question.assume, "portable")
     types = asked.inputs.types
     wrong = []
     left, right = asked.sides
@@ -160,7 +157,7 @@ def hold(checks: list[Check]) -> None:
 def replay(question: Pair, verdict: Any) -> int:
     """Evaluate both sides of a refutation, by the exact interpretation, with the choices that it shows and no others."""
     found = verdict.counterexample
-    asked = prove._ask(question.left, question.right, question.assume, "portable")
+    asked = equivalence._ask(question.left, question.right, question.assume, "portable")
     shown = {(c.entry, c.operation, c.type, c.operands): c.bits for c in found.choices}
     assert len(shown) == len(found.choices), "one choice is shown as two"
 

@@ -16,7 +16,7 @@ CASES = r"""
     .const .u32 foo = 42; .global .u64 p1 = foo;
     .const .u32 foo = 42; .global .u64 p1 = generic(foo);
     .const .u32 foo = 42; .global .u32 p1 = generic(foo);
-    .global .u32 bar[] = {2,3,5}; .global .u64 parr[] = {generic(bar), generic(bar)+4, generic(bar)+8};
+    .global .u32 bar[] = {2,3,5}; .global .u64 parr[] = {generic(bar)+8, generic(bar)+4, generic(bar)};
     .global .u32 bar[] = {2,3,5}; .global .u64 parr[] = {bar, bar+4, bar+8};
     .global .u32 bar[] = {2,3,5}; .global .u32 parr[] = {bar, bar+4, bar+8};
     .const .u32 foo = 42; .global .u8 a[] = {0xff(foo), 0xff00(foo), 0xff0000(foo), 0xff000000(foo)};

@@ -19,7 +19,7 @@ from ptxspec import storage
 from ptxspec.language import syntax as parsers
 from ptxspec.language.forms import Registry, registry
 from ptxspec.literate.finder import DOCUMENTS
-from ptxspec.terms.machine import RULES
+from ptxspec.terms.registries import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = (
@@ -63,7 +63,7 @@ def test_few_pages_are_loaded_for_a_small_module() -> None:
 def test_a_rule_is_told_though_its_page_is_not_loaded_yet() -> None:
     _ = registry().pages
     code = (
-        "import sys; from ptxspec.machine.errors import LaunchError; from ptxspec.terms.machine import RULES\n"
+        "import sys; from ptxspec.machine.errors import LaunchError; from ptxspec.terms.registries import RULES\n"
         "for name in sys.argv[1:]: print(name not in RULES, 'the rule: ' in str(LaunchError(name, 'x')))"
     )
     last_first = sorted(RULES, key=lambda name: "brkpt" not in RULES[name].path)

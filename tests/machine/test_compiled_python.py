@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ptxspec.machine import hosts
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.terms import State, requires, select, step, u32
@@ -60,7 +60,7 @@ class Both:
             setattr(self.plain, name, array.tolist())
         self.context[FIELDS["record"]] = self.record.ctypes.data
         for name, taken in STEPS.items():
-            setattr(self.plain, name, machine.scripted_step(*taken, self.plain))
+            setattr(self.plain, name, inventory.scripted_step(*taken, self.plain))
         self.plain.tell = lambda x, y: 3 * x + y
         self.code = code(functions, checked)
 
@@ -395,4 +395,4 @@ def test_the_driver_is_of_that_part() -> None:
     from ptxspec.machine.native import code as engine
 
     text = engine.driver(False, True).text
-    assert all(f" @{f.__name__}(" in text for f in machine.FUNCTIONS)
+    assert all(f" @{f.__name__}(" in text for f in inventory.FUNCTIONS)

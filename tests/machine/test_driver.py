@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptxspec.machine import driver
-from ptxspec.machine.driver import machine, protocol
+from ptxspec.machine.driver import inventory, protocol
 
 SUPPLIED = {"threads_run": 3, "begin": 0}
 
@@ -17,16 +17,16 @@ def _methods():
 
 
 def test_arrays_are_those_that_are_laid_out():
-    assert sorted(protocol.ARRAYS) == sorted(machine.columns())
+    assert sorted(protocol.ARRAYS) == sorted(inventory.columns())
 
 
 def test_steps_and_supplied_functions_are_those_that_are_declared():
-    assert _methods().keys() == machine.steps().keys() | SUPPLIED.keys()
+    assert _methods().keys() == inventory.steps().keys() | SUPPLIED.keys()
 
 
-@pytest.mark.parametrize("name", machine.steps())
+@pytest.mark.parametrize("name", inventory.steps())
 def test_a_step_takes_and_gives_as_many_numbers_as_are_declared(name):
-    step, arrays = machine.steps()[name]
+    step, arrays = inventory.steps()[name]
     declared = inspect.signature(protocol.Machine.__dict__[name], eval_str=True)
     taken = sum(len(port.words) if array is None else 1 for port, array in zip(step.states, arrays, strict=True))
     assert len(declared.parameters) - 1 == taken + len(step.operands)
@@ -48,4 +48,4 @@ def _read():
 
 def test_the_driver_uses_all_that_is_declared_and_nothing_else():
     of_a_turn = {"turn_length"}  # the engines read it
-    assert _read() | machine.rows().keys() | of_a_turn == {*protocol.NUMBERS, *protocol.ARRAYS, *_methods()}
+    assert _read() | inventory.rows().keys() | of_a_turn == {*protocol.NUMBERS, *protocol.ARRAYS, *_methods()}

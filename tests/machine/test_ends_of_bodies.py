@@ -7,7 +7,7 @@ import pytest
 from launching import HEADER, both, text
 
 import ptxspec
-from ptxspec.machine.engine import program
+from ptxspec.machine.program import program
 from ptxspec.terms.profiles import Profile
 
 #: a function that must not run unless it is called

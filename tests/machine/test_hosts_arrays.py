@@ -20,7 +20,7 @@ from launching import CHECKS_ALONE, HEADER, kernel
 import ptxspec
 from ptxspec.machine import hosts, imaging
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native import code
 from ptxspec.machine.native import engine as native
@@ -165,12 +165,12 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
     code.driver.cache_clear()
     made = functions(texts)
     assert made >= {"piece0", "turns", "begin", "take", "drive", "step_arrive_at_cta"} | {
-        f.__name__ for f in machine.FUNCTIONS
+        f.__name__ for f in inventory.FUNCTIONS
     }
     assert made >= ({"narrow1", "committed1"} if what == "loops" else set())
     assert texts and [line for text in texts for line in raw(text)] == []
     planted = re.sub(
-        r"call ptr @ptxspec_host\(ptr %record, ptr (%\w+),[^)]*\)", r"getelementptr i8, ptr \1, i64 %lane", texts[-1]
+        r"call ptr @ptxspec_host\(ptr %record, ptr (%\w+),[^)]*\)", r"getelementptr i8, ptr \1, i64 %thread", texts[-1]
     )
     assert raw(planted)
 
@@ -207,7 +207,7 @@ TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTER
 def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine code is told that the array has no bytes; of registers, special ones and the tile each row has its own part."""
     if name in ("registers", "special", "tile"):
-        pytest.skip("their parts have a length that is compiled in: see the test of a lane beyond them")
+        pytest.skip("their parts have a length that is compiled in: see the test of a thread beyond them")
     tampering(monkeypatch, lambda run: run.context.__setitem__(FIELD[f"{name}_bytes"], 0))
     with pytest.raises(EngineFault, match=rf"index \d+ of {name}, which has 0 bytes"):
         launch(TOUCHES[name])
@@ -227,11 +227,11 @@ def test_every_array_of_the_context_has_a_length() -> None:
     assert pointers == set(ARRAYS) <= set(hosts.names())
 
 
-@pytest.mark.parametrize("lane", [5000, 2**31 - 1, -1])
-def test_a_lane_beyond_the_registers(lane: int, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("thread", [5000, 2**31 - 1, -1])
+def test_a_thread_beyond_the_registers(thread: int, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where threads stand at the kernel's first block, one of them is none."""
     begun = lambda run: run.get("steps") > 0  # noqa: E731
-    tampering(monkeypatch, lambda run: run.arrays["lists"].__setitem__(3, lane), begun)
+    tampering(monkeypatch, lambda run: run.arrays["lists"].__setitem__(3, thread), begun)
     with pytest.raises(EngineFault, match=r"special|registers|slot_of"):
         launch(SOURCE)
 

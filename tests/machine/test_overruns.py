@@ -12,7 +12,7 @@ import pytest
 from launching import ENGINES, HEADER, both, fault, kernel, text
 
 import ptxspec
-from ptxspec.machine.engine import program
+from ptxspec.machine.program import program
 from ptxspec.terms.profiles import Profile
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -135,7 +135,7 @@ SPECIAL = kernel("".join(f"mov.u32 %r5, {n}; add.u32 %r6, %r6, %r5;" for n in MA
 @pytest.mark.parametrize("source", [CALLS, WAYS, SPECIAL], ids=["calls", "ways", "special"])
 def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All arrays of a launch beside those of its memory, a thread; what each launch has once is not counted."""
-    from ptxspec.machine import engine
+    from ptxspec.machine.program import state_bytes
 
     seen: list[tuple[int, int]] = []
     plain = native.NativeRun.__init__
@@ -146,9 +146,7 @@ def test_a_resident_thread_takes_no_more_than_is_said(source: str, monkeypatch: 
             n: a for n, a in self.arrays.items() if n not in ("arena", "shadow", "const", "param", "shared", "banks")
         }
         fixed = sum(a.nbytes for n, a in own.items() if n == "tile") + 16_384
-        seen.append(
-            (sum(a.nbytes for a in own.values()) - fixed, engine.state_bytes(program) * compiled.layout.capacity)
-        )
+        seen.append((sum(a.nbytes for a in own.values()) - fixed, state_bytes(program) * compiled.layout.capacity))
 
     monkeypatch.setattr(native.NativeRun, "__init__", measured)
     for grid in (1, 300):

@@ -14,8 +14,8 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.literate import finder
 from ptxspec.machine import imaging
-from ptxspec.machine.driver import machine
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver import inventory
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.native import code
 from ptxspec.terms.steps import Step
 from ptxspec.terms.vocabulary import select
@@ -240,7 +240,7 @@ def test_a_step_that_does_something_else(
     """Those of the driver, of which each engine has its own form."""
 
     def forget() -> None:
-        for cache in (scripted, machine.steps, code.driver):
+        for cache in (scripted, inventory.steps, code.driver):
             cache.cache_clear()
 
     def found() -> list[Any]:

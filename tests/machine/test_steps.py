@@ -14,8 +14,8 @@ from launching import ENGINES, kernel
 
 import ptxspec
 from ptxspec.literate.finder import pages
-from ptxspec.machine.driver import machine
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver import inventory
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native import code
 from ptxspec.machine.native.compiling import Taken, World, compiled
@@ -172,7 +172,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str, Any],
     """Put another function in the place of one on a page, as if the page said so."""
 
     def forget() -> None:
-        for cache in (scripted, machine.steps, code.driver):
+        for cache in (scripted, inventory.steps, code.driver):
             cache.cache_clear()
         for step in STEPS:
             step.__dict__.pop("meaning", None)

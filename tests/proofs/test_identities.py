@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,12 +9,10 @@ from typing import Any
 
 import pytest
 
+from ptxspec.query import equivalence
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.identities import Identity, load_all
 from ptxspec.query.inputs import inputs_of
-
-# the package's attribute of this name is the function
-prove = importlib.import_module("ptxspec.query.prove")
 
 CLAIMS = load_all()
 BY_TITLE = {claim.title: claim for claim in CLAIMS}
@@ -47,17 +44,17 @@ def test_verdict_is_as_stated(claim: Identity) -> None:
 @each([claim for claim in CLAIMS if claim.assume])
 def test_condition_can_be_met_and_not_met(claim: Identity) -> None:
     """A condition that no input meets would make the claim true; one that all meet should not be there."""
-    sides, types, _ = prove.question(claim.left, claim.right)
+    sides, types, _ = equivalence.question(claim.left, claim.right)
     inputs = inputs_of((*sides[0].inputs, *sides[1].inputs), types)
     given = assumption(claim.assume, inputs.terms, inputs.types)
     for condition in (given, ~given):
-        assert prove.solve(condition & inputs.guaranteed, inputs.types, TIMEOUT).status == "sat", claim.page
+        assert equivalence.solve(condition & inputs.guaranteed, inputs.types, TIMEOUT).status == "sat", claim.page
 
 
 @each([claim for claim in CLAIMS if claim.expected == "proved" and claim.assume])
 def test_the_opposite_is_refuted(claim: Identity) -> None:
     """With every result of the right side inverted, a proof would be one of nothing."""
-    _, types, outputs = prove.question(claim.left, claim.right)
+    _, types, outputs = equivalence.question(claim.left, claim.right)
     kinds = {n: "pred" if types[n].kind == "pred" else f"b{max(types[n].width, 16)}" for n in outputs}
     inverted = "".join(f"not.{kinds[n]} {n}, {n};" for n in outputs)
     verdict = ask(claim._replace(right=claim.right + inverted))
@@ -71,7 +68,7 @@ def test_titles_are_unique() -> None:
 @each(list(CLAIMS))
 def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
     """A name that one side writes for itself must not be the other's input, nor be compared by accident."""
-    (left, right), _, outputs = prove.question(claim.left, claim.right)
+    (left, right), _, outputs = equivalence.question(claim.left, claim.right)
     for one, other in ((left, right), (right, left)):
         assert not (set(one.outputs) - set(outputs)) & set(other.inputs), claim.page
     assert len(outputs) <= 2, f"{claim.page} compares {outputs}"
@@ -79,7 +76,7 @@ def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
 
 def test_few_claims_are_trivial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both sides are the very same term, the solver was not needed."""
-    monkeypatch.setattr(prove, "solve", lambda *_: prove.Answer("not asked", {}, {}))
+    monkeypatch.setattr(equivalence, "solve", lambda *_: equivalence.Answer("not asked", {}, {}))
     assert sum(ask(claim).status == "proved" for claim in CLAIMS) <= 6
 
 

@@ -12,8 +12,8 @@ import pytest
 import ptxspec
 from ptxspec.language.checked import Op
 from ptxspec.language.forms import Form
-from ptxspec.machine.engine import given
 from ptxspec.machine.flow import ending
+from ptxspec.machine.program import given
 from ptxspec.machine.roles import Role, role_of
 from ptxspec.query.fragments import told
 from ptxspec.terms import effects

@@ -69,7 +69,7 @@ from ptxspec.contracts.spaces import (
     generic_addressing,
     state_spaces,
 )
-from ptxspec.contracts.steps import (
+from ptxspec.contracts.synchronization import (
     Barriers,
     Clusters,
     Threads,

@@ -10,7 +10,7 @@ from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
-    from ptxspec.terms.machine import SystemFunction
+    from ptxspec.terms.registries import SystemFunction
     from ptxspec.terms.types import Type
 
 
@@ -118,7 +118,7 @@ class Functions(Protocol):
 
 
 class SystemFunctions(Protocol):
-    """spec/functions/system.md. What the functions do, they have said to `ptxspec.terms.machine` when the page is loaded."""
+    """spec/functions/system.md. What the functions do, they have said to `ptxspec.terms.registries` when the page is loaded."""
 
     @property
     def HEAP(self) -> int:

@@ -12,7 +12,7 @@ from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
 from ptxspec.language.diagnostics import Complaints, PtxError, Sources, together
 from ptxspec.language.named import Places
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 _PAGE = "spec/functions/linking.md"
 #: variables that a module may declare as name<N> for others to see

@@ -15,14 +15,14 @@ def special_register(name: str) -> Type | None:
 
 def special_origin(name: str) -> Any:
     """What the pages say of a special register, given with its component."""
-    from ptxspec.terms.machine import SPECIAL_REGISTERS
+    from ptxspec.terms.registries import SPECIAL_REGISTERS
 
     return SPECIAL_REGISTERS[name.split(".")[0]]
 
 
 def first_name(name: str) -> str:
     """The first of the names that a component of a special register has: `%tid.x` for `%tid.r`. Other names stay."""
-    from ptxspec.terms.machine import SPECIAL_REGISTERS
+    from ptxspec.terms.registries import SPECIAL_REGISTERS
 
     register = SPECIAL_REGISTERS.get(name.split(".")[0])
     if register is None or not register.components or name not in register.names:
@@ -36,7 +36,7 @@ _specials: dict[str, Type] = {}
 def special_registers() -> dict[str, Type]:
     if not _specials:
         registry()
-        from ptxspec.terms.machine import SPECIAL_REGISTERS
+        from ptxspec.terms.registries import SPECIAL_REGISTERS
 
         for register in SPECIAL_REGISTERS.values():
             for name in register.names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxspec.language import tree
 from ptxspec.language.module_context import Context
 from ptxspec.language.variables import Variables
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 _LINKING = "spec/functions/linking.md"
 

@@ -46,12 +46,12 @@ class Extents(NamedTuple):
             int(self.explicit_cluster),
         )
 
-    def where(self, lane: int, first: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """(thread's, CTA's) coordinates of a lane, where the CTA of lane 0 is at the place `first` among those of the grid,
-        counted cluster by cluster and in each by rank."""
+    def where(self, thread: int, first: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """(thread's, CTA's) coordinates of a resident thread, where the CTA of thread 0 is at the place `first` among those
+        of the grid, counted cluster by cluster and in each by rank."""
         clusters = contracts.clusters()
         position = contracts.thread_coordinates().position
-        own = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
-        thread = position(lane % self.threads, self.block)
-        cta = position(clusters.cta_at(first + lane // self.threads, self.grid, own), self.grid)
-        return (int(thread[0]), int(thread[1]), int(thread[2])), (int(cta[0]), int(cta[1]), int(cta[2]))
+        shape = clusters.NO_CLUSTERS if self.cluster_size == 1 else self.cluster
+        own = position(thread % self.threads, self.block)
+        cta = position(clusters.cta_at(first + thread // self.threads, self.grid, shape), self.grid)
+        return (int(own[0]), int(own[1]), int(own[2])), (int(cta[0]), int(cta[1]), int(cta[2]))

@@ -1,41 +1,21 @@
-"""What the two engines share: what a kernel becomes before it runs, and the outcome of letting a batch run."""
+"""What an engine owes the host: programs made ready, launches that run, and faults that end them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, assert_never
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ptxspec import contracts
-from ptxspec.language import tree
-from ptxspec.language.checked import Checked, Kernel, Op
-from ptxspec.language.constant_bits import constant_bits
-from ptxspec.language.parser import statement
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.call_graph import linked, stack_moves
-from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
-from ptxspec.machine.memory import Memory, check_alignment
-from ptxspec.machine.overruns import Overruns
-from ptxspec.machine.roles import Roles
-from ptxspec.machine.special import asked
-from ptxspec.terms.core import Int, integer
-from ptxspec.terms.effects import Arrive, ClusterArrive, ClusterWait, Collective, ImageAccess, Pause, Stop, Update, Wait
-from ptxspec.terms.exact import evaluate
-from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
-
-#: words that each resident thread has at most for what it waits for and learns
-WORDS = 32
-#: words that a thread gives with its request to the host, and words that it is answered with
-REQUEST, ANSWER = 16, 4
+from ptxspec.machine.memory import Memory
+from ptxspec.machine.program import Program
 
 
 class Fault(NamedTuple):
-    """An access that failed: the lane, the instruction's index and the address; or a freedom that nothing chose."""
+    """An access that failed: the thread, the instruction's index and the address; or a freedom that nothing chose."""
 
-    lane: int
+    thread: int
     op: int
     address: int | None
     error: Exception | None = None
@@ -45,7 +25,7 @@ class Running(Protocol):
     """A launch under an engine: the machine that the driver works on, and what the host does with it."""
 
     request: np.ndarray
-    """what threads ask images and the system: a row a word, a column a lane"""
+    """what threads ask images and the system: a row a word, a column a thread"""
     answer: np.ndarray
     """what they are answered, likewise"""
 
@@ -68,55 +48,6 @@ class Running(Protocol):
         """An array of the machine, not to be changed."""
 
 
-class Program(NamedTuple):
-    """A kernel ready for an engine: its blocks, the addresses of its variables, and the profile that chooses."""
-
-    kernel: Kernel
-    flow: Flow
-    profile: Profile
-    bases: dict[str, int]
-    functions: dict[str, int]
-    clustered: bool
-    """whether it runs in clusters of more than one CTA"""
-    roles: Roles
-    overruns: dict[int, str] = {}
-    """the accesses that leave the variable which their address is formed from, and what is said of each"""
-    spreads: bool = False
-    """whether several threads of the host may run its CTAs"""
-    state_bytes: int = 0
-    """bytes that a resident thread takes at most"""
-
-    def shared_size(self, dynamic: int) -> int:
-        """The bytes of shared memory of a CTA, of which the launch asks for so many."""
-        return contracts.memory_rules().shared_size(self.kernel.sizes["shared"], self.bases["dynamic"], dynamic)
-
-    def address_of(self, name: str) -> int:
-        """A variable's address in its state space, or a function's."""
-        if name in self.functions:
-            return self.functions[name]
-        place = self.kernel.places[name]
-        if place.opaque:
-            return place.offset
-        return place.offset + self.bases.get(place.space, 0) if place.offset >= 0 else self.bases["dynamic"]
-
-
-def function_addresses(checked: Checked) -> dict[str, int]:
-    """The addresses of a module's functions and entries."""
-    page = contracts.functions()
-    return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
-
-
-def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> Program:
-    kernel = linked(checked, name)
-    layout = contracts.generic_addressing()
-    without_size = (p.align for p in kernel.places.values() if p.offset < 0)
-    dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
-    bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
-    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
-    found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
-    return ready._replace(overruns=found, spreads=may_spread(ready), state_bytes=state_bytes(ready))
-
-
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
@@ -130,167 +61,3 @@ class Prepared(Protocol):
 
     def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> Running:
         """Begin a launch, or what a worker does of it. `slots` CTAs are resident at once. `watch` is as for `prepared`."""
-
-
-def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
-    """The value of a source operand that is no register: a constant, or a variable's address. None too for what lies in the
-    frame of a function, or in the CTA's part of what a cluster shares: see in_frame and in_part."""
-    if isinstance(operand, tree.Number | tree.Real):
-        assert type is not None
-        return constant_bits(operand, type)
-    if in_frame(program, operand) is not None or in_part(program, operand) is not None:
-        return None
-    if isinstance(operand, tree.Sum):
-        return contracts.variables().behind(program.address_of(operand.base.text), operand.offset)
-    if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers:
-        if operand.text in program.kernel.places or operand.text in program.functions:
-            return program.address_of(operand.text)
-    return None
-
-
-def in_frame(program: Program, operand: Any) -> int | None:
-    """How far from the beginning of the frame an operand lies, if it names something there and frames move."""
-    name = operand.base if isinstance(operand, tree.Sum) else operand
-    if not program.kernel.functions or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
-        return None
-    place = program.kernel.places.get(name.text)
-    if place is None or not place.framed:
-        return None
-    return place.offset + (operand.offset if isinstance(operand, tree.Sum) else 0)
-
-
-def in_part(program: Program, operand: Any) -> int | None:
-    """How far from the beginning of the CTA's part of shared memory an operand lies, if it names something there and CTAs have
-    parts."""
-    name = operand.base if isinstance(operand, tree.Sum) else operand
-    if not program.clustered or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
-        return None
-    place = program.kernel.places.get(name.text)
-    if place is None or place.space != "shared":
-        return None
-    return program.address_of(name.text) + (operand.offset if isinstance(operand, tree.Sum) else 0)
-
-
-def call_target(program: Program, op: Op, block: Block, function: str | int) -> tuple[str, int]:
-    """(the function that a call reaches, the block at which it begins). Raises Violation if there is none."""
-    ways: dict[str, Any] = dict(block.ways)
-    if isinstance(function, str):
-        if function not in ways:
-            raise Violation("no body", f"{function} is declared, and nothing defines it as it is declared")
-        return function, ways[function]
-    for name in ways:
-        if program.functions[name] == function:
-            return name, ways[name]
-    raise Violation("call target", f"{function:#x} is the address of no function that this call may reach")
-
-
-def check_room(program: Program, stack: int, local: int) -> None:
-    """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
-    page = contracts.functions()
-    if not page.has_room(local, stack, program.kernel.sizes["local"]):
-        what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
-        raise Violation("stack", f"{what} need more than {page.STACK} bytes")
-
-
-def check_end(end: int, least: int, most: int) -> None:
-    """Raise Violation unless the stack may be cut back to this end."""
-    if not contracts.functions().may_end(end, least, most):
-        raise Violation("release", f"{end:#x} is no end that the stack had: they lie from {least:#x} to {most:#x}")
-
-
-def asks_host(program: Program) -> bool:
-    """Whether a kernel asks textures, surfaces or the system for anything."""
-    return bool(program.roles.asks.any())
-
-
-def may_spread(program: Program) -> bool:
-    """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
-    clock, and what it updates is one word at a time."""
-    code = program.kernel.code
-    updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
-    alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
-    return alone and not asks_host(program) and not any(reads_clock(op) for op in code)
-
-
-def resident(program: Program) -> int:
-    """How many of a kernel's threads are resident at once."""
-    return contracts.limits().resident_threads(bool(program.roles.is_image.any()), program.clustered)
-
-
-def state_bytes(program: Program) -> int:
-    """Bytes that a resident thread takes at most, as the native engine lays them out: registers, memory of its own, the stack of
-    its calls, what special registers say, and its places in the lists of threads. What no thread has touched takes no memory of
-    the machine."""
-    kernel = program.kernel
-    registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
-    local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
-    calls = contracts.functions().STACK if kernel.functions else 0
-    asked = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
-    special = 8 * len(program.flow.special)
-    return registers + local + calls + asked + special + 4 * len(program.flow.blocks) + 8 * WORDS
-
-
-def requested(effect: ImageAccess) -> list[Int]:
-    """What a thread gives the unit that holds the images: two handles, and the operands."""
-    return [effect.image, integer(0) if effect.sampler is None else effect.sampler, *effect.operands]
-
-
-class Given(NamedTuple):
-    """What a thread that waits gives those that let it go on: the barrier's number, the mask or the number of threads (all bits 1
-    without one), and its value."""
-
-    number: Int
-    named: Int
-    value: Int
-
-
-def given(effect: Pause) -> Given:
-    """What a thread gives where it waits."""
-    none, every = integer(0), integer(-1)
-    match effect:
-        case Collective():
-            return Given(none, every if effect.mask is None else effect.mask, effect.value)
-        case Arrive():
-            return Given(effect.barrier, every if effect.threads is None else effect.threads, none)
-        case Wait():
-            return Given(effect.barrier, every if effect.threads is None else effect.threads, effect.value)
-        case ClusterArrive() | ClusterWait() | ImageAccess():
-            return Given(none, every, none)
-        case _:
-            assert_never(effect)
-
-
-def fixed(program: Program, op: Op) -> tuple[int, int, int] | None:
-    """What every thread gives that waits at an instruction, as signed words, if that is written in the program."""
-    effect = op.plan.meaning.effect
-    if not isinstance(effect, Pause) or isinstance(effect, ImageAccess):
-        return None
-    known: dict[str, int] = {}
-    for type, own, operand in values_of(op):
-        value = constant_of(program, type, operand)
-        if value is not None and own.op == "var":
-            known[own.attrs[0]] = value
-    terms = given(effect)
-    if not set().union(*(asked(term) for term in terms)) <= known.keys():
-        return None
-    words = (evaluate(term, known) & (1 << 64) - 1 for term in terms)
-    number, named, value = (word - (word >> 63 << 64) for word in words)
-    return number, named, value
-
-
-def stopped(effect: Stop) -> Violation:
-    """What an instruction that ends the launch reports."""
-    return Violation(effect.rule, "the thread executed this instruction")
-
-
-def check_variable(program: Program, index: int, address: int, size: int) -> None:
-    """Raise Violation if an access leaves the variable that its address is formed from."""
-    said = program.overruns.get(index)
-    if said is not None:
-        check_alignment(address, size)
-        raise Violation("out of bounds", said)
-
-
-def describe(op: Op, text: str) -> str:
-    """The instruction as it was written."""
-    return statement(text, op.position)

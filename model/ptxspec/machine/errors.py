@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ptxspec.escaping import printable, shortened
 from ptxspec.language.diagnostics import MOST_SAID
 from ptxspec.language.forms import page_name, registry
-from ptxspec.terms.machine import RULES, Rule
+from ptxspec.terms.registries import RULES, Rule
 
 
 class Violation(Exception):

@@ -30,7 +30,7 @@ from ptxspec.terms.effects import (
     Wait,
     lands,
 )
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES
 
 

@@ -10,12 +10,13 @@ from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes
-from ptxspec.machine.engine import Fault, Prepared, Program, Running, describe
+from ptxspec.machine.engine import Fault, Prepared, Running
 from ptxspec.machine.errors import LaunchError, Violation, Where
 from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.misuse import misuse, stuck
+from ptxspec.machine.program import Program, describe
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice
@@ -36,7 +37,7 @@ class Host(NamedTuple):
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
         program breaks a rule."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
-        self._say(running, slots, host_empties)
+        self._set_numbers(running, slots, host_empties)
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
@@ -79,7 +80,8 @@ class Host(NamedTuple):
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
-    def _say(self, running: Running, slots: int, host_empties: bool) -> None:
+    def _set_numbers(self, running: Running, slots: int, host_empties: bool) -> None:
+        """Let the machine have the numbers that say what this launch is, and what it may take."""
         threads, extents = contracts.threads(), self.extents
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
@@ -91,11 +93,11 @@ class Host(NamedTuple):
             running.set(name, value)
 
     def _serve(self, running: Running) -> None:
-        """Let the images and the system answer those threads that ask them, instruction by instruction, and lane by lane."""
-        lanes = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
-        at = running.column("waits_at")[lanes]
+        """Let the images and the system answer those threads that ask them, instruction by instruction, and thread by thread."""
+        threads = np.sort(running.column("asking")[: running.get("asked")].astype(np.int64))
+        at = running.column("waits_at")[threads]
         for op in np.unique(at).tolist():
-            own = lanes[at == op]
+            own = threads[at == op]
             function = system_function(self.program.kernel, self.program.kernel.code[op])
             try:
                 if function is not None:
@@ -103,21 +105,21 @@ class Host(NamedTuple):
                 else:
                     self.unit.serve(self.program.kernel.code[op], own, running.request, running.answer)
             except SystemFault as fault:
-                raise self._fault(running, Fault(fault.lane, op, fault.address, fault.error)) from None
+                raise self._fault(running, Fault(fault.thread, op, fault.address, fault.error)) from None
             except ImageFault as fault:
-                raise self._fault(running, Fault(fault.lane, op, None, fault.error)) from None
+                raise self._fault(running, Fault(fault.thread, op, None, fault.error)) from None
 
-    def _where(self, running: Running, lane: int, op: int) -> Where:
-        thread, cta = self.extents.where(lane, running.get("first"))
+    def _where(self, running: Running, thread: int, op: int) -> Where:
+        own, cta = self.extents.where(thread, running.get("first"))
         source = self.checked.source
         at = self.program.kernel.code[op]
-        return Where(thread, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
+        return Where(own, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
 
-    def _misuse(self, running: Running, rule: str, note: str, lane: int, op: int) -> LaunchError:
-        return LaunchError(rule, note, self._where(running, lane, op))
+    def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
+        return LaunchError(rule, note, self._where(running, thread, op))
 
     def _fault(self, running: Running, fault: Fault) -> LaunchError:
-        where = self._where(running, fault.lane, fault.op)
+        where = self._where(running, fault.thread, fault.op)
         if isinstance(fault.error, NoChoice):
             return open_result(fault.error, where)
         assert isinstance(fault.error, Violation)

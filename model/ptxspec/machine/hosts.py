@@ -44,9 +44,9 @@ def is_checked() -> bool:
 @cache
 def names() -> tuple[str, ...]:
     """What a record may name: arrays, and what compiled code takes from its own data."""
-    from ptxspec.machine.driver import machine
+    from ptxspec.machine.driver import inventory
 
-    return (*ARRAYS, *CONTROL, *machine.columns())
+    return (*ARRAYS, *CONTROL, *inventory.columns())
 
 
 def number_of(what: str) -> int:

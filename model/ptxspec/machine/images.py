@@ -139,7 +139,7 @@ class Sampler:
 class Texture:
     """An image that kernels look up, with the sampler that belongs to it.
 
-    `texels` are as for a Surface, of any geometry ("1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms": the layers
+    `texels` are as for a Surface, of any geometry ("1d", "a1d", "2d", "a2d", "2dms", "a2dms", "3d", "cube", "acube": the layers
     of cubes are their faces, six each; samples come after the width); a list of such arrays is a chain of levels of detail.
     Or it is a Surface, whose texels the texture then shares. `address`, `filter`, `mipmap_filter`, `levels` and `bias` are
     those of a Sampler. `normalized_coords`: coordinates go from 0 to 1, not to the number of texels. `read` is "element", or

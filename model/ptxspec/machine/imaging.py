@@ -15,9 +15,9 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
-from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Storage, Surface, Texture
+from ptxspec.machine.program import ANSWER
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.exact import evaluate
@@ -34,11 +34,11 @@ PADDING = 16
 
 
 class ImageFault(Exception):
-    """A request that breaks a rule: the thread's lane, and what was broken."""
+    """A request that breaks a rule: the thread, and what was broken."""
 
-    def __init__(self, lane: int, error: Exception):
+    def __init__(self, thread: int, error: Exception):
         super().__init__(str(error))
-        self.lane, self.error = lane, error
+        self.thread, self.error = thread, error
 
 
 class Held(NamedTuple):
@@ -76,15 +76,15 @@ class Unit:
             written = np.zeros(len(data) if is_written else 1, np.uint8)
             self.held[id(thing.storage)] = Held(thing.storage, data, written, is_written)
 
-    def serve(self, op: Op, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
-        """Answer what `lanes` ask: both arrays have a row a word, and a column a lane. Raises ImageFault."""
-        images, samplers = asked[0, lanes], asked[1, lanes]
+    def serve(self, op: Op, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+        """Answer what `threads` ask: both arrays have a row a word, and a column a thread. Raises ImageFault."""
+        images, samplers = asked[0, threads], asked[1, threads]
         alike = (images == images[0]).all() and (samplers == samplers[0]).all()
         pairs = (
             [(images[0], samplers[0])] if alike else sorted(set(zip(images.tolist(), samplers.tolist(), strict=True)))
         )
         for image, sampler in pairs:
-            own = lanes if alike else lanes[(images == image) & (samplers == sampler)]
+            own = threads if alike else threads[(images == image) & (samplers == sampler)]
             try:
                 held, access, key = self._access(op, int(image) & (1 << 64) - 1, int(sampler) & (1 << 64) - 1)
             except Violation as violation:
@@ -143,12 +143,12 @@ class Unit:
     # exact ---------------------------------------------------------------------------------------------------------------
 
     def _run_exact(
-        self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self, access: Access, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
         may_be_read = contracts.opaque_types().may_be_read
-        for k, lane in enumerate(lanes.tolist()):
+        for k, thread in enumerate(threads.tolist()):
             self.watch()
-            words = asked[HANDLES:, lane].tolist()
+            words = asked[HANDLES:, thread].tolist()
             env = {name: word & (1 << width) - 1 for word, (name, width) in zip(words, access.operands, strict=False)}
             memo: dict[int, Any] = {}
 
@@ -171,26 +171,26 @@ class Unit:
                     held.written[at : at + size] = 1
             for i, answer in enumerate(access.answers):
                 found = value(answer) & (1 << 64) - 1
-                answers[i, lane] = found - (found >> 63 << 64)
+                answers[i, thread] = found - (found >> 63 << 64)
         return None
 
     # native --------------------------------------------------------------------------------------------------------------
 
     def _run_native(
-        self, access: Access, key: Any, held: Held, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray
+        self, access: Access, key: Any, held: Held, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray
     ) -> tuple[int, int] | None:
         own = (*key, held.is_written, hosts.is_checked())
         run = _compiled.get(own)
         if run is None:
             _forget(_compiled)
             run = _compiled[own] = _Compiled(access, self.profile, held.is_written, own[-1])
-        first = int(lanes[0])
-        if int(lanes[-1]) - first == len(lanes) - 1:  # lanes are in order: these lie side by side
-            code = run(held, len(lanes), asked[:, first:], answers[:, first:])
+        first = int(threads[0])
+        if int(threads[-1]) - first == len(threads) - 1:  # they are in order: these lie side by side
+            code = run(held, len(threads), asked[:, first:], answers[:, first:])
         else:
-            found = np.zeros((ANSWER, len(lanes)), np.int64)
-            code = run(held, len(lanes), np.ascontiguousarray(asked[:, lanes]), found)
-            answers[:, lanes] = found
+            found = np.zeros((ANSWER, len(threads)), np.int64)
+            code = run(held, len(threads), np.ascontiguousarray(asked[:, threads]), found)
+            answers[:, threads] = found
         return None if code < 0 else (code & 0xFFFFFFFF, code >> 32)
 
     def finish(self) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ptxspec import contracts
-from ptxspec.machine.driver import codes, machine
+from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import BARRIERS
-from ptxspec.machine.engine import Program, fixed
+from ptxspec.machine.program import Program, fixed
 
 #: a table's name, and its numbers
 Tables = Mapping[str, list[int]]
@@ -26,7 +26,7 @@ def known(program: Program, engine: str) -> Known:
     """What is known of a kernel under the engine of this name."""
     roles, blocks = program.roles, program.flow.blocks
     work = contracts.limits().WORK[engine]
-    rows = machine.rows()
+    rows = inventory.rows()
     landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles.of_warp[b.finishes]]
     order = contracts.divergence()
     numbers = {
@@ -35,7 +35,7 @@ def known(program: Program, engine: str) -> Known:
         "part_words": rows["parts"], "patience_words": rows["patience"], "visit_words": rows["visits"],
     }  # fmt: skip
     tables = {
-        **machine.tables(roles, _resumes(program), (work.waiting, work.image, work.system)),
+        **inventory.tables(roles, _resumes(program), (work.waiting, work.image, work.system)),
         "landing": landings,
         **_fixed(program),
     }

@@ -18,8 +18,8 @@ from ptxspec.language.gaps import GapError
 from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
-from ptxspec.machine.engine import Engine, Program, function_addresses, program
-from ptxspec.machine.exact import ExactEngine
+from ptxspec.machine.engine import Engine
+from ptxspec.machine.exact_engine import ExactEngine
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
@@ -28,11 +28,12 @@ from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.marshalling import Buffers, arguments, bytes_of, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
+from ptxspec.machine.program import Program, function_addresses, program
 from ptxspec.machine.system import System
 from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS
 from ptxspec.terms.profiles import Profile
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -292,12 +293,12 @@ class Module:
 
     def _memory(self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int) -> Memory:
         """The memory of a launch of which so many CTAs are resident at once."""
-        kernel, lanes, members = ready.kernel, slots * extents.threads, extents.cluster_size
+        kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
-        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, lanes, alive, members)
+        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members)
         if self._heap is not None:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING

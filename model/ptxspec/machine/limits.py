@@ -11,8 +11,8 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.engine import Program, resident
 from ptxspec.machine.errors import LaunchError
+from ptxspec.machine.program import Program, resident
 
 #: seconds between two reports of progress
 REPORT = 0.1

@@ -77,8 +77,8 @@ class AddressSpace:
 
 
 class Memory:
-    """Every state space of one launch. `slots` CTAs and `lanes` threads are resident at once, `cluster` CTAs in succession are a
-    cluster."""
+    """Every state space of one launch. `slots` CTAs and `threads` are resident at once, and each `cluster` CTAs in succession
+    are a cluster."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Memory:
         shared_size: int,
         local_size: int,
         slots: int,
-        lanes: int,
+        threads: int,
         alive: int | None = None,
         cluster: int = 1,
     ):
@@ -120,8 +120,8 @@ class Memory:
         self.buffers_of = {name: _padded(data) for name, data in constants.items()}
         self.buffers_of["param"] = _padded(np.frombuffer(parameters, np.uint8))
         self.shared = self.buffers_of["shared"] = untouched(self.strides["shared"] * slots + PADDING)
-        self.local = self.buffers_of["local"] = untouched(self.strides["local"] * lanes + PADDING)
-        self.cluster, self.threads = cluster, lanes // slots
+        self.local = self.buffers_of["local"] = untouched(self.strides["local"] * threads + PADDING)
+        self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         self.heap: Heap | None = None
@@ -170,9 +170,11 @@ class Memory:
                 return reached, address - base
         return "global", address
 
-    def access(self, space: str, address: int, size: int, write: bool, slot: int, lane: int) -> tuple[np.ndarray, int]:
+    def access(
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+    ) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
-        `slot` is that of the thread's CTA, `lane` its own number among the resident threads."""
+        `slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
         reached, at = self.locate(space, address)
         space = reached.partition("::")[0]
         check_alignment(address, size)
@@ -191,7 +193,7 @@ class Memory:
             note = f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}{given}"
             raise Violation("out of bounds", note)
         if space in self.strides:  # a part for every CTA, or for every thread
-            start = rules().part(lane if facts.shared_by == "a thread" else slot, self.strides[space]) + at
+            start = rules().part(thread if facts.shared_by == "a thread" else slot, self.strides[space]) + at
             if space == "local" and self.first is not None:
                 self._check_alive(start, at, size)
             return self.buffers_of[space], start
@@ -270,16 +272,16 @@ class Memory:
             rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
             rows[:, : self.first] = contracts.functions().ALIVE
 
-    def extend(self, lane: int, end: int, begin: int, size: int) -> None:
+    def extend(self, thread: int, end: int, begin: int, size: int) -> None:
         """Let a thread's stack, which ended at `end`, hold so many bytes from `begin` on; nothing is in between."""
-        self._mark(lane, contracts.functions().extended(end, begin, size))
+        self._mark(thread, contracts.functions().extended(end, begin, size))
 
-    def cut(self, lane: int, to: int, end: int) -> None:
+    def cut(self, thread: int, to: int, end: int) -> None:
         """Let a thread's stack, which ended at `end`, end earlier."""
-        self._mark(lane, contracts.functions().cut_back(to, end))
+        self._mark(thread, contracts.functions().cut_back(to, end))
 
-    def _mark(self, lane: int, spans: Iterable[contracts.Span]) -> None:
-        start = lane * self.strides["local"]
+    def _mark(self, thread: int, spans: Iterable[contracts.Span]) -> None:
+        start = thread * self.strides["local"]
         for span in spans:
             self.alive[start + span.begin : start + span.end] = span.state
 

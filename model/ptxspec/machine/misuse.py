@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ptxspec.machine.batch import Extents
-from ptxspec.machine.driver import codes, machine
+from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import LANES
 from ptxspec.machine.engine import Running
 from ptxspec.machine.roles import Roles
 
-#: the rule, a note, and the lane and instruction at which it is reported
+#: the rule, a note, and the thread and instruction at which it is reported
 Said = tuple[str, str, int, int]
 
 _STEPS = {
@@ -26,15 +26,15 @@ _STEPS = {
 def misuse(running: Running) -> Said:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
-    lane, op = running.get("fault_lane"), running.get("fault_op")
-    rule = machine.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
-    named = int(given(running, "named", np.array([lane]))[0])
+    thread, op = running.get("fault_thread"), running.get("fault_op")
+    rule = inventory.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
+    named = int(given(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
-        own = lane % running.get("threads") % LANES
-        return rule, f"lane {own} is not in the mask {named:#010x}", lane, op
+        lane = thread % running.get("threads") % LANES
+        return rule, f"lane {lane} is not in the mask {named:#010x}", thread, op
     if step == codes.CTA_ARRIVES:
         named, barrier = running.get("fault_named"), running.get("fault_number")
-        kind = machine.steps()["arrive_at_cta"][0].states[0].type
+        kind = inventory.steps()["arrive_at_cta"][0].states[0].type
         place = running.get("fault_place") * len(kind.fields) + list(kind.fields).index("named")
         names = sorted([int(running.column("barriers")[place]) or -1, named])
         counts = " and ".join("all" if n < 0 else str(n) for n in names)
@@ -44,53 +44,53 @@ def misuse(running: Running) -> Said:
             "barrier counts differ": f"barrier {barrier}: {counts}",
             "barrier kinds differ": f"barrier {barrier}: some come for a reduction, others not",
         }
-        return rule, notes[rule], lane, op
+        return rule, notes[rule], thread, op
     notes = {
         "second arrival": "the thread has arrived before, and not waited since",
         "wait without arrival": "the thread has not arrived since it waited last, if it did",
     }
-    return rule, notes[rule], lane, op
+    return rule, notes[rule], thread, op
 
 
 def stuck(running: Running, roles: Roles, extents: Extents) -> Said:
     """Of threads that wait, where nothing can run any more."""
-    held = running.column("held")[: running.get("lanes")]
+    held = running.column("held")[: running.get("resident_threads")]
     ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
         : running.column("counts")[running.get("blocks")]
     ]
     for where, said in ((codes.IN_GROUP, _stuck_warp), (codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
-        lanes = np.flatnonzero(held == where)
-        if len(lanes):
-            return said(running, roles, extents, lanes, np.asarray(ended, np.int64))
+        threads = np.flatnonzero(held == where)
+        if len(threads):
+            return said(running, roles, extents, threads, np.asarray(ended, np.int64))
     raise AssertionError("nobody waits who could be stuck")
 
 
-def given(running: Running, name: str, lanes: Any) -> Any:
+def given(running: Running, name: str, threads: Any) -> Any:
     """What threads gave where they wait."""
-    at = running.column("waits_at")[lanes]
+    at = running.column("waits_at")[threads]
     known = running.column("fixed")[at] != codes.UNKNOWN
-    return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[lanes])
+    return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[threads])
 
 
-def _stuck_warp(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
     """Who waits for whom in a warp."""
-    named, at = given(running, "named", lanes), running.column("waits_at")[lanes]
-    in_cta = lanes % extents.threads
-    warp, own = lanes // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
+    named, at = given(running, "named", threads), running.column("waits_at")[threads]
+    in_cta = threads % extents.threads
+    warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
     mates = (warp == warp[0]) & (roles.kind[at] == roles.kind[at[0]])
     came = mates & (named == named[0])
-    bits = int(np.bitwise_or.reduce(np.int64(1) << own[came]))
+    bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
     note = f"lanes {bits:#010x} wait for lanes {int(named[0]):#010x}, and nothing else can run"
     if mates.sum() > came.sum():
         note += "; other lanes came under another mask"
-    return "stuck warp", note, int(lanes[0]), int(at[0])
+    return "stuck warp", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cta(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+def _stuck_cta(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
     """Who waits where in a CTA."""
-    at = running.column("waits_at")[lanes]
-    numbers, named = (given(running, name, lanes) for name in ("number", "named"))
-    cta = lanes // extents.threads
+    at = running.column("waits_at")[threads]
+    numbers, named = (given(running, name, threads) for name in ("number", "named"))
+    cta = threads // extents.threads
     here = cta == cta[0]
     mates = here & (numbers == numbers[0])
     elsewhere = here & ~mates
@@ -101,21 +101,21 @@ def _stuck_cta(running: Running, roles: Roles, extents: Extents, lanes: Any, end
         note += f"; {elsewhere.sum()} threads of the CTA wait at barrier {numbers[elsewhere][0]}"
     if gone:
         note += f"; {gone} threads of the CTA have ended"
-    return "stuck barrier", note, int(lanes[0]), int(at[0])
+    return "stuck barrier", note, int(threads[0]), int(at[0])
 
 
-def _stuck_cluster(running: Running, roles: Roles, extents: Extents, lanes: Any, ended: Any) -> Said:
+def _stuck_cluster(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
     """Who does not arrive in a cluster."""
-    kind = machine.steps()["wait_at_cluster"][0].states[0].type
+    kind = inventory.steps()["wait_at_cluster"][0].states[0].type
     arrivals = running.column("visits").reshape(-1, len(kind.fields))[:, list(kind.fields).index("arrivals")]
-    every = np.arange(running.get("lanes"))
+    every = np.arange(running.get("resident_threads"))
     of_cluster = every // (extents.threads * extents.cluster_size)
-    here = of_cluster == of_cluster[lanes[0]]
+    here = of_cluster == of_cluster[threads[0]]
     here[ended] = False
-    late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[lanes[0]]))
+    late = np.flatnonzero(here & (arrivals[: len(every)] < arrivals[threads[0]]))
     own = int(late[0]) // extents.threads % extents.cluster_size
     note = (
         f"{len(late)} threads of the cluster, the first of them in the CTA of rank {own}, do not arrive at its "
         "barrier, and nothing else can run"
     )
-    return "stuck barrier", note, int(lanes[0]), int(running.column("waits_at")[lanes[0]])
+    return "stuck barrier", note, int(threads[0]), int(running.column("waits_at")[threads[0]])

@@ -1,6 +1,6 @@
 """Instructions of a kernel as Python functions, for the exact engine: what they compute, and what they ask of the machine.
 
-A function is given a thread's registers, its lane, values that the machine has supplied (such as what was loaded), and what
+A function is given a thread's registers, its thread, values that the machine has supplied (such as what was loaded), and what
 chooses among open results.
 """
 
@@ -13,15 +13,15 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import FRAME
-from ptxspec.machine.engine import Program, constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.machine.program import Program, constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
-from ptxspec.terms.machine import changing
 from ptxspec.terms.python_code import Script
+from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
 
-#: what a function is given: (registers, lane, supplied values by name, choice)
-PARAMETERS = ("r", "lane", "given", "choose")
+#: what a function is given: (registers, thread, supplied values by name, choice)
+PARAMETERS = ("r", "thread", "given", "choose")
 Function = Callable[[dict[str, Any], int, dict[str, Any], Any], Any]
 
 
@@ -137,7 +137,7 @@ class Writing:
             return f"({self.register(FRAME)} + {offset}) & {mask}"
         offset = in_part(self.program, operand)
         if offset is not None:
-            return f"({self.machine}.part(lane) + {offset}) & {mask}"
+            return f"({self.machine}.part(thread) + {offset}) & {mask}"
         constant = constant_of(self.program, type, operand)
         if constant is not None:
             return repr(bool(constant) if type is not None and type.kind == "pred" else constant & mask)
@@ -148,7 +148,7 @@ class Writing:
         return value if own.kind == "pred" or own.width <= width else f"{value} & {mask}"
 
     def special(self, name: str, type: Any, mask: int) -> str:
-        read = f"{self.machine}.read_special({name!r}, lane)"
+        read = f"{self.machine}.read_special({name!r}, thread)"
         return f"bool({read})" if type is not None and type.kind == "pred" else f"{read} & {mask}"
 
     def results(self) -> list[tuple[str, str]]:

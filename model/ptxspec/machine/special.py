@@ -9,7 +9,7 @@ from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.terms import exact
 from ptxspec.terms.core import Int, Term, truth_variable, variable
-from ptxspec.terms.machine import SPECIAL_REGISTERS
+from ptxspec.terms.registries import SPECIAL_REGISTERS
 from ptxspec.terms.steps import stored
 
 #: the variables of these terms: a thread's number in its CTA, and its CTA's in the grid, counted cluster by cluster

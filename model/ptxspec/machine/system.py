@@ -12,18 +12,18 @@ from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.memory import Memory
-from ptxspec.terms.machine import SYSTEM_FUNCTIONS, SystemFunction
+from ptxspec.terms.registries import SYSTEM_FUNCTIONS, SystemFunction
 
 #: bytes of a text that are read at once, if they lie there
 PIECE = 256
 
 
 class SystemFault(Exception):
-    """A function of the system that was called in vain: the thread's lane, the rule that was broken, and the address."""
+    """A function of the system that was called in vain: the thread, the rule that was broken, and the address."""
 
-    def __init__(self, lane: int, error: Violation, address: int | None):
+    def __init__(self, thread: int, error: Violation, address: int | None):
         super().__init__(str(error))
-        self.lane, self.error, self.address = lane, error, address
+        self.thread, self.error, self.address = thread, error, address
 
 
 def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
@@ -49,32 +49,33 @@ class System:
         """`watch` is called before each thread is served, and raises an exception when the launch is to end."""
         self.memory, self.threads, self.show_text, self.watch = memory, threads, show, watch
 
-    def serve(self, function: SystemFunction, lanes: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
-        """Do what `lanes` ask, one after the other: both arrays have a row a word, and a column a lane. Raises SystemFault."""
-        for lane in lanes.tolist():
+    def serve(self, function: SystemFunction, threads: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> None:
+        """Do what `threads` ask, one after the other: both arrays have a row a word, and a column a thread. Raises
+        SystemFault."""
+        for thread in threads.tolist():
             self.watch()
-            thread = _Thread(self, lane)
-            words = asked[: len(function.takes), lane].tolist()
+            asking = _Thread(self, thread)
+            words = asked[: len(function.takes), thread].tolist()
             values = [word & (1 << 8 * size) - 1 for word, size in zip(words, function.takes, strict=True)]
             try:
-                result = function.act(thread, *values)
+                result = function.act(asking, *values)
             except Violation as violation:
-                raise SystemFault(lane, violation, thread.address) from None
+                raise SystemFault(thread, violation, asking.address) from None
             if function.gives:
-                answers[0, lane] = struct.unpack("<q", ((result or 0) & (1 << 64) - 1).to_bytes(8, "little"))[0]
+                answers[0, thread] = struct.unpack("<q", ((result or 0) & (1 << 64) - 1).to_bytes(8, "little"))[0]
 
 
 class _Thread:
-    """What a function of the system may do for a thread: see terms.machine.SystemThread."""
+    """What a function of the system may do for a thread: see terms.registries.SystemThread."""
 
-    def __init__(self, system: System, lane: int):
-        self.system, self.lane = system, lane
+    def __init__(self, system: System, number: int):
+        self.system, self.number = system, number
         self.address: int | None = None
 
     def load(self, address: int, size: int) -> bytes:
         self.address = address
-        slot = self.lane // self.system.threads
-        array, at = self.system.memory.access("generic", address, size, False, slot, self.lane)
+        slot = self.number // self.system.threads
+        array, at = self.system.memory.access("generic", address, size, False, slot, self.number)
         self.address = None
         return array[at : at + size].tobytes()
 

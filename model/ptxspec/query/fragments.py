@@ -44,7 +44,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.kinds import Special, VectorOf, operand_type
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ptxspec import storage
 from ptxspec.language.forms import page_name
 from ptxspec.parallel import on_all_cores
-from ptxspec.query.prove import Verdict, prove
+from ptxspec.query.equivalence import Verdict, prove
 
 
 class Identity(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.specials import special_registers
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
-from ptxspec.terms.machine import GUARANTEES
+from ptxspec.terms.registries import GUARANTEES
 from ptxspec.terms.types import Type
 
 

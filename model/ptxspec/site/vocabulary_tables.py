@@ -11,7 +11,7 @@ from typing import Any
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import actions, availability, changes, core, definitions, kinds, machine, steps, types, vocabulary
+from ptxspec.terms import actions, availability, changes, core, definitions, kinds, registries, steps, types, vocabulary
 from ptxspec.terms.kinds import Slot
 
 FREEDOMS = {"approximate", "deviates", "machine_specific", "undefined", "unspecified"}
@@ -46,7 +46,7 @@ def _group(name: str, word: Any) -> str:
             vocabulary.__name__: 2,
             core.__name__: 2,
             actions.__name__: 3,
-            machine.__name__: 5,
+            registries.__name__: 5,
             steps.__name__: 5,
         }
         return GROUPS[groups.get(place, 1)]

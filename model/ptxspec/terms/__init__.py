@@ -85,7 +85,7 @@ from ptxspec.terms.kinds import (
     variable_address,
     vector,
 )
-from ptxspec.terms.machine import SystemThread, guaranteed, rule, special_register, system_function
+from ptxspec.terms.registries import SystemThread, guaranteed, rule, special_register, system_function
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (

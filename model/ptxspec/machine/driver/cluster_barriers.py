@@ -5,24 +5,24 @@ from ptxspec.machine.driver.places import fault, hold, let_go, ready
 from ptxspec.machine.driver.protocol import Machine
 
 
-def cluster_arrive(m: Machine, lane: int, op: int) -> int:
+def cluster_arrive(m: Machine, thread: int, op: int) -> int:
     """A thread arrives, or begins to wait."""
-    cluster = lane // (m.threads * m.cluster)
+    cluster = thread // (m.threads * m.cluster)
     if not m.stays[op]:
-        rule, done = m.arrive_at_cluster(cluster, lane)
+        rule, done = m.arrive_at_cluster(cluster, thread)
         if rule:
-            return fault(m, CLUSTER_ARRIVES, rule, lane)
+            return fault(m, CLUSTER_ARRIVES, rule, thread)
         m.passing = m.passing + 1
-        ready(m, lane)
+        ready(m, thread)
         if done:
             cluster_release(m, cluster)
         return 0
-    rule = m.wait_at_cluster(lane)
+    rule = m.wait_at_cluster(thread)
     if rule:
-        return fault(m, CLUSTER_WAITS, rule, lane)
-    hold(m, lane, AT_CLUSTER)
-    m.link[lane] = m.cluster_head[cluster]
-    m.cluster_head[cluster] = lane + 1
+        return fault(m, CLUSTER_WAITS, rule, thread)
+    hold(m, thread, AT_CLUSTER)
+    m.link[thread] = m.cluster_head[cluster]
+    m.cluster_head[cluster] = thread + 1
     cluster_release(m, cluster)
     return 0
 
@@ -32,21 +32,21 @@ def cluster_release(m: Machine, cluster: int) -> None:
     following = m.cluster_head[cluster]
     before = 0
     while following:
-        lane = following - 1
-        following = m.link[lane]
-        if m.passes_cluster(cluster, lane):
+        thread = following - 1
+        following = m.link[thread]
+        if m.passes_cluster(cluster, thread):
             if before:
                 m.link[before - 1] = following
             else:
                 m.cluster_head[cluster] = following
-            let_go(m, lane)
-            ready(m, lane)
+            let_go(m, thread)
+            ready(m, thread)
         else:
-            before = lane + 1
+            before = thread + 1
 
 
-def cluster_lose(m: Machine, lane: int) -> None:
+def cluster_lose(m: Machine, thread: int) -> None:
     """A thread has ended."""
-    cluster = lane // (m.threads * m.cluster)
-    if m.lose_at_cluster(cluster, lane):
+    cluster = thread // (m.threads * m.cluster)
+    if m.lose_at_cluster(cluster, thread):
         cluster_release(m, cluster)

@@ -5,17 +5,17 @@ from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, 
 from ptxspec.machine.driver.protocol import Machine
 
 
-def cta_arrive(m: Machine, lane: int, op: int) -> int:
+def cta_arrive(m: Machine, thread: int, op: int) -> int:
     """A thread arrives at a barrier, and waits there if its instruction says so."""
-    number = m.number[lane]
-    named = m.named[lane]
-    value = m.value[lane]
+    number = m.number[thread]
+    named = m.named[thread]
+    value = m.value[thread]
     if m.fixed[op]:
         number = m.fixed_number[op]
         named = m.fixed_named[op]
         value = m.fixed_value[op]
-    cta = lane // m.threads
-    in_cta = lane - cta * m.threads
+    cta = thread // m.threads
+    in_cta = thread - cta * m.threads
     warp = in_cta // LANES
     place = cta * BARRIERS
     if 0 <= number and number < BARRIERS:
@@ -29,30 +29,30 @@ def cta_arrive(m: Machine, lane: int, op: int) -> int:
         m.fault_place = place
         m.fault_number = number
         m.fault_named = named
-        return fault(m, CTA_ARRIVES, rule, lane)
+        return fault(m, CTA_ARRIVES, rule, thread)
     if not m.in_use[place]:
         m.in_use[place] = 1
         m.in_use_of[cta] = m.in_use_of[cta] + 1
     if m.stays[op]:
-        hold(m, lane, AT_CTA)
-        m.link[lane] = 0
+        hold(m, thread, AT_CTA)
+        m.link[thread] = 0
         if m.head[place]:
-            m.link[m.tail[place] - 1] = lane + 1
+            m.link[m.tail[place] - 1] = thread + 1
         else:
-            m.head[place] = lane + 1
-        m.tail[place] = lane + 1
+            m.head[place] = thread + 1
+        m.tail[place] = thread + 1
     else:
         m.passing = m.passing + 1
-        ready(m, lane)
+        ready(m, thread)
     if done:
         cta_release(m, cta, place, arrived, holding)
     return 0
 
 
-def cta_together(m: Machine, lane: int, op: int, count: int) -> int:
-    """So many threads of one CTA, from this lane on, come to a barrier of the whole CTA, and are all that have come there;
+def cta_together(m: Machine, thread: int, op: int, count: int) -> int:
+    """So many threads of one CTA, from this one on, come to a barrier of the whole CTA, and are all that have come there;
     whether they could be counted at once."""
-    cta = lane // m.threads
+    cta = thread // m.threads
     place = cta * BARRIERS + m.fixed_number[op]
     if m.in_use[place]:
         return 0
@@ -63,7 +63,7 @@ def cta_together(m: Machine, lane: int, op: int, count: int) -> int:
     if not m.stays[op] or done:
         begin = block * m.capacity + m.counts[block]
         for i in range(count):
-            m.lists[begin + i] = lane + i
+            m.lists[begin + i] = thread + i
         m.counts[block] = m.counts[block] + count
     if block == m.blocks:
         m.gone[cta] = m.gone[cta] + count
@@ -75,13 +75,13 @@ def cta_together(m: Machine, lane: int, op: int, count: int) -> int:
         m.in_use[place] = 1
         m.in_use_of[cta] = m.in_use_of[cta] + 1
         if m.stays[op]:
-            m.head[place] = lane + 1
-            m.tail[place] = lane + count
+            m.head[place] = thread + 1
+            m.tail[place] = thread + count
             m.waiting = m.waiting + count
             for i in range(count):
-                m.held[lane + i] = AT_CTA
-                m.link[lane + i] = lane + i + 2
-            m.link[lane + count - 1] = 0
+                m.held[thread + i] = AT_CTA
+                m.link[thread + i] = thread + i + 2
+            m.link[thread + count - 1] = 0
     return 1
 
 
@@ -92,12 +92,12 @@ def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) ->
     following = m.head[place]
     m.head[place] = 0
     while following:
-        lane = following - 1
-        following = m.link[lane]
-        m.learned_named[lane] = arrived
-        m.learned_value[lane] = holding
-        let_go(m, lane)
-        ready(m, lane)
+        thread = following - 1
+        following = m.link[thread]
+        m.learned_named[thread] = arrived
+        m.learned_value[thread] = holding
+        let_go(m, thread)
+        ready(m, thread)
 
 
 def cta_lose(m: Machine, cta: int, in_cta: int, gone: int, alive: int) -> None:

@@ -1,5 +1,6 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
+from ptxspec.machine.driver.arrivals import arrive, ends
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
@@ -18,7 +19,6 @@ from ptxspec.machine.driver.codes import (
 from ptxspec.machine.driver.cta_barriers import cta_together
 from ptxspec.machine.driver.places import BARRIERS, LANES, ready
 from ptxspec.machine.driver.protocol import Machine
-from ptxspec.machine.driver.threads import arrive, ends
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
 
@@ -57,10 +57,10 @@ def batch(m: Machine) -> int:
     """Let the next CTAs begin."""
     if m.stage == NEW and m.host_empties:
         return RENEW
-    m.resident = m.ctas - m.first
-    if m.resident > m.slots:
-        m.resident = m.slots
-    m.lanes = m.resident * m.threads
+    m.resident_ctas = m.ctas - m.first
+    if m.resident_ctas > m.slots:
+        m.resident_ctas = m.slots
+    m.resident_threads = m.resident_ctas * m.threads
     m.begin()
     for i in range(m.slots):  # who has ended is asked wherever CTAs reach into one another's memory
         m.gone[i] = 0
@@ -72,8 +72,8 @@ def batch(m: Machine) -> int:
     m.seen_to_end = 0
     for i in range(m.blocks + 2):
         m.counts[i] = 0
-    m.counts[0] = m.lanes
-    for i in range(m.lanes):
+    m.counts[0] = m.resident_threads
+    for i in range(m.resident_threads):
         m.lists[i] = i
     m.stage = RUNNING
     return 0
@@ -110,19 +110,19 @@ def look(m: Machine, more: int) -> int:
     count = m.counts[came]
     i = 0
     while i < count:
-        lane = m.lists[start + i]
-        op = m.waits_at[lane]
+        thread = m.lists[start + i]
+        op = m.waits_at[thread]
         together = 0
         if m.fixed[op] == WHOLE_CTA:
-            together = run_of(m, start + i, count - i, lane, op)
-            if not cta_together(m, lane, op, together):
+            together = run_of(m, start + i, count - i, thread, op)
+            if not cta_together(m, thread, op, together):
                 together = 0
         if together:
             m.extra = m.extra + m.price_of[op] * together
             i += together
         else:
             m.extra = m.extra + m.price_of[op]
-            code = arrive(m, lane)
+            code = arrive(m, thread)
             if code:
                 return code
             i += 1
@@ -137,17 +137,17 @@ def look(m: Machine, more: int) -> int:
 def next_batch(m: Machine) -> None:
     """The threads of all resident CTAs have ended."""
     m.first = m.first + m.slots
-    m.ended = m.ended + m.resident
+    m.ended = m.ended + m.resident_ctas
     m.stage = NEW
 
 
-def run_of(m: Machine, at: int, most: int, lane: int, op: int) -> int:
-    """How many threads of one CTA, with consecutive lanes, have come one after the other to this instruction."""
-    left = (lane // m.threads + 1) * m.threads - lane
+def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
+    """How many threads of one CTA, with consecutive numbers, have come one after the other to this instruction."""
+    left = (thread // m.threads + 1) * m.threads - thread
     if left < most:
         most = left
     count = 1
-    while count < most and m.lists[at + count] == lane + count and m.waits_at[lane + count] == op:
+    while count < most and m.lists[at + count] == thread + count and m.waits_at[thread + count] == op:
         count += 1
     return count
 

@@ -8,38 +8,38 @@ LANES: int = contracts.warps().LANES
 BARRIERS: int = contracts.barriers().BARRIERS
 
 
-def put(m: Machine, lane: int, block: int) -> None:
+def put(m: Machine, thread: int, block: int) -> None:
     """Put a thread where it goes on, or among those that have ended."""
     count = m.counts[block]
-    m.lists[block * m.capacity + count] = lane
+    m.lists[block * m.capacity + count] = thread
     m.counts[block] = count + 1
     if block == m.blocks:
-        cta = lane // m.threads
+        cta = thread // m.threads
         m.gone[cta] = m.gone[cta] + 1
 
 
-def ready(m: Machine, lane: int) -> None:
+def ready(m: Machine, thread: int) -> None:
     """Let a thread go on behind the instruction at which it waits."""
-    put(m, lane, m.resume[m.waits_at[lane]])
+    put(m, thread, m.resume[m.waits_at[thread]])
 
 
-def hold(m: Machine, lane: int, where: int) -> None:
+def hold(m: Machine, thread: int, where: int) -> None:
     """Let a thread wait."""
-    m.held[lane] = where
+    m.held[thread] = where
     m.waiting = m.waiting + 1
 
 
-def let_go(m: Machine, lane: int) -> None:
+def let_go(m: Machine, thread: int) -> None:
     """A thread waits no longer."""
-    m.held[lane] = NOWHERE
+    m.held[thread] = NOWHERE
     m.waiting = m.waiting - 1
     m.released = m.released + 1
 
 
-def fault(m: Machine, step: int, rule: int, lane: int) -> int:
+def fault(m: Machine, step: int, rule: int, thread: int) -> int:
     """A thread waits against a rule, which a step has found broken."""
     m.fault_step = step
     m.fault_rule = rule
-    m.fault_lane = lane
-    m.fault_op = m.waits_at[lane]
+    m.fault_thread = thread
+    m.fault_op = m.waits_at[thread]
     return MISUSE

@@ -17,8 +17,8 @@ class Column(Protocol):
 
 
 class Machine(Protocol):
-    """The machine: its numbers, its arrays (as `machine.columns` lays them out), the steps of the pages that it takes (as
-    `machine.steps` finds them), and what an engine supplies.
+    """The machine: its numbers, its arrays (as `inventory.columns` lays them out), the steps of the pages that it takes (as
+    `inventory.steps` finds them), and what an engine supplies.
 
     A step is given, for each record, the record's number in its array, or the record's fields one by one; then operands. It gives
     the number of the rule that was broken, from 1 on, or 0, if it can break one; then its results."""
@@ -52,8 +52,8 @@ class Machine(Protocol):
     # the stage of the launch; the first CTA of the batch, its CTAs and its threads; the CTAs that have ended
     stage: int
     first: int
-    resident: int
-    lanes: int
+    resident_ctas: int
+    resident_threads: int
     ended: int
     # steps taken; what has been paid beside them in this batch; the steps when it began; the block whose threads had turns
     # last, and how many of them had one; those among the ended that have been noted
@@ -74,20 +74,20 @@ class Machine(Protocol):
     passing: int
     asked: int
     more: int
-    # lanes that wait for whoever comes, and those that go on at the end of this look
+    # threads that wait for whoever comes, and those that go on at the end of this look
     frees: int
     goes: int
-    # a thread that waits against a rule: the step and its rule, the lane, the instruction, and what it named
+    # a thread that waits against a rule: the step and its rule, which it is, the instruction, and what it named
     fault_step: int
     fault_rule: int
-    fault_lane: int
+    fault_thread: int
     fault_op: int
     fault_place: int
     fault_number: int
     fault_named: int
 
-    # a lane's: what it gives where it waits, where that is, the next of a list, how it is held, what it learned; then lists of
-    # lanes
+    # a thread's: what it gives where it waits, where that is, the next of a list, how it is held, what it learned; then lists of
+    # threads
     number: Column
     named: Column
     value: Column
@@ -103,13 +103,13 @@ class Machine(Protocol):
     in_use: Column
     head: Column
     tail: Column
-    # a group's place in its warp: what tells it from others, its first lane; and lanes that go on at one place
+    # a group's place in its warp: what tells it from others, its first thread; and lanes that go on at one place
     group_kind: Column
     group_mask: Column
     group_head: Column
     met: Column
     met_at: Column
-    # an instruction's: see `machine.tables` and known.py
+    # an instruction's: see `inventory.tables` and known.py
     resume: Column
     whom: Column
     stays: Column

@@ -8,28 +8,28 @@ from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
 from ptxspec.machine.driver.protocol import Machine
 
 
-def warp_arrive(m: Machine, lane: int, op: int) -> int:
+def warp_arrive(m: Machine, thread: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
     if m.fixed[op]:
-        m.named[lane] = m.fixed_named[op]
-        m.value[lane] = m.fixed_value[op]
-    named = m.named[lane]
+        m.named[thread] = m.fixed_named[op]
+        m.value[thread] = m.fixed_value[op]
+    named = m.named[thread]
     if named < 0:
-        hold(m, lane, AT_PLACE)
-        m.free[m.frees] = lane
+        hold(m, thread, AT_PLACE)
+        m.free[m.frees] = thread
         m.frees = m.frees + 1
         return 0
-    cta = lane // m.threads
-    in_cta = lane - cta * m.threads
+    cta = thread // m.threads
+    in_cta = thread - cta * m.threads
     warp = cta * m.warps_in_cta + in_cta // LANES
     kind, mask = m.group_of(m.spelling[op], op, named, 1)
     place = warp_place(m, warp, kind, mask)
     rule = m.join_group(place, named, in_cta % LANES)
     if rule:
-        return fault(m, JOINS, rule, lane)
-    hold(m, lane, IN_GROUP)
-    m.link[lane] = m.group_head[place]
-    m.group_head[place] = lane + 1
+        return fault(m, JOINS, rule, thread)
+    hold(m, thread, IN_GROUP)
+    m.link[thread] = m.group_head[place]
+    m.group_head[place] = thread + 1
     if m.may_go(place, named, m.warp_states[warp]):
         warp_leave(m, warp, place)
     return 0
@@ -57,16 +57,16 @@ def warp_leave(m: Machine, warp: int, place: int) -> None:
     m.group_head[place] = 0
     m.groups_in[warp] = m.groups_in[warp] - 1
     while following:
-        lane = following - 1
-        following = m.link[lane]
-        m.learned_named[lane] = m.groups[place]
-        leave(m, lane)
+        thread = following - 1
+        following = m.link[thread]
+        m.learned_named[thread] = m.groups[place]
+        leave(m, thread)
 
 
-def leave(m: Machine, lane: int) -> None:
-    """A lane goes on at the end of this look."""
-    let_go(m, lane)
-    m.going[m.goes] = lane
+def leave(m: Machine, thread: int) -> None:
+    """A thread goes on at the end of this look."""
+    let_go(m, thread)
+    m.going[m.goes] = thread
     m.goes = m.goes + 1
 
 
@@ -90,21 +90,21 @@ def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
     if not all_go and not these_go:
         return 0
     for i in range(m.frees):
-        lane = m.free[i]
-        if all_go or not m.patient[m.waits_at[lane]]:
-            at = m.resume[m.waits_at[lane]] + 1
-            warp = warp_of(m, lane)
+        thread = m.free[i]
+        if all_go or not m.patient[m.waits_at[thread]]:
+            at = m.resume[m.waits_at[thread]] + 1
+            warp = warp_of(m, thread)
             if m.earliest[warp] == 0 or at < m.earliest[warp]:
                 m.earliest[warp] = at
     kept = 0
     for i in range(m.frees):
-        lane = m.free[i]
-        goes = all_go or not m.patient[m.waits_at[lane]]
-        if goes and m.resume[m.waits_at[lane]] + 1 == m.earliest[warp_of(m, lane)]:
-            m.learned_named[lane] = 0
-            leave(m, lane)
+        thread = m.free[i]
+        goes = all_go or not m.patient[m.waits_at[thread]]
+        if goes and m.resume[m.waits_at[thread]] + 1 == m.earliest[warp_of(m, thread)]:
+            m.learned_named[thread] = 0
+            leave(m, thread)
         else:
-            m.free[kept] = lane
+            m.free[kept] = thread
             kept += 1
     m.frees = kept
     for i in range(m.goes):
@@ -112,26 +112,26 @@ def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
     return 0
 
 
-def warp_of(m: Machine, lane: int) -> int:
+def warp_of(m: Machine, thread: int) -> int:
     """The number of a thread's warp among all that are resident."""
-    cta = lane // m.threads
-    return cta * m.warps_in_cta + (lane - cta * m.threads) // LANES
+    cta = thread // m.threads
+    return cta * m.warps_in_cta + (thread - cta * m.threads) // LANES
 
 
 def go(m: Machine) -> None:
     """Those go on that may. Each learns in the upper half of what was named which lanes of its warp go on at the same place;
     one that named none, that these are the members."""
     for i in range(m.goes):
-        lane = m.going[i]
-        place = meeting(m, lane)
-        m.met[place] = m.met[place] | 1 << (lane % m.threads) % LANES
+        thread = m.going[i]
+        place = meeting(m, thread)
+        m.met[place] = m.met[place] | 1 << (thread % m.threads) % LANES
     for i in range(m.goes):
-        lane = m.going[i]
-        together = m.met[meeting(m, lane)]
-        members = m.members_of(m.learned_named[lane], together, m.named[lane] >= 0)
-        m.learned_named[lane] = members | together << 32
-        m.learned_value[lane] = m.value[lane]
-        ready(m, lane)
+        thread = m.going[i]
+        together = m.met[meeting(m, thread)]
+        members = m.members_of(m.learned_named[thread], together, m.named[thread] >= 0)
+        m.learned_named[thread] = members | together << 32
+        m.learned_value[thread] = m.value[thread]
+        ready(m, thread)
     for i in range(m.goes):
         first = warp_of(m, m.going[i]) * LANES
         for place in range(first, first + LANES):
@@ -140,10 +140,10 @@ def go(m: Machine) -> None:
     m.goes = 0
 
 
-def meeting(m: Machine, lane: int) -> int:
-    """The place in `met` for the lanes of a warp that go on at this lane's instruction."""
-    first = warp_of(m, lane) * LANES
-    at = m.waits_at[lane] + 1
+def meeting(m: Machine, thread: int) -> int:
+    """The place in `met` for the lanes of a warp that go on at this thread's instruction."""
+    first = warp_of(m, thread) * LANES
+    at = m.waits_at[thread] + 1
     for place in range(first, first + LANES):
         if m.met_at[place] == at or m.met_at[place] == 0:
             m.met_at[place] = at

@@ -65,7 +65,7 @@ class Accesses:
         if name is not None:
             # a call each time: what an access finds may have changed since
             pointer = f"%at{index}"
-            self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %lane, i64 {address})")
+            self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
             self.text.held[pointer] = size
             self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
             return pointer
@@ -95,7 +95,7 @@ class Accesses:
         self.check(e.logic("and", aligned, within), shown, index)
         offset = address
         if facts.written:  # there is a part for every CTA, or for every thread
-            which = "%lane" if facts.shared_by == "a thread" else reached.slot
+            which = "%thread" if facts.shared_by == "a thread" else reached.slot
             begin = rules().part(variable("%which", 64), variable("%apart", 64))
             start = Lowering(e, {"%which": which, "%apart": f"%{holder}_stride"}).low(begin, 64)
             offset = e.binary("add", start, address, 64)

@@ -6,10 +6,10 @@ from typing import Any
 
 from ptxspec.language.checked import Formal, Signature
 from ptxspec.machine.call_graph import FRAME, RETURNED
-from ptxspec.machine.engine import in_frame
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import in_frame
 
 
 class Arguments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
-from ptxspec.machine.native.context import FIELD, bits_of
+from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
@@ -15,7 +15,7 @@ _WIDE = ("%launch",)
 
 
 def beginning(layout: Layout, needs: set[str]) -> str:
-    """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all lanes there may be."""
+    """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all threads there may be."""
     text = _Beginning(layout, needs)
     every = list(layout.special_offsets)
     by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
@@ -24,15 +24,14 @@ define i64 @begin(ptr noalias %context) {{
 entry:
 {text.fields()}
 {text.zeros()}
-  %known_at = getelementptr i64, ptr %context, i64 {FIELD["known"]}
-  %known = load i64, ptr %known_at
+{field_text("known", changes=True)}
   %first_time = icmp eq i64 %known, 0
   br i1 %first_time, label %all, label %some
 all:
   store i64 1, ptr %known_at
 {text.filling("all", every, "%slots")}
 some:
-{text.filling("some", by_cta, "%resident")}
+{text.filling("some", by_cta, "%resident_ctas")}
   ret i64 0
 }}"""
 
@@ -43,16 +42,13 @@ class _Beginning:
         self.checked = layout.checked
 
     def fields(self) -> str:
+        """Text that loads what the function needs of the context."""
         pointers = ("registers", "special", "shared", "local", "record")
         numbers = (
-            "slots", "resident", "lanes", "threads", "first", "shared_stride", "local_stride", "host_empties",
+            "slots", "resident_ctas", "resident_threads", "threads", "first", "shared_stride", "local_stride", "host_empties",
             *(f"{p}_bytes" for p in pointers if p != "record"),
         )  # fmt: skip
-        return "\n".join(
-            f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
-            f"  %{n} = load {'ptr' if n in pointers else 'i64'}, ptr %{n}_at"
-            for n in (*pointers, *numbers)
-        )
+        return "\n".join(field_text(n, changes=True) for n in (*pointers, *numbers))
 
     def zeros(self) -> str:
         """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""
@@ -66,13 +62,13 @@ class _Beginning:
             row = hosts.pointer(self.checked, "registers", f"{base}base", "0", 1, f"{base}size", length)
             lines.append(
                 f"  {base}base = {hosts.within('%registers', layout.register_bytes, layout.offsets[name], 1)}\n"
-                f"  {base}size = mul i64 %lanes, {unit}\n"
+                f"  {base}size = mul i64 %resident_threads, {unit}\n"
                 f"  {base} = {row}\n"
                 f"{self.emptying(base, f'{base}size')}"
             )
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
-        for space, count in (("shared", "resident"), ("local", "lanes")):
+        for space, count in (("shared", "resident_ctas"), ("local", "resident_threads")):
             pointer = hosts.pointer(self.checked, space, f"%{space}", "0", 1, f"%{space}_all", f"%{space}_bytes")
             lines.append(
                 f"  %{space}_all = mul i64 %{count}, %{space}_stride\n  %{space}_start = {pointer}\n"
@@ -125,7 +121,9 @@ class _Beginning:
             bits, offset = bits_of(layout.special_types[name]), layout.special_offsets[name]
             base = f"%{stem}.{offset}"
             length = str(bits // 8 * layout.capacity)
-            cell = hosts.pointer(self.checked, "special", f"{base}.base", f"%{stem}.lane", bits // 8, bits // 8, length)
+            cell = hosts.pointer(
+                self.checked, "special", f"{base}.base", f"%{stem}.thread", bits // 8, bits // 8, length
+            )
             heads.append(f"  {base}.base = {hosts.within('%special', layout.special_bytes, offset, 1)}")
             stores.append(f"  {base}.cell = {cell}\n  store i{bits} {values[name]}, ptr {base}.cell")
         joined = "\n".join
@@ -139,7 +137,7 @@ class _Beginning:
   br label %{stem}_thread
 {stem}_thread:
   %{stem}.index = phi i64 [0, %{stem}_slot], [%{stem}.index1, %{stem}_thread]
-  %{stem}.lane = add i64 %{stem}.begin, %{stem}.index
+  %{stem}.thread = add i64 %{stem}.begin, %{stem}.index
   %{stem}.index32 = trunc i64 %{stem}.index to i32
 {joined(inner)}
 {joined(stores)}

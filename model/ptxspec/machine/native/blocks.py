@@ -6,7 +6,6 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.places import LANES
-from ptxspec.machine.engine import ANSWER
 from ptxspec.machine.flow import ending, registers_read, values_of
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.endings import Endings
@@ -15,10 +14,11 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import ANSWER
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import Collective, ImageAccess, StackUse
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 
 class Landings:
@@ -48,26 +48,26 @@ class Landings:
         if isinstance(effect, Collective):
             return self._of_warp()
         return {
-            "%arrived": e.truncate(self._word("named", "%lane"), 64, 32),
-            "%holding": e.truncate(self._word("value", "%lane"), 64, 32),
+            "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
+            "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
         }
 
     def _of_warp(self) -> dict[str, str]:
         """The lanes that go on, and what each lane of the warp gave."""
         e = self.text.emitter
-        both = self._word("named", "%lane")
+        both = self._word("named", "%thread")
         env = {"%members": e.truncate(both, 64, 32)}
         env["%at_once"] = e.truncate(e.binary("lshr", both, "32", 64), 64, 32)
-        in_cta = e.binary("sub", "%lane", e.binary("mul", "%slot", "%threads", 64), 64)
+        in_cta = e.binary("sub", "%thread", e.binary("mul", "%slot", "%threads", 64), 64)
         own = e.binary("and", in_cta, str(LANES - 1), 64)
-        first = e.binary("sub", "%lane", own, 64)
+        first = e.binary("sub", "%thread", own, 64)
         env["%own"] = e.truncate(own, 64, 32)
         for i in range(LANES):
             env[f"%lane{i}"] = self._word("value", e.binary("add", first, str(i), 64))
         return env
 
-    def _word(self, what: str, lane: str) -> str:
-        return self.text.emitter.emit(f"load i64, ptr {self.text.at(f'learned_{what}', lane, 8)}")
+    def _word(self, what: str, thread: str) -> str:
+        return self.text.emitter.emit(f"load i64, ptr {self.text.at(f'learned_{what}', thread, 8)}")
 
 
 class Blocks:

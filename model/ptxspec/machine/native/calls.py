@@ -67,7 +67,7 @@ class Calls:
 
     def stack_at(self, depth: str, size: int = 8) -> str:
         """The pointer to so many bytes of the thread's stack."""
-        start = self.emitter.binary("mul", "%lane", str(self.text.layout.stack), 64)
+        start = self.emitter.binary("mul", "%thread", str(self.text.layout.stack), 64)
         return self.text.at("stack", self.emitter.binary("add", start, depth, 64), 1, size)
 
     def trust_frame(self, frame: str, size: int) -> None:

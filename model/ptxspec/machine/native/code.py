@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from ptxspec.machine import hosts
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import inventory
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD
@@ -106,13 +106,13 @@ class Code:
 def driver(checked: bool, meets: bool) -> Library:
     """The machine code of the driver, for kernels whose threads meet others somewhere, or do not: `drive(context)`."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
-    arrays = {name: Array(column.unit) for name, column in machine.columns().items()}
-    steps = {name: Taken(*taken) for name, taken in machine.steps().items()}
+    arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
+    steps = {name: Taken(*taken) for name, taken in inventory.steps().items()}
     world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked, {"meets": int(meets)})
     needs = set(hosts.NEEDS)
     text = "\n".join(
         [
-            compiled(machine.FUNCTIONS, world, needs),
+            compiled(inventory.FUNCTIONS, world, needs),
             _through("threads_run", "threads_run_at", 3),
             _through("begin", "begin_at", 0),
             "define i64 @drive(ptr %context) {\n  %r = call i64 @run(ptr %context)\n  ret i64 %r\n}",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ptxspec.machine import hosts
-from ptxspec.machine.driver import machine, protocol
+from ptxspec.machine.driver import inventory, protocol
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
 #: the host's arrays
-ARRAYS = (*hosts.OF_INSTRUCTIONS, *machine.columns())
+ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns())
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
@@ -17,7 +17,7 @@ OWN_NUMBERS = (
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
     *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
-    "failed_lane", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
+    "failed_thread", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}
@@ -44,9 +44,12 @@ def llvm_type(type: Type) -> str:
     return f"i{type.width}"
 
 
-def field_text(name: str, type: str = "ptr") -> str:
-    """Text that loads a field of the context into %name. It is the same for as long as the code runs."""
-    return (
-        f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}\n"
-        f"  %{name} = load {type}, ptr %{name}_at, !invariant.load !9"
-    )
+def field_at(name: str) -> str:
+    """Text that finds a field of the context: %name_at."""
+    return f"  %{name}_at = getelementptr i64, ptr %context, i64 {FIELD[name]}"
+
+
+def field_text(name: str, changes: bool = False) -> str:
+    """Text that loads a field of the context into %name. Unless it `changes`, it is the same for as long as the code runs."""
+    type = "ptr" if name in ARRAYS or name == "record" else "i64"
+    return f"{field_at(name)}\n  %{name} = load {type}, ptr %{name}_at" + ("" if changes else ", !invariant.load !9")

@@ -7,7 +7,6 @@ from typing import assert_never
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
-from ptxspec.machine.engine import Given, fixed, given, requested
 from ptxspec.machine.flow import ending
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.edges import Edges
@@ -16,6 +15,7 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import IN_ROWS, Homes, Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import Given, fixed, given, requested
 from ptxspec.machine.system import system_function
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
@@ -52,13 +52,13 @@ class Waiting:
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
         if fixed(text.program, op) is None:
             for field, term in zip(Given._fields, given(effect), strict=True):
-                text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%lane', 8)}")
+                text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")
         self.wait()
 
     def wait(self) -> None:
         """Put the thread among those that wait."""
         text = self.text
-        text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%lane', 8)}")
+        text.lines.append(f"  store i64 {text.block.end - 1}, ptr {text.at('waits_at', '%thread', 8)}")
         self.edges.spill(set() if text.block.taken is None else text.layout.live[text.block.taken])
         self.lists.append(str(len(text.flow.blocks) + 1))
         self.edges.go("over")

@@ -13,11 +13,18 @@ from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
-from ptxspec.machine.driver import machine
-from ptxspec.machine.engine import (
+from ptxspec.machine.driver import inventory
+from ptxspec.machine.engine import Fault
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.known import known
+from ptxspec.machine.memory import Memory, untouched
+from ptxspec.machine.native.code import Code, driver
+from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.frame import Frame, Room, address_of, lies
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
-    Fault,
     Program,
     asks_host,
     call_target,
@@ -27,13 +34,6 @@ from ptxspec.machine.engine import (
     resident,
     stopped,
 )
-from ptxspec.machine.errors import Violation
-from ptxspec.machine.known import known
-from ptxspec.machine.memory import Memory, untouched
-from ptxspec.machine.native.code import Code, driver
-from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
-from ptxspec.machine.native.frame import Frame, Room, address_of, lies
-from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.effects import Access, Load, Stop
 
@@ -61,14 +61,14 @@ class Compiled:
         self.code = Code(self.layout, watch)
         self.drive = driver(self.layout.checked, program.roles.meet).address("drive")
         self._known = known(program, "native")
-        self._frame: tuple[machine.Shape, int, Frame] | None = None
+        self._frame: tuple[inventory.Shape, int, Frame] | None = None
 
     def room(self, slots: int, extents: Extents, worker: int) -> Room:
         """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
         program, layout, threads = self.layout.program, self.layout, extents.threads
         warps, clusters = slots * contracts.warps().warps_of(threads), slots // extents.cluster_size
         blocks, ops = len(program.flow.blocks), len(program.kernel.code)
-        shape = machine.Shape(blocks, ops, layout.capacity, slots, warps, clusters)
+        shape = inventory.Shape(blocks, ops, layout.capacity, slots, warps, clusters)
         if self._frame is None or self._frame[:2] != (shape, threads):
             bytes_of = {
                 "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,
@@ -157,30 +157,30 @@ class NativeRun:
 
     def fault(self) -> Fault:
         """What ended the launch, at an instruction."""
-        lane, op = self.get("failed_lane"), self.get("failed_op")
+        thread, op = self.get("failed_thread"), self.get("failed_op")
         effect = self.program.kernel.code[op].plan.meaning.effect
         if isinstance(effect, Stop):
-            return Fault(lane, op, None, stopped(effect))
+            return Fault(thread, op, None, stopped(effect))
         address = self.get("failed_address") & (1 << 64) - 1
-        error = self._violation(lane, op, address, self.get("failed_why"))
-        return Fault(lane, op, address if isinstance(effect, Access) else None, error)
+        error = self._violation(thread, op, address, self.get("failed_why"))
+        return Fault(thread, op, address if isinstance(effect, Access) else None, error)
 
-    def _violation(self, lane: int, op: int, address: int, why: int) -> Violation:
+    def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
         if why == ROOM or not isinstance(effect, Access):
-            return self._elsewhere(instruction, op, lane, address, why)
+            return self._elsewhere(instruction, op, thread, address, why)
         try:
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            self.memory.access(space, address, effect.bytes, write, lane // self.extents.threads, lane)
+            self.memory.access(space, address, effect.bytes, write, thread // self.extents.threads, thread)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def _elsewhere(self, op: Op, index: int, lane: int, value: int, why: int) -> Violation:
+    def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
         """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""
         block = next(b for b in self.program.flow.blocks if b.finishes is None and b.start <= index < b.end)
         try:
@@ -193,7 +193,7 @@ class NativeRun:
             else:
                 registers = self.arrays["registers"]
                 begins, ends = (
-                    int(registers[self.layout.offsets[name] :].view(np.uint64)[lane]) for name in (BEGINS, ENDS)
+                    int(registers[self.layout.offsets[name] :].view(np.uint64)[thread]) for name in (BEGINS, ENDS)
                 )
                 check_end(value, begins, ends)
         except Violation as violation:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ptxspec.machine.driver import machine
+from ptxspec.machine.driver import inventory
 from ptxspec.machine.known import Known
 from ptxspec.machine.native.context import CONTEXT, FIELD
 
@@ -53,11 +53,11 @@ class Room:
 class Frame:
     """Launches of one shape: their rooms, and what is known of the kernel, which is there once, since nobody writes it."""
 
-    def __init__(self, shape: machine.Shape, threads: int, known: Known, bytes_of: Mapping[str, int]):
+    def __init__(self, shape: inventory.Shape, threads: int, known: Known, bytes_of: Mapping[str, int]):
         """`threads` is how many a CTA has, `bytes_of` how long the arrays of a room are that the driver does not touch."""
-        self._known = {"slot_of": np.arange(shape.lanes, dtype=np.int64) // threads}
+        self._known = {"slot_of": np.arange(shape.threads, dtype=np.int64) // threads}
         fields, end = {}, LINE
-        for name, column in machine.columns().items():
+        for name, column in inventory.columns().items():
             length, type = column.length(shape), f"i{column.unit}"
             if name in known.tables:
                 self._known[name] = np.zeros(length, type)

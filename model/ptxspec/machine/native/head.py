@@ -36,9 +36,8 @@ class Head:
     def fields(self) -> list[str]:
         """Lines that load fields of the context, and find rows."""
         words = self.words
-        fields = [field_text(n) for n in POINTERS if n in words] + [field_text(n, "i64") for n in NUMBERS if n in words]
         return [
-            *fields,
+            *(field_text(n) for n in (*POINTERS, *NUMBERS) if n in words),
             *self._rows("registers", self.layout.register_bytes),
             *self._rows("special", self.layout.special_bytes),
         ]
@@ -51,7 +50,7 @@ class Head:
     def places(self) -> list[str]:
         """Lines that find the place of the thread's CTA; after `fields`."""
         words = self.words
-        cell = hosts.pointer(self.layout.checked, "slot_of", "%slot_of", "%lane", 8, 8, "%slot_of_bytes")
+        cell = hosts.pointer(self.layout.checked, "slot_of", "%slot_of", "%thread", 8, 8, "%slot_of_bytes")
         return [
             f"  %slot_at = {cell}" if words & _PLACES else "",
             "  %slot = load i64, ptr %slot_at, !invariant.load !9" if words & _PLACES else "",

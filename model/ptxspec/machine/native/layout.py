@@ -6,9 +6,9 @@ from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
-from ptxspec.machine.engine import Program
 from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
 from ptxspec.machine.native.context import bits_of
+from ptxspec.machine.program import Program
 from ptxspec.machine.special import unchanging
 from ptxspec.terms.effects import Pause
 

@@ -23,7 +23,7 @@ class Lists:
         start = e.binary("mul", which, str(text.layout.capacity), 64)
         slot = text.at("lists", e.binary("add", start, standing, 64), 4)
         own = f"%{text.label('own')}"
-        text.lines.append(f"  {own} = trunc i64 %lane to i32\n  store i32 {own}, ptr {slot}")
+        text.lines.append(f"  {own} = trunc i64 %thread to i32\n  store i32 {own}, ptr {slot}")
         if text.program.clustered:
             self._count_ended(which)
 

@@ -161,7 +161,7 @@ class Narrow:
         return self.lines[:]
 
     def function(self) -> str:
-        """`narrow(context, lanes, n)`: at most WIDE threads, as far as they get in one turn."""
+        """`narrow(context, numbers, n)`: n threads of these numbers, WIDE at most, as far as they get in one turn."""
         inside, gathered, idle = self._round(), self._gathered(), self._idle()
         self.lines[:] = [*inside, *gathered, *idle]
         limit: list[str] = []
@@ -169,16 +169,16 @@ class Narrow:
         emitter = Emitter(limit, self.emitter.needs, stem="most")
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
         hint = loop_hint("\n".join(inside))
-        lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
+        cell = hosts.pointer(self.layout.checked, "scratch", "%numbers", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(
             [
-                f"define internal void @narrow{self.number}(ptr noalias %context, ptr %lanes, i64 %n) noinline {{",
+                f"define internal void @narrow{self.number}(ptr noalias %context, ptr %numbers, i64 %n) noinline {{",
                 "entry:",
                 *fields,
                 *limit,
-                f"  br label %gather\ngather:\n  %g = phi i64 [0, %entry], [%g1, %gather]\n  %lane_at = {lane}",
-                "  %lane32 = load i32, ptr %lane_at\n  %lane = zext i32 %lane32 to i64",
+                f"  br label %gather\ngather:\n  %g = phi i64 [0, %entry], [%g1, %gather]\n  %thread_at = {cell}",
+                "  %thread32 = load i32, ptr %thread_at\n  %thread = zext i32 %thread32 to i64",
                 *gathered,
                 "  %g1 = add i64 %g, 1\n  %others = icmp ult i64 %g1, %n\n  br i1 %others, label %gather, label %rest",
                 f"rest:\n  %full = icmp uge i64 %n, {WIDE}\n  br i1 %full, label %round, label %idle",
@@ -199,7 +199,7 @@ class Narrow:
     # a thread's outcome ---------------------------------------------------------------------------------------------
 
     def outcome(self) -> str:
-        """`committed(context, lane, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it
+        """`committed(context, thread, slot, turn)`: keep what a thread has computed, and count its steps; the block at which it
         goes on in its turn, or OVER."""
         self.lines.clear()
         self.emitter.forget()
@@ -220,7 +220,7 @@ class Narrow:
         head = Head(self.text, always)
         return "\n".join(
             [
-                f"define internal i64 @committed{self.number}(ptr noalias %context, i64 %lane, i64 %slot_in, ptr %turn) {{",
+                f"define internal i64 @committed{self.number}(ptr noalias %context, i64 %thread, i64 %slot_in, ptr %turn) {{",
                 "entry:",
                 *head.fields(),
                 *head.places(),
@@ -248,20 +248,20 @@ def narrow_texts(layout: Layout, needs: set[str]) -> str:
     texts = [text for loop in loops for text in (loop.function(), loop.outcome())]
     ways = " ".join(f"i64 {loop.number}, label %do{loop.number}" for loop in loops)
     going = "\n".join(
-        f"do{n}:\n  call void @narrow{n}(ptr %context, ptr %lanes, i64 %n)\n  ret void"
+        f"do{n}:\n  call void @narrow{n}(ptr %context, ptr %numbers, i64 %n)\n  ret void"
         for n in (loop.number for loop in loops)
     )
     taking = "\n".join(
-        f"do{n}:\n  %r{n} = call i64 @committed{n}(ptr %context, i64 %lane, i64 %slot, ptr %turn)\n  ret i64 %r{n}"
+        f"do{n}:\n  %r{n} = call i64 @committed{n}(ptr %context, i64 %thread, i64 %slot, ptr %turn)\n  ret i64 %r{n}"
         for n in (loop.number for loop in loops)
     )
     isnt = "\n".join(f"do{n}:\n  ret i1 true" for n in (loop.number for loop in loops))
     return "\n".join(
         [
             *texts,
-            f"define internal void @go_through(ptr %context, i64 %block, ptr %lanes, i64 %n) {{\n"
+            f"define internal void @go_through(ptr %context, i64 %block, ptr %numbers, i64 %n) {{\n"
             f"  switch i64 %block, label %none [{ways}]\n{going}\nnone:\n  ret void\n}}",
-            f"define internal i64 @take(ptr %context, i64 %block, i64 %lane, i64 %slot, ptr %turn) {{\n"
+            f"define internal i64 @take(ptr %context, i64 %block, i64 %thread, i64 %slot, ptr %turn) {{\n"
             f"  switch i64 %block, label %none [{ways}]\n{taking}\nnone:\n  ret i64 {OVER}\n}}",
             f"define internal i1 @is_narrow(i64 %block) {{\n  switch i64 %block, label %none [{ways}]\n{isnt}\n"
             "none:\n  ret i1 false\n}",

@@ -8,10 +8,10 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import FRAME
-from ptxspec.machine.engine import constant_of, in_frame, in_part
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import Type

@@ -60,8 +60,8 @@ class Outlined:
         return self._names[key]
 
     def access(self, space: str, size: int, write: bool) -> str | None:
-        """The name of a function of the context, a lane and an address, which returns where the bytes lie, or null if the access
-        is not allowed; None if accesses are better written out."""
+        """The name of a function of the context, a thread and an address, which returns where the bytes lie, or null if
+        the access is not allowed; None if accesses are better written out."""
         if self._spaces[space] < (CALLS if space == "generic" else ACCESSES):
             return None
         key = (space, size, write)
@@ -106,7 +106,7 @@ def _access(layout: Layout, space: str, size: int, write: bool, needs: set[str])
     head = Head(text, set())
     return "\n".join(
         [
-            "(ptr noalias %context, i64 %lane, i64 %address) noinline {",
+            "(ptr noalias %context, i64 %thread, i64 %address) noinline {",
             *head.fields(),
             *head.places(),
             *text.lines,

@@ -9,7 +9,7 @@ from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.native.context import bits_of, llvm_type
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 #: what a thread keeps of its calls and of its stack: always where its function, and the host, find it
 IN_ROWS = frozenset({FRAME, DEPTH, RETURNED, BEGINS, ENDS})
@@ -39,7 +39,7 @@ class Rows:
         layout = self.text.layout
         unit = bits_of(self.text.kernel.registers[name]) // 8
         base = f"%registers_{layout.offsets[name]}"
-        return self.text.at("registers", "%lane", unit, base=base, length=str(unit * layout.capacity))
+        return self.text.at("registers", "%thread", unit, base=base, length=str(unit * layout.capacity))
 
     def load(self, name: str) -> str:
         """A register's value as it was when its thread ran last."""
@@ -60,7 +60,7 @@ class Rows:
         """The pointer to the thread's place in the row of a special register."""
         layout = self.text.layout
         base, unit = f"%special_{layout.special_offsets[name]}", bits_of(layout.special_types[name]) // 8
-        return self.text.at("special", "%lane", unit, base=base, length=str(unit * layout.capacity))
+        return self.text.at("special", "%thread", unit, base=base, length=str(unit * layout.capacity))
 
 
 class Homes:

@@ -76,7 +76,7 @@ class Stack:
     def _mark(self, spans: tuple[Span, ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
-        start = e.binary("mul", "%lane", "%local_stride", 64)
+        start = e.binary("mul", "%thread", "%local_stride", 64)
         for span in spans:
             lowering = Lowering(e, given)
             begin, end = lowering.low(span.begin, 64), lowering.low(span.end, 64)

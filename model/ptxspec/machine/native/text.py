@@ -93,11 +93,11 @@ class Text:
 
     def asked_at(self, field: str, number: int) -> str:
         """Where a word lies that the thread gives or gets."""
-        place = self.emitter.binary("add", "%lane", str(number * self.layout.capacity), 64)
+        place = self.emitter.binary("add", "%thread", str(number * self.layout.capacity), 64)
         return self.at(field, place, 8)
 
     def local_at(self, address: str, size: int | str) -> str:
-        start = self.emitter.binary("mul", "%lane", "%local_stride", 64)
+        start = self.emitter.binary("mul", "%thread", "%local_stride", 64)
         return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
 
     def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:

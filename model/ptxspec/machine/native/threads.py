@@ -10,7 +10,7 @@ from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.blocks import Blocks, Landings
 from ptxspec.machine.native.calls import Calls
-from ptxspec.machine.native.context import FIELD, llvm_type
+from ptxspec.machine.native.context import field_at, field_text, llvm_type
 from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.endings import Endings, Waiting
 from ptxspec.machine.native.head import Head
@@ -65,16 +65,13 @@ class Piece:
         registers = [(self.homes.at(n), llvm_type(t)) for n, t in text.kernel.registers.items()]
         said = {home for line in text.lines for home in _HOME.findall(line)}
         homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
-        failing = [
-            f"  %failed_{what}_at = getelementptr i64, ptr %context, i64 {FIELD[f'failed_{what}']}"
-            for what in ("address", "op", "why", "lane")
-        ]
+        failing = [field_at(f"failed_{what}") for what in ("address", "op", "why", "thread")]
         head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
         linkage = "" if self.layout.pieces > 1 else "internal "
         ending = " alwaysinline" if self.layout.pieces == 1 else ""
         return "\n".join(
             [
-                f"define {linkage}i64 @piece{self.piece}(ptr noalias %context, i64 %lane, i64 %start, i64 %before, ptr %turn)"
+                f"define {linkage}i64 @piece{self.piece}(ptr noalias %context, i64 %thread, i64 %start, i64 %before, ptr %turn)"
                 f"{ending} {{",
                 "entry:",
                 *homes,
@@ -85,7 +82,7 @@ class Piece:
                 "  br label %dispatch",
                 *text.lines,
                 *text.faults,
-                f"fault:\n  store i64 %lane, ptr %failed_lane_at\n  ret i64 {FAILED}",
+                f"fault:\n  store i64 %thread, ptr %failed_thread_at\n  ret i64 {FAILED}",
                 "}",
             ]
         )
@@ -124,7 +121,7 @@ class Piece:
 
 def turns_text(layout: Layout, call: str) -> str:
     """LLVM text of `turns(context, block, count, limit)`: a turn for each of the threads of `scratch`, until the steps reach the
-    limit. `call` gives %r for the thread %lane that stands at block %begin, whose turn began when %steps were done."""
+    limit. `call` gives %r for %thread, which stands at block %begin and whose turn began when %steps were done."""
     last = "back" if "across" in call else "alone"
     return f"""
 define i64 @turns(ptr noalias %context, i64 %block, i64 %count, i64 %limit) {{
@@ -148,13 +145,8 @@ after:
 
 def _fields() -> str:
     """What the function takes from the context, and where it says how far it is."""
-    loads = "".join(
-        f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}\n"
-        f"  %{n} = load {'i64' if n.endswith('bytes') else 'ptr'}, ptr %{n}_at, !invariant.load !9\n"
-        for n in ("scratch", "record", "scratch_bytes")
-    )
-    said = [f"  %{n}_at = getelementptr i64, ptr %context, i64 {FIELD[n]}" for n in ("steps", "taken")]
-    return loads + "\n".join(said)
+    taken = (field_text(n) for n in ("scratch", "record", "scratch_bytes"))
+    return "\n".join([*taken, *(field_at(n) for n in ("steps", "taken"))])
 
 
 def _each(layout: Layout) -> str:
@@ -163,9 +155,9 @@ def _each(layout: Layout) -> str:
     return f"""each:
   %k = phi i64 [0, %entry], [%k1, %on]
   %steps = phi i64 [%begun, %entry], [%steps1, %on]
-  %lane_at = {cell}
-  %lane32 = load i32, ptr %lane_at
-  %lane = zext i32 %lane32 to i64
+  %thread_at = {cell}
+  %thread32 = load i32, ptr %thread_at
+  %thread = zext i32 %thread32 to i64
   store i64 0, ptr %turn
   br i1 %narrow, label %side_by_side, label %alone"""
 
@@ -179,10 +171,10 @@ gather:
   %left = sub i64 %count, %k
   %few = icmp ult i64 %left, {WIDE}
   %n = select i1 %few, i64 %left, i64 {WIDE}
-  call void @go_through(ptr %context, i64 %block, ptr %lane_at, i64 %n)
+  call void @go_through(ptr %context, i64 %block, ptr %thread_at, i64 %n)
   br label %take
 take:
-  %goes_on = call i64 @take(ptr %context, i64 %block, i64 %lane, i64 %slot, ptr %turn)
+  %goes_on = call i64 @take(ptr %context, i64 %block, i64 %thread, i64 %slot, ptr %turn)
   %is_over = icmp eq i64 %goes_on, {OVER}
   br i1 %is_over, label %after, label %alone"""
 
@@ -208,7 +200,7 @@ bad:
   ret i64 %code"""
 
 #: calls of the piece that has all blocks, and of that one of several which has the block %at
-OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %lane, i64 %begin, i64 %steps, ptr %turn)"
+OF_ONE = "  %r = call i64 @piece0(ptr %context, i64 %thread, i64 %begin, i64 %steps, ptr %turn)"
 
 
 def of_several(count: int) -> str:
@@ -219,7 +211,7 @@ across:
   %piece_at = getelementptr [{count} x i64], ptr @pieces, i64 0, i64 %at
   %piece_is = load i64, ptr %piece_at
   %piece = inttoptr i64 %piece_is to ptr
-  %r = call i64 %piece(ptr %context, i64 %lane, i64 %at, i64 %steps, ptr %turn)
+  %r = call i64 %piece(ptr %context, i64 %thread, i64 %at, i64 %steps, ptr %turn)
   %inner = icmp ult i64 %r, {count}
   br i1 %inner, label %inside, label %back
 inside:

@@ -21,13 +21,17 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
-from ptxspec.machine.driver import grid, machine, protocol
+from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, put
-from ptxspec.machine.engine import (
+from ptxspec.machine.engine import Fault
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.known import Known, known
+from ptxspec.machine.memory import Memory
+from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
-    Fault,
     Program,
     asks_host,
     call_target,
@@ -39,10 +43,6 @@ from ptxspec.machine.engine import (
     requested,
     stopped,
 )
-from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, names_read
-from ptxspec.machine.known import Known, known
-from ptxspec.machine.memory import Memory
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
@@ -73,7 +73,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.exact import NoChoice, evaluate
-from ptxspec.terms.machine import changing
+from ptxspec.terms.registries import changing
 
 
 class ExactEngine:
@@ -153,15 +153,15 @@ class ExactRun:
         m: Any = Machine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
         warps = slots * contracts.warps().warps_of(threads)
-        shape = machine.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
+        shape = inventory.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
         for name in protocol.NUMBERS:
             setattr(m, name, self.known.numbers.get(name, 0))
-        for name, column in machine.columns().items():
+        for name, column in inventory.columns().items():
             values = self.known.tables.get(name, ())
             setattr(m, name, [*values, *[0] * (column.length(shape) - len(values))])
         m.gone = self.memory.gone
-        for name, taken in machine.steps().items():
-            setattr(m, name, machine.scripted_step(*taken, m))
+        for name, taken in inventory.steps().items():
+            setattr(m, name, inventory.scripted_step(*taken, m))
         m.threads_run, m.begin, m.capacity = self.threads_run, self.begin, slots * threads
         rows = slots * threads if asks_host(self.program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
@@ -196,12 +196,12 @@ class ExactRun:
 
     def begin(self) -> None:
         """Let the threads of a batch have their registers."""
-        lanes = self.machine.lanes
+        threads = self.machine.resident_threads
         fresh = {name: False if type.kind == "pred" else 0 for name, type in self.program.kernel.registers.items()}
         if self.moves:
             fresh[BEGINS] = fresh[ENDS] = self.memory.first or 0
-        self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(lanes)]
-        self.stacks: list[list[Activation]] = [[] for _ in range(lanes)]
+        self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(threads)]
+        self.stacks: list[list[Activation]] = [[] for _ in range(threads)]
 
     def threads_run(self, block: int, count: int, limit: int) -> int:
         """A turn for each of so many threads that stand at a block, until the steps reach the limit."""
@@ -219,100 +219,100 @@ class ExactRun:
         m.taken = taken
         return 0
 
-    def turn(self, number: int, lane: int) -> int:
+    def turn(self, number: int, thread: int) -> int:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
         m, took, count, ends = self.machine, 0, len(self.blocks), contracts.divergence().ends_turn
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
-            goes = self.block(block, lane)
+            goes = self.block(block, thread)
             took += block.end - block.start
             if goes is None:
                 goes = count
             if goes == WAITS or goes == count or ends(number, goes, goes in self.narrow, took, m.turn_length):
-                put(m, lane, count + 1 if goes == WAITS else goes)
+                put(m, thread, count + 1 if goes == WAITS else goes)
                 return took
             number = goes
 
-    def block(self, block: Block, lane: int) -> int | None:
+    def block(self, block: Block, thread: int) -> int | None:
         """Run one thread through a block; the block at which it goes on, None where it ends, WAITS where it waits."""
         if block.finishes is not None:
-            self.finish(block.finishes, lane)
+            self.finish(block.finishes, thread)
             return block.next
-        registers, index = self.registers[lane], block.start
+        registers, index = self.registers[thread], block.start
         while index < block.end:
             op = self.code[index]
             effect = op.plan.meaning.effect
             if effect is None:
                 try:
-                    self.scripts.run(index, self.plain[index])(registers, lane, {}, self.choose)
+                    self.scripts.run(index, self.plain[index])(registers, thread, {}, self.choose)
                 except NoChoice as open_result:
-                    raise Faulted(Fault(lane, self.index, None, open_result)) from None
+                    raise Faulted(Fault(thread, self.index, None, open_result)) from None
                 index = self.plain[index]
                 continue
             self.at(index)
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
                 if isinstance(effect, Ending):
-                    return self.ends(effect, op, index, block, lane)
-                self.act(effect, op, index, lane)
+                    return self.ends(effect, op, index, block, thread)
+                self.act(effect, op, index, thread)
             index += 1
         return block.next
 
-    def act(self, effect: Access | StackUse, op: Any, index: int, lane: int) -> None:
+    def act(self, effect: Access | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
-        with self.faults(lane, index):
+        with self.faults(thread, index):
             match effect:
                 case Load():
-                    self.load(effect, op, env, lane)
+                    self.load(effect, op, env, thread)
                 case Store():
-                    self.store(effect, op, env, lane)
+                    self.store(effect, op, env, thread)
                 case Update():
-                    self.load(effect, op, env, lane)
-                    self.store(effect, op, env, lane)
+                    self.load(effect, op, env, thread)
+                    self.store(effect, op, env, thread)
                 case StackEnd() | Reserve() | Release():
-                    self.move_stack(effect, env, lane)
+                    self.move_stack(effect, env, thread)
                 case _:
                     assert_never(effect)
-            self.write(index, env, lane)
+            self.write(index, env, thread)
 
-    def ends(self, effect: Ending, op: Any, index: int, block: Block, lane: int) -> int | None:
+    def ends(self, effect: Ending, op: Any, index: int, block: Block, thread: int) -> int | None:
         """What the last instruction of a block does; where the thread goes then."""
         env: dict[str, Any] = {}
-        with self.faults(lane, index):
+        with self.faults(thread, index):
             match effect:
                 case Stop():
                     raise stopped(effect)
                 case Call() if system_function(self.program.kernel, op):
-                    self.ask_system(op, lane, index)
+                    self.ask_system(op, thread, index)
                 case Branch() | IndexedBranch() | Call() | Return() | Exit():
-                    return self.leads(effect, op, index, block, env, lane)
+                    return self.leads(effect, op, index, block, env, thread)
                 case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
-                    self.wait(effect, env, lane, index)
+                    self.wait(effect, env, thread, index)
                 case _:
                     assert_never(effect)
         return WAITS
 
     @contextmanager
-    def faults(self, lane: int, index: int) -> Iterator[None]:
+    def faults(self, thread: int, index: int) -> Iterator[None]:
         """Say of a rule that is broken, or a choice that is missing, which thread it was at which instruction."""
         self.address: int | None = None
         try:
             yield
         except Violation as violation:
-            raise Faulted(Fault(lane, index, self.address, violation)) from None
+            raise Faulted(Fault(thread, index, self.address, violation)) from None
         except NoChoice as open_result:
-            raise Faulted(Fault(lane, index, None, open_result)) from None
+            raise Faulted(Fault(thread, index, None, open_result)) from None
 
-    def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int | None:
+    def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""
         match effect:
             case Call():
-                return self.enter(effect, op, index, block, env, lane)
-            case Return() if self.stacks[lane]:
-                return self.stacks[lane][-1].back
+                return self.enter(effect, op, index, block, env, thread)
+            case Return() if self.stacks[thread]:
+                return self.stacks[thread][-1].back
             case IndexedBranch():
-                (chosen,) = self.values("target", (effect.index,), env, lane)
+                (chosen,) = self.values("target", (effect.index,), env, thread)
                 if not contracts.control_flow().in_list(chosen, len(block.ways)):
                     raise Violation("branch index", f"index {chosen} of a list of {len(block.ways)}")
                 way: int | None = block.ways[chosen][1]
@@ -323,43 +323,43 @@ class ExactRun:
             case _:
                 assert_never(effect)
 
-    def wait(self, effect: Pause, env: dict[str, Any], lane: int, index: int) -> None:
+    def wait(self, effect: Pause, env: dict[str, Any], thread: int, index: int) -> None:
         """Write down what a thread gives where it waits for others."""
         if isinstance(effect, ImageAccess):
-            for i, word in enumerate(self.values("request", requested(effect), env, lane)):
+            for i, word in enumerate(self.values("request", requested(effect), env, thread)):
                 word &= (1 << 64) - 1
-                self.request[i, lane] = word - (word >> 63 << 64)
+                self.request[i, thread] = word - (word >> 63 << 64)
         m = self.machine
-        m.number[lane], m.named[lane], value = self.values("wait", given(effect), env, lane)
-        m.value[lane] = value - (value >> 63 << 64)
-        m.waits_at[lane] = index
+        m.number[thread], m.named[thread], value = self.values("wait", given(effect), env, thread)
+        m.value[thread] = value - (value >> 63 << 64)
+        m.waits_at[thread] = index
 
-    def finish(self, index: int, lane: int) -> None:
+    def finish(self, index: int, thread: int) -> None:
         """Give a thread that waited for others, or called a function, its results."""
         op = self.code[index]
         if system_function(self.program.kernel, op):
-            self.take_answer(op.call, lane)
+            self.take_answer(op.call, thread)
         elif op.call is not None:
-            self.come_back(op, index, lane)
+            self.come_back(op, index, thread)
         else:
             self.at(index)
-            with self.faults(lane, index):
-                self.write(index, self.told(op.plan.meaning.effect, lane), lane)
+            with self.faults(thread, index):
+                self.write(index, self.told(op.plan.meaning.effect, thread), thread)
 
-    def told(self, effect: Effect | None, lane: int) -> dict[str, Any]:
+    def told(self, effect: Effect | None, thread: int) -> dict[str, Any]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
         named, values = self.machine.learned_named, self.machine.learned_value
         match effect:
             case ImageAccess():
-                return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, lane].tolist())}
+                return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, thread].tolist())}
             case Collective():
-                own = lane % self.extents.threads % LANES
-                first = lane - own
+                own = thread % self.extents.threads % LANES
+                first = thread - own
                 env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(LANES)}
-                members, at_once = int(named[lane]) & 0xFFFFFFFF, int(named[lane]) >> 32 & 0xFFFFFFFF
+                members, at_once = int(named[thread]) & 0xFFFFFFFF, int(named[thread]) >> 32 & 0xFFFFFFFF
                 return {**env, "%own": own, "%members": members, "%at_once": at_once}
             case Wait():
-                return {"%arrived": int(named[lane]), "%holding": int(values[lane])}
+                return {"%arrived": int(named[thread]), "%holding": int(values[thread])}
         raise AssertionError(f"no thread learns anything of {effect}")
 
     def at(self, index: int) -> None:
@@ -367,37 +367,37 @@ class ExactRun:
         self.index = index
         self.elapsed = self.before + index
 
-    def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], lane: int) -> tuple[Any, ...]:
+    def values(self, what: str, terms: Sequence[Any], env: dict[str, Any], thread: int) -> tuple[Any, ...]:
         """The values of terms of the instruction that is being executed; `what` tells them from others of it."""
         found: tuple[Any, ...] = self.scripts.values(self.index, what, terms)(
-            self.registers[lane], lane, env, self.choose
+            self.registers[thread], thread, env, self.choose
         )
         return found
 
-    def write(self, index: int, env: dict[str, Any], lane: int) -> None:
+    def write(self, index: int, env: dict[str, Any], thread: int) -> None:
         """Let an instruction's destinations have their values."""
-        self.scripts.results(index)(self.registers[lane], lane, env, self.choose)
+        self.scripts.results(index)(self.registers[thread], thread, env, self.choose)
 
-    def part(self, lane: int) -> int:
+    def part(self, thread: int) -> int:
         """Where the part of shared memory begins that belongs to the thread's CTA."""
-        return self.memory.layout.part_begins(lane // self.extents.threads % self.extents.cluster_size)
+        return self.memory.layout.part_begins(thread // self.extents.threads % self.extents.cluster_size)
 
     def element(self, operand: tree.Indexed, start: int, index: int) -> int:
         """The address of an element, by the words of the page."""
         return self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
 
-    def read_special(self, name: str, lane: int) -> int:
+    def read_special(self, name: str, thread: int) -> int:
         if name in self.changing:
             return int(evaluate(self.changing[name], {"%elapsed": self.elapsed}))
         m = self.machine
-        return self.special.read(name, lane % m.threads, m.first + lane // m.threads)
+        return self.special.read(name, thread % m.threads, m.first + thread // m.threads)
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
-    def enter(self, effect: Call, op: Any, index: int, block: Any, env: dict[str, Any], lane: int) -> int:
+    def enter(self, effect: Call, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
-        flow, registers, stack = self.program.flow, self.registers[lane], self.stacks[lane]
-        to = op.call.function or self.values("function", (effect.function,), env, lane)[0]
+        flow, registers, stack = self.program.flow, self.registers[thread], self.stacks[thread]
+        to = op.call.function or self.values("function", (effect.function,), env, thread)[0]
         name, begins = call_target(self.program, op, block, to)
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
@@ -408,50 +408,50 @@ class ExactRun:
         check_room(self.program, used, end)
         # of an array without a size, nothing may be passed
         count = min(len(op.call.arguments), len(op.call.signature.parameters))
-        values = [self.passed(op, index, k, lane) for k in range(count)]
+        values = [self.passed(op, index, k, thread) for k in range(count)]
         assert callee.signature is not None  # it is no entry
         for value, formal in zip(values, callee.signature.parameters, strict=False):
-            self.receive(value, formal, frame, lane)
+            self.receive(value, formal, frame, thread)
         if self.moves:
-            self.memory.extend(lane, registers[ENDS], frame, end - frame)
+            self.memory.extend(thread, registers[ENDS], frame, end - frame)
             registers[BEGINS] = registers[ENDS] = end
         stack.append(Activation(block.taken, saved, used, name, registers[FRAME]))
         registers[FRAME] = frame
         return begins
 
-    def ask_system(self, op: Any, lane: int, index: int) -> None:
+    def ask_system(self, op: Any, thread: int, index: int) -> None:
         """Put a thread among those that wait for the system."""
         for i in range(len(op.call.arguments)):
-            value = self.passed(op, index, i, lane)
+            value = self.passed(op, index, i, thread)
             word = int.from_bytes(value, "little") if isinstance(value, bytes) else int(value)
-            self.request[i, lane] = word - (word >> 63 << 64)
-        self.machine.waits_at[lane] = index
+            self.request[i, thread] = word - (word >> 63 << 64)
+        self.machine.waits_at[thread] = index
 
-    def take_answer(self, call: Any, lane: int) -> None:
+    def take_answer(self, call: Any, thread: int) -> None:
         """Take the result of a function of the system."""
-        registers = self.registers[lane]
+        registers = self.registers[thread]
         for operand, formal in zip(call.results, call.signature.returns, strict=True):
-            number = int(self.answer[0, lane]) & (1 << 8 * formal.size) - 1
+            number = int(self.answer[0, thread]) & (1 << 8 * formal.size) - 1
             if operand.text in registers:
                 registers[operand.text] = number
             elif operand.text != "_":
                 at = registers[FRAME] + self.program.kernel.places[operand.text].offset
-                self.set_local(lane, at, number.to_bytes(formal.size, "little"))
+                self.set_local(thread, at, number.to_bytes(formal.size, "little"))
 
-    def come_back(self, op: Any, index: int, lane: int) -> None:
+    def come_back(self, op: Any, index: int, thread: int) -> None:
         """Close the frame of the function that was called, and take its results."""
-        registers, kernel = self.registers[lane], self.program.kernel
+        registers, kernel = self.registers[thread], self.program.kernel
         call = op.call
-        _, saved, _, name, frame = self.stacks[lane].pop()
+        _, saved, _, name, frame = self.stacks[thread].pop()
         returns = returned(kernel, call, name)
         results = [
             registers[str(f.register)]
             if f.place is None
-            else self.in_local(lane, registers[FRAME] + f.place.offset, f.size)
+            else self.in_local(thread, registers[FRAME] + f.place.offset, f.size)
             for f in returns
         ]
         if self.moves:
-            self.memory.cut(lane, saved[ENDS], registers[ENDS])
+            self.memory.cut(thread, saved[ENDS], registers[ENDS])
         registers.update(saved)
         registers[FRAME] = frame
         for operand, value, formal in zip(call.results, results, returns, strict=True):
@@ -463,48 +463,48 @@ class ExactRun:
             else:
                 to = registers[FRAME] + kernel.places[operand.text].offset
                 data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
-                self.set_local(lane, to, data)
+                self.set_local(thread, to, data)
 
-    def passed(self, op: Any, index: int, k: int, lane: int) -> Any:
+    def passed(self, op: Any, index: int, k: int, thread: int) -> Any:
         """The k-th argument of a call: a number, or the bytes of a variable."""
         operand, formal = op.call.arguments[k], op.call.signature.parameters[k]
         offset = in_frame(self.program, operand)
         if offset is not None:
             size = self.program.kernel.places[operand.text].size if formal.is_open else formal.size
-            return self.in_local(lane, self.registers[lane][FRAME] + offset, size)
-        return self.scripts.argument(index, k, formal.type)(self.registers[lane], lane, {}, self.choose)
+            return self.in_local(thread, self.registers[thread][FRAME] + offset, size)
+        return self.scripts.argument(index, k, formal.type)(self.registers[thread], thread, {}, self.choose)
 
-    def receive(self, value: Any, formal: Any, frame: int, lane: int) -> None:
+    def receive(self, value: Any, formal: Any, frame: int, thread: int) -> None:
         if formal.place is None:
             number = int.from_bytes(value, "little") if isinstance(value, bytes) else value
-            self.registers[lane][str(formal.register)] = number
+            self.registers[thread][str(formal.register)] = number
         else:
             data = value if isinstance(value, bytes) else int(value).to_bytes(formal.size, "little")
-            self.set_local(lane, frame + formal.place.offset, data)
+            self.set_local(thread, frame + formal.place.offset, data)
 
-    def in_local(self, lane: int, at: int, size: int) -> bytes:
-        start = lane * self.memory.strides["local"] + at
+    def in_local(self, thread: int, at: int, size: int) -> bytes:
+        start = thread * self.memory.strides["local"] + at
         return self.memory.local[start : start + size].tobytes()
 
-    def set_local(self, lane: int, at: int, data: bytes) -> None:
-        start = lane * self.memory.strides["local"] + at
+    def set_local(self, thread: int, at: int, data: bytes) -> None:
+        start = thread * self.memory.strides["local"] + at
         self.memory.local.data[start : start + len(data)] = data
 
-    def move_stack(self, effect: StackUse, env: dict[str, Any], lane: int) -> None:
+    def move_stack(self, effect: StackUse, env: dict[str, Any], thread: int) -> None:
         """Reserve memory on the thread's stack, or give some back."""
-        registers = self.registers[lane]
+        registers = self.registers[thread]
         end = env["%stack_end"] = registers[ENDS]
         match effect:
             case Reserve():
-                begin, size = self.values("reserve", (effect.begin, effect.size), env, lane)
+                begin, size = self.values("reserve", (effect.begin, effect.size), env, thread)
                 check_room(self.program, 0, begin + size)
-                self.memory.extend(lane, end, begin, size)
-                self.set_local(lane, begin, bytes(size))
+                self.memory.extend(thread, end, begin, size)
+                self.set_local(thread, begin, bytes(size))
                 registers[ENDS] = begin + size
             case Release():
-                (to,) = self.values("release", (effect.end,), env, lane)
+                (to,) = self.values("release", (effect.end,), env, thread)
                 check_end(to, registers[BEGINS], end)
-                self.memory.cut(lane, to, end)
+                self.memory.cut(thread, to, end)
                 registers[ENDS] = to
             case StackEnd():
                 pass
@@ -513,23 +513,23 @@ class ExactRun:
 
     # memory --------------------------------------------------------------------------------------------------------------
 
-    def load(self, effect: Load | Update, op: Any, env: dict[str, Any], lane: int) -> None:
+    def load(self, effect: Load | Update, op: Any, env: dict[str, Any], thread: int) -> None:
         size = effect.type.bytes
-        array, at = self.place(effect, op, env, lane)
+        array, at = self.place(effect, op, env, thread)
         for i in range(effect.count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
             env[f"%loaded{i}"] = int.from_bytes(data, "little")
 
-    def store(self, effect: Store | Update, op: Any, env: dict[str, Any], lane: int) -> None:
+    def store(self, effect: Store | Update, op: Any, env: dict[str, Any], thread: int) -> None:
         size = effect.type.bytes
-        array, at = self.place(effect, op, env, lane)
-        for i, value in enumerate(self.values("stored", effect.values, env, lane)):
+        array, at = self.place(effect, op, env, thread)
+        for i, value in enumerate(self.values("stored", effect.values, env, thread)):
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
 
-    def place(self, effect: Access, op: Any, env: dict[str, Any], lane: int) -> Any:
-        (self.address,) = self.values("address", (effect.address,), env, lane)
+    def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
+        (self.address,) = self.values("address", (effect.address,), env, thread)
         check_variable(self.program, self.index, self.address, effect.bytes)
-        slot = lane // self.extents.threads
+        slot = thread // self.extents.threads
         space, write = op.space or effect.space, not isinstance(effect, Load)
-        return self.memory.access(space, self.address, effect.bytes, write, slot, lane)
+        return self.memory.access(space, self.address, effect.bytes, write, slot, thread)

@@ -1,4 +1,4 @@
-"""The machine as the driver sees it: its numbers, its arrays, and the steps that it takes."""
+"""What the driver consists of: its functions, the arrays that they work on, and the steps of the pages that they take."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.machine.driver import (
+    arrivals,
     cluster_barriers,
     cta_barriers,
     grid,
     places,
-    threads,
     turns,
     warp_collectives,
 )
 from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE
-from ptxspec.machine.driver.steps import scripted
+from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.roles import Roles
 from ptxspec.terms.steps import Step
 
@@ -28,7 +28,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     cluster_barriers.cluster_arrive, cluster_barriers.cluster_release, cluster_barriers.cluster_lose,
     warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, threads.arrive, threads.ends, threads.end, turns.turns, turns.turn,
+    warp_collectives.meeting, arrivals.arrive, arrivals.ends, arrivals.end, turns.turns, turns.turn,
     grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of, grid.settle,
 )  # fmt: skip
 
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
     blocks: int
     ops: int
-    lanes: int
+    threads: int
     ctas: int
     warps: int
     clusters: int
@@ -95,8 +95,8 @@ def columns() -> dict[str, Column]:
     """The machine's arrays, by name."""
     words, barriers, lanes_in_warp = rows(), places.BARRIERS, places.LANES
 
-    def a_lane(s: Shape) -> int:
-        return s.lanes
+    def a_thread(s: Shape) -> int:
+        return s.threads
 
     def a_place(s: Shape) -> int:
         return s.ctas * barriers
@@ -108,9 +108,9 @@ def columns() -> dict[str, Column]:
         return s.ops
 
     counted: dict[str, Callable[[Shape], int]] = {
-        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_lane),
+        **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
-        **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.lanes + lanes_in_warp),
+        **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
         **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
         **dict.fromkeys(
@@ -139,13 +139,13 @@ def columns() -> dict[str, Column]:
         "warp_states": lambda s: s.warps * words["warp_states"],
         "cta_states": lambda s: s.ctas * words["cta_states"],
         "cluster_barriers": lambda s: s.clusters * words["cluster_barriers"],
-        "visits": lambda s: s.lanes * words["visits"],
+        "visits": lambda s: s.threads * words["visits"],
         "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
         "patience": lambda s: words["patience"],
     }
     found = {name: Column(8, length) for name, length in counted.items()}
-    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.lanes)
-    found["scratch"] = Column(4, a_lane)
+    found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.threads)
+    found["scratch"] = Column(4, a_thread)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What pages say about the machine: its special registers, and the rules a program must keep."""
+"""What pages declare for the machine: special registers and what is guaranteed of them, functions of the system, and rules."""
 
 from __future__ import annotations
 
