@@ -56,8 +56,7 @@ def test_every_family_has_an_example() -> None:
     page = contracts.gaps()
     seen = {page.family_of(instruction.split(" ")[0].rstrip(";")) for _, instruction in EXAMPLES}
     twins = {  # one of two of which the other has an example
-        "tcgen05.wait::st", "tcgen05.fence::after_thread_sync", "griddepcontrol.launch_dependents", "setmaxnreg.dec",
-        "prefetch.const.tensormap",
+        "tcgen05.wait::st", "tcgen05.fence::after_thread_sync", "setmaxnreg.dec",
     }  # fmt: skip
     assert set(page.FAMILIES) - seen <= twins
 
@@ -96,7 +95,7 @@ CALLED = """.version 8.0
 .address_size 64
 .func inner() { cp.async.wait_all; ret; }
 .func middle() { call inner; ret; }
-.func spare() { cp.async.commit_group; griddepcontrol.wait; ret; }
+.func spare() { cp.async.commit_group; mbarrier.inval.shared.b64 [0]; ret; }
 .global .u64 pointer[1] = { spare };
 .visible .entry direct() { call middle; ret; }
 .visible .entry indirect() {

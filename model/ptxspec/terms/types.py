@@ -100,6 +100,10 @@ FUNDAMENTAL: dict[str, Type] = {
 _OTHERS: dict[str, tuple[str, int]] = {
     "u128": ("u", 128),
     "s128": ("s", 128),
+    "u2": ("u", 2),
+    "s2": ("s", 2),
+    "u4": ("u", 4),
+    "s4": ("s", 4),
     "bf16": ("f", 16),
     "tf32": ("f", 32),
     "e4m3": ("f", 8),
@@ -110,9 +114,10 @@ _OTHERS: dict[str, tuple[str, int]] = {
     "ue4m3": ("f", 7),
     "ue8m0": ("f", 8),
     "s2f6": ("s", 8),
-    **dict.fromkeys(("bf16x2", "u16x2", "s16x2", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"), ("x", 32)),
+    **dict.fromkeys(("bf16x2", "u16x2", "s16x2", "u8x4", "s8x4", "e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4"), ("x", 32)),
     **dict.fromkeys(("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2", "s2f6x2", "e2m1x4"), ("x", 16)),
     "e2m1x2": ("x", 8),
+    "f32x2": ("x", 64),
 }
 
 TYPES: dict[str, Type] = {**FUNDAMENTAL, **{name: Type(name, *shape) for name, shape in _OTHERS.items()}}
