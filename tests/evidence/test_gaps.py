@@ -22,15 +22,15 @@ from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import evidence_section as shown
 
-#: a page of an instruction that was never asked about
-PAGE = """# dp4a
+#: a page of an instruction that no GPU was asked about: there is none
+PAGE = """# dp3a
 
 The sum of four products of bytes and of a 32-bit integer.
 
 ## Syntax
 
 ```syntax
-dp4a.atype.btype  d, a, b, c;
+dp3a.atype.btype  d, a, b, c;
 .atype = { .u32, .s32 };
 .btype = { .u32, .s32 };
 ```
@@ -51,7 +51,7 @@ def byte(word: Int, signed: bool, i: int) -> Int:
 
 
 @instruction
-def dp4a(a: b32, b: b32, c: b32, *, atype, btype) -> b32:
+def dp3a(a: b32, b: b32, c: b32, *, atype, btype) -> b32:
     for i in range(4):
         c = c + byte(a, atype.signed, i) * byte(b, btype.signed, i)
     return c
@@ -60,13 +60,13 @@ def dp4a(a: b32, b: b32, c: b32, *, atype, btype) -> b32:
 ## Availability
 
 ```python
-available(dp4a, since="5.0", target="sm_61")
+available(dp3a, since="5.0", target="sm_61")
 ```
 
 ## Examples
 
 ```ptx
-dp4a.u32.u32 d, 0x01010101, 0x01020304, 5;   // d = 15
+dp3a.u32.u32 d, 0x01010101, 0x01020304, 5;   // d = 15
 ```
 
 ## Evidence
@@ -95,7 +95,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(DOCUMENTS / folder, root / folder)
     for name in ("proofs", "tests", "pyproject.toml"):
         (root / name).symlink_to(DOCUMENTS / name)
-    (root / "spec" / "instructions" / "integer" / "dp4a.md").write_text(PAGE)
+    (root / "spec" / "instructions" / "integer" / "dp3a.md").write_text(PAGE)
     return root
 
 
@@ -108,8 +108,8 @@ def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
     """It works at once, and the ledger says of it what can be said without a GPU."""
     code = (
-        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.record import gaps; rows = ledger.opcode_rows('dp4a'); "
-        "value = ptxspec.evaluate('dp4a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
+        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.record import gaps; rows = ledger.opcode_rows('dp3a'); "
+        "value = ptxspec.evaluate('dp3a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
         "print(json.dumps([value, [r['form'] for r in rows if gaps.is_gap(r)], rows, ledger.summary(rows)]))"
     )
     done = python(planted, "-c", code)

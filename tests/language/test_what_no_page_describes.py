@@ -21,7 +21,7 @@ REGISTERS = (
 )
 #: (a target, an instruction) for each gap
 EXAMPLES = [
-    tuple(line.split(" ", 1)) for line in (HERE / "gaps.txt").read_text().splitlines() if not line.startswith("#")
+    tuple(line.split(" ", 1)) for line in (HERE / "what_no_page_describes.txt").read_text().splitlines() if not line.startswith("#")
 ]
 
 
