@@ -22,7 +22,7 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, loop_hint
+from ptxspec.terms.native import LOOP_HINT, Emitter
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import TRUE
 
@@ -168,7 +168,6 @@ class Narrow:
         often = contracts.divergence().rounds(MOST, self.length)
         emitter = Emitter(limit, self.emitter.needs, stem="most")
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
-        hint = loop_hint("\n".join(inside))
         lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(
@@ -189,7 +188,7 @@ class Narrow:
                 "each:\n  %j = phi i64 [0, %round], [%j1, %each]\n  %any = phi i8 [0, %round], [%any1, %each]",
                 *inside,
                 f"  %j1 = add i64 %j, 1\n  %again = icmp ult i64 %j1, {WIDE}",
-                f"  br i1 %again, label %each, label %look{hint}",
+                f"  br i1 %again, label %each, label %look{LOOP_HINT}",
                 f"look:\n  %r1 = add i64 %r, 1\n  %left = icmp ult i64 %r1, {rounds}\n  %some = icmp ne i8 %any1, 0",
                 "  %on = and i1 %left, %some\n  br i1 %on, label %round, label %done",
                 "done:\n  ret void\n}",
