@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ptxspec.language.forms import Form, forms
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Module, Outcome
+    from ptxspec.machine.launch import Outcome
+    from ptxspec.machine.module import Module
     from ptxspec.options import (
         AddressMode,
         Engine,
@@ -56,7 +57,7 @@ _PLACES = {
     "Sampler": "ptxspec.machine.images",
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
-    "Module": "ptxspec.machine.launch",
+    "Module": "ptxspec.machine.module",
     "Outcome": "ptxspec.machine.launch",
     "AddressMode": "ptxspec.options",
     "Engine": "ptxspec.options",
@@ -135,7 +136,7 @@ def load(text: str, path: str = "<ptx>") -> Module:
     ['nothing']
     """
     from ptxspec.language.check import check
-    from ptxspec.machine.launch import Module
+    from ptxspec.machine.module import Module
 
     return Module(check(text, path))
 
@@ -154,7 +155,7 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     array([7, 0, 0, 0], dtype=uint8)
     """
     from ptxspec.language.linking import link as linked
-    from ptxspec.machine.launch import Module
+    from ptxspec.machine.module import Module
 
     if isinstance(texts, str | bytes):
         raise TypeError("link takes a list of texts; for one module there is load")
