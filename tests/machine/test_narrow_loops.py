@@ -302,6 +302,17 @@ def test_the_sign_of_one_and_the_rest_of_another(type: str, sum: str) -> None:
     assert both(source, [np.full(4, 7, np.uint32)])[0].tolist() == [0, 0 if type == "64" else 7, 0, 7]
 
 
+def test_llvm_says_nothing_of_a_loop_that_calls(narrow: list[int], capfd: pytest.CaptureFixture[str]) -> None:
+    source = kernel("""
+        mov.f32 %f1, 0f3F800001; mov.u32 %r5, 0;
+    LOOP:
+        add.rz.f32 %f1, %f1, %f1; add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 9; @%p0 bra LOOP;
+        st.global.f32 [%rd1], %f1;
+    """)
+    words(source)
+    assert capfd.readouterr().err == "" and narrow == [1]
+
+
 @pytest.mark.parametrize("call", ["call (%r5), f, (%r1);", "{ mov.u64 %rd2, f; call (%r5), %rd2, (%r1), P; }"])
 def test_a_function_that_begins_with_one(turn: int, narrow: list[int], call: str) -> None:
     """Threads gather there that a call sends there, by the function's name or by its address."""

@@ -168,6 +168,8 @@ class Narrow:
         often = contracts.divergence().rounds(MOST, self.length)
         emitter = Emitter(limit, self.emitter.needs, stem="most")
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
+        calls = any(" call " in line and "@llvm." not in line for line in inside)
+        hint = "" if calls else LOOP_HINT  # LLVM would say that it cannot
         lane = hosts.pointer(self.layout.checked, "scratch", "%lanes", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(
@@ -188,7 +190,7 @@ class Narrow:
                 "each:\n  %j = phi i64 [0, %round], [%j1, %each]\n  %any = phi i8 [0, %round], [%any1, %each]",
                 *inside,
                 f"  %j1 = add i64 %j, 1\n  %again = icmp ult i64 %j1, {WIDE}",
-                f"  br i1 %again, label %each, label %look{LOOP_HINT}",
+                f"  br i1 %again, label %each, label %look{hint}",
                 f"look:\n  %r1 = add i64 %r, 1\n  %left = icmp ult i64 %r1, {rounds}\n  %some = icmp ne i8 %any1, 0",
                 "  %on = and i1 %left, %some\n  br i1 %on, label %round, label %done",
                 "done:\n  ret void\n}",
