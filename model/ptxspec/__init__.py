@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ptxspec.language.gaps import GapError
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Module, Outcome
+    from ptxspec.machine.launch import Outcome
+    from ptxspec.machine.module import Module
     from ptxspec.options import (
         AddressMode,
         Engine,
@@ -58,7 +59,7 @@ _PLACES = {
     "Sampler": "ptxspec.machine.images",
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
-    "Module": "ptxspec.machine.launch",
+    "Module": "ptxspec.machine.module",
     "Outcome": "ptxspec.machine.launch",
     "AddressMode": "ptxspec.options",
     "Engine": "ptxspec.options",
@@ -138,7 +139,7 @@ def load(text: str, path: str = "<ptx>") -> Module:
     ['nothing']
     """
     from ptxspec.language.check import check
-    from ptxspec.machine.launch import Module
+    from ptxspec.machine.module import Module
 
     return Module(check(text, path))
 
@@ -157,7 +158,7 @@ def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
     array([7, 0, 0, 0], dtype=uint8)
     """
     from ptxspec.language.linking import link as linked
-    from ptxspec.machine.launch import Module
+    from ptxspec.machine.module import Module
 
     if isinstance(texts, str | bytes):
         raise TypeError("link takes a list of texts; for one module there is load")

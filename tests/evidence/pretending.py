@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language.check import check
-from ptxspec.machine.launch import Module
+from ptxspec.machine.module import Module
 
 
 def assemble(text: str, level: str) -> bytes:

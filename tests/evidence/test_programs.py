@@ -16,7 +16,7 @@ from ptxspec.evidence.generate.fuzzing import layout, random_statements, reducti
 from ptxspec.evidence.record import program_answers
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
-from ptxspec.machine.launch import Module
+from ptxspec.machine.module import Module
 
 ANSWERS = program_answers.read()
 #: the smallest programs on which the machine, or one of its levels, gives something else than we do

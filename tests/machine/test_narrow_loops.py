@@ -287,17 +287,30 @@ def test_registers_that_only_the_loop_writes(turn: int, narrow: list[int]) -> No
     assert narrow == [1]
 
 
-def test_numbers_between_32_and_64_bits() -> None:
-    """Vectors of such numbers came out wrong: LLVM must not make any."""
+@pytest.mark.parametrize(("type", "sum"), [("64", "vmad.u32.s32.u32.sat.shr15 %r5, %r6, %r3, -%r3;"), ("32", "")])
+def test_the_sign_of_one_and_the_rest_of_another(type: str, sum: str) -> None:
+    """LLVM makes masked logic of three vectors of that, with an operand in memory: tests/terms/test_masked_logic.py."""
+    register = {"64": "%rd", "32": "%r"}[type]
     source = f"""{HEADER}.visible .entry k(.param .u64 out) {{
         .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<2>;
         ld.param.u64 %rd0, [out];
     L:
-        vmad.u32.s32.u32.sat.shr15 %r5, %r6, %r3, -%r3; copysign.f64 %rd1, %rd1, %rd2;
+        {sum} copysign.f{type} {register}1, {register}1, {register}2;
         @%p1 bra L;
-        st.global.u64 [%rd0], %rd1; st.global.u32 [%rd0+8], %r5;
+        st.global.u{type} [%rd0], {register}1; st.global.u32 [%rd0+8], %r5;
     }}"""
-    assert both(source, [np.full(4, 7, np.uint32)])[0].tolist() == [0, 0, 0, 7]
+    assert both(source, [np.full(4, 7, np.uint32)])[0].tolist() == [0, 0 if type == "64" else 7, 0, 7]
+
+
+def test_llvm_says_nothing_of_a_loop_that_calls(narrow: list[int], capfd: pytest.CaptureFixture[str]) -> None:
+    source = kernel("""
+        mov.f32 %f1, 0f3F800001; mov.u32 %r5, 0;
+    LOOP:
+        add.rz.f32 %f1, %f1, %f1; add.u32 %r5, %r5, 1; setp.lt.u32 %p0, %r5, 9; @%p0 bra LOOP;
+        st.global.f32 [%rd1], %f1;
+    """)
+    words(source)
+    assert capfd.readouterr().err == "" and narrow == [1]
 
 
 @pytest.mark.parametrize("call", ["call (%r5), f, (%r1);", "{ mov.u64 %rd2, f; call (%r5), %rd2, (%r1), P; }"])

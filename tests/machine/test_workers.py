@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -84,3 +86,33 @@ def test_an_endless_loop_in_all_of_them_ends() -> None:
 def test_what_is_no_number_of_threads(count: object) -> None:
     with pytest.raises(ValueError, match="workers is an integer"):
         ptxspec.load(SUM).launch("k", args=[np.zeros(2, np.uint32)], workers=count)
+
+
+def test_an_interruption_while_others_work_stops_them() -> None:
+    """The first work is done, and its thread waits for the second when the user interrupts it."""
+    stopped, main = threading.Event(), threading.get_ident()
+
+    def long() -> int:
+        time.sleep(0.05)
+        signal.pthread_kill(main, signal.SIGINT)
+        assert stopped.wait(10)
+        return 1
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.together([lambda: 1, long], stopped.set)
+    assert stopped.is_set()
+
+
+def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
+    assert workers.together([lambda: 1, lambda: 2, lambda: 4], lambda: None) == 7
+    stopped = threading.Event()
+
+    def fails() -> int:
+        raise ValueError("first")
+
+    def follows() -> int:
+        assert stopped.wait(10)
+        raise ValueError("second")
+
+    with pytest.raises(ValueError, match="first"):
+        workers.together([follows, fails, follows], stopped.set)

@@ -15,7 +15,6 @@ from ptxspec.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Gap, Kernel, Pointer, banks, spaces
 from ptxspec.language.diagnostics import MOST_ERRORS
 from ptxspec.language.gaps import GapError
-from ptxspec.machine.alone import Turn, alone
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.engine import Engine
@@ -60,6 +59,15 @@ class Asked(NamedTuple):
     nonportable_cluster: bool
 
 
+class Bounds(NamedTuple):
+    """The limits that were asked for, as Limits takes them, and who is told of progress."""
+
+    step_limit: Any
+    time_limit: Any
+    memory_limit: Any
+    progress: Progress | None
+
+
 class How(NamedTuple):
     """By what a launch is run: the engine, the profile, how many threads of the host there may be, and where texts go."""
 
@@ -69,22 +77,12 @@ class How(NamedTuple):
     printed: Callable[[str], object]
 
 
-class Module:
-    """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
-    Threads of the host may share it: its launches, and what reads and sets its variables, wait for one another.
-
-    >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
-    ... .global .u32 launches;
-    ... .visible .entry count() { .reg .b32 n; atom.global.add.u32 n, [launches], 1; ret; }''')
-    >>> for _ in range(3):
-    ...     outcome = module.launch("count")
-    >>> int(module.read("launches").view(np.uint32)[0])
-    3
-    """
+class Launches:
+    """What a module's launches share and leave: its variables, what is bound, and kernels made ready. One thread at a time uses
+    it."""
 
     def __init__(self, checked: Checked):
         self.checked = checked
-        self.turn = Turn()
         self._data = {name: self._image(name) for name, space in spaces().SPACES.items() if space.initialized}
         page = banks()
         empty = np.zeros(0, np.uint8)
@@ -97,16 +95,6 @@ class Module:
         self._launches = 0
         self._gaps: dict[str, list[Gap]] = {}
         self._bound: dict[str, Any] = {}
-
-    @property
-    def kernels(self) -> list[str]:
-        """The names of the entries.
-
-        >>> text = ".version 8.0 .target sm_80 .visible .entry a() { ret; } .visible .entry b() { ret; }"
-        >>> ptxspec.load(text).kernels
-        ['a', 'b']
-        """
-        return list(self.checked.kernels)
 
     def _refuse_gaps(self, name: str) -> None:
         """Raise GapError if an entry may come to an instruction that no page describes."""
@@ -149,14 +137,8 @@ class Module:
             found = page.pointer(own, pointer.addend, layout.base(place.space) if pointer.generic else 0)
         return page.placed(found, pointer.size) if pointer.mask is None else page.masked(pointer.mask, found)
 
-    @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
-        """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
-        and TypeError for a thing of another kind. Manual: 5.3.
-
-        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .texref image;")
-        >>> module.bind("image", ptxspec.Texture(np.zeros((4, 4, 1), np.float32), filter="linear"))
-        """
+        """Say what an opaque variable stands for."""
         place = self.checked.places.get(name)
         if place is None or not place.opaque:
             known = ", ".join(p.name for p in self.checked.places.values() if p.opaque) or "none"
@@ -183,82 +165,29 @@ class Module:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
-    @alone
     def launch(
         self,
         name: str,
-        grid: int | Sequence[int] = 1,
-        block: int | Sequence[int] = 1,
-        args: Sequence[Any] = (),
-        *,
-        dynamic_shared: int = 0,
-        cluster: int | Sequence[int] | None = None,
-        nonportable_cluster: bool = False,
-        profile: str = "hopper",
-        engine: options.Engine = "native",
-        workers: int = 1,
-        step_limit: int | None = None,
-        time_limit: float | None = None,
-        memory_limit: int | None = None,
-        progress: Progress | None = None,
-        printed: Callable[[str], object] | None = None,
+        asked: Asked,
+        args: Sequence[Any],
+        bounds: Bounds,
+        engine: str,
+        profile: str,
+        workers: int,
+        printed: Callable[[str], object] | None,
     ) -> Outcome:
-        """Run an entry over a grid.
-
-        `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
-        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so does
-        an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
-        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array;
-        a Texture, a Sampler or a Surface fills a parameter of its
-        opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
-        the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
-        more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
-        results that PTX leaves open, `engine` is "native" or "exact".
-
-        `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
-        under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
-        reads a clock, asks images or the system, or updates more than 64 bits at once.
-
-        `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
-        limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
-        `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
-        and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
-        `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
-        standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
-
-        A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
-        `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
-
-        Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
-        arrays are then as they were.
-
-        >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
-        ... .visible .entry fill(.param .u64 out, .param .f32 value) {
-        ...     .reg .b64 a;  .reg .b32 i;  .reg .f32 x;
-        ...     ld.param.u64 a, [out];  ld.param.f32 x, [value];
-        ...     mov.u32 i, %tid.x;  mad.wide.u32 a, i, 4, a;
-        ...     st.global.f32 [a], x;
-        ...     ret;
-        ... }''')
-        >>> values = np.zeros(4, np.float32)
-        >>> outcome = module.launch("fill", grid=1, block=3, args=[values, 1.5])
-        >>> values
-        array([1.5, 1.5, 1.5, 0. ], dtype=float32)
-        >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
-        True
-        """
+        """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
         if kernel is None:
-            raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.kernels) or 'none'}")
+            raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.checked.kernels) or 'none'}")
         self._refuse_gaps(kernel.name)
-        asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         extents = _shape(kernel.name, kernel.performance, asked)
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
-        limits = Limits(engine, step_limit, time_limit, memory_limit, progress)
-        spread = int(workers) if engine == "native" and step_limit is None else 1
+        limits = Limits(engine, *bounds)
+        spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
         how = How(engine, self._profile(profile), spread, printed or _to_standard_output)
         return self._run(kernel, extents, in_order(args), limits, how)
 
@@ -322,30 +251,8 @@ class Module:
             self._engines[name] = NativeEngine() if name == "native" else ExactEngine()
         return self._engines[name]
 
-    @alone
-    def read(self, name: str) -> np.ndarray:
-        """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
-        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
-
-        >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .u16 pair[2] = { 1, 258 };")
-        >>> module.read("pair"), module.read("pair").view(np.uint16)
-        (array([1, 0, 2, 1], dtype=uint8), array([  1, 258], dtype=uint16))
-        """
-        return self._variable(name).copy()
-
-    @alone
     def write(self, name: str, value: Any) -> None:
-        """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
-        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
-        variable has fewer bytes, and TypeError for what has no size of its own, such as an int or a list. What is written to
-        a variable in a bank of constants, or to `.const[2]`, is all that the bank holds from then on, for all its variables.
-        Manual: 5.1.3.1.
-
-        >>> module = ptxspec.load(".version 8.0 .target sm_80 .const .f32 scale;")
-        >>> module.write("scale", np.float32(2))
-        >>> module.read("scale").view(np.float32)
-        array([2.], dtype=float32)
-        """
+        """Set a variable, or what a bank holds."""
         data = bytes_of(name, value)
         bank = self._bank(name)
         if bank is not None:
@@ -353,7 +260,7 @@ class Module:
                 raise ValueError(f"a bank of constants holds at most {banks().BANK_SIZE} bytes, not {len(data)}")
             self._data[bank] = np.frombuffer(data, np.uint8)
             return
-        variable = self._variable(name)
+        variable = self.variable(name)
         if len(data) > len(variable):
             raise ValueError(f"{name} has {len(variable)} bytes, not {len(data)}")
         variable[: len(data)] = np.frombuffer(data, np.uint8)
@@ -365,7 +272,7 @@ class Module:
             return place.space if place.in_a_bank else None
         return name[1:] if name.startswith(".") and name.endswith("]") and name[1:] in self._data else None
 
-    def _variable(self, name: str) -> np.ndarray:
+    def variable(self, name: str) -> np.ndarray:
         """The bytes of a variable, not a copy."""
         bank = self._bank(name)
         if bank is not None:

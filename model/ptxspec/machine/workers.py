@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable, Sequence
 
@@ -48,12 +49,37 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
             failed.append(error)
             stop()
 
-    others = [threading.Thread(target=do, args=(work,)) for work in works[1:]]
-    for other in others:
-        other.start()
+    others = [_started(do, work) for work in works[1:]]
     do(works[0])
     for other in others:
-        other.join()
+        _wait(other, failed, stop)
     if failed:
         raise failed[0]
     return sum(given)
+
+
+def _started(do: Callable[[Callable[[], int]], None], work: Callable[[], int]) -> _thread.LockType:
+    """Let a thread of its own do a work; the lock is released when it has. `Thread.start` would wait until the other one runs:
+    that is long where a processor sleeps that is to run it."""
+    lock = threading.Lock()
+    lock.acquire()
+
+    def run() -> None:
+        try:
+            do(work)
+        finally:
+            lock.release()
+
+    _thread.start_new_thread(run, ())
+    return lock
+
+
+def _wait(lock: _thread.LockType, failed: list[BaseException], stop: Callable[[], None]) -> None:
+    """Wait until a lock is released. What interrupts that is noted, and stops the others."""
+    while True:
+        try:
+            lock.acquire()
+            return
+        except BaseException as error:
+            failed.append(error)
+            stop()

@@ -18,6 +18,9 @@ from ptxspec.terms.vocabulary import invalid_operands, meaning_of
 class Backend(Protocol):
     """Operations on words of n bits (values are the backend's own) and on truth values."""
 
+    def room(self, n: int) -> int:
+        """The width of words in which a number of n bits is best kept: n or more."""
+
     def const(self, value: int, n: int) -> Any: ...
     def truth_const(self, value: bool) -> Any: ...
     def truncate(self, v: Any, n: int, to: int) -> Any: ...
@@ -89,16 +92,21 @@ class Lowering:
         self._kept.append(t)
         return word
 
+    def _room(self, lo: int, hi: int) -> tuple[int, bool]:
+        """(width, signed): words that hold lo … hi whole."""
+        width, signed = bits_for(lo, hi)
+        return self.backend.room(width), signed
+
     def whole(self, t: Any) -> tuple[Any, int, bool]:
-        """An Int at the width of its range: (word, width, signed)."""
-        width, signed = bits_for(t.lo, t.hi)
+        """An Int at a width that holds its range: (word, width, signed)."""
+        width, signed = self._room(t.lo, t.hi)
         return self.low(t, width), width, signed
 
     def pair(self, a: Any, b: Any) -> tuple[Any, Any, int, bool]:
         """Two Ints at one width that holds both."""
         (wa, sa), (wb, sb) = bits_for(a.lo, a.hi), bits_for(b.lo, b.hi)
         signed = sa or sb
-        width = max(wa + (signed and not sa), wb + (signed and not sb))
+        width = self.backend.room(max(wa + (signed and not sa), wb + (signed and not sb)))
         return self.low(a, width), self.low(b, width), width, signed
 
     def _modular(self, t: Any, n: int) -> Any:
@@ -119,14 +127,27 @@ class Lowering:
 
     def _low(self, t: Any, n: int) -> Any:
         (a,), (k,) = t.args, t.attrs
-        return self.low(a, n) if n <= k else self.backend.extend(self.low(a, k), k, n, False)
+        if n <= k:
+            return self.low(a, n)
+        width = min(self.backend.room(k), n)
+        word = self.low(a, width)
+        if width > k:
+            word = self.backend.binary("and", word, self.backend.const((1 << k) - 1, width), width)
+        return self.resize(word, width, n, False)
 
     def _signed(self, t: Any, n: int) -> Any:
         (a,), (k,) = t.args, t.attrs
-        return self.low(a, n) if n <= k else self.backend.extend(self.low(a, k), k, n, True)
+        if n <= k:
+            return self.low(a, n)
+        width = min(self.backend.room(k), n)
+        word = self.low(a, width)
+        if width > k:
+            by = self.backend.const(width - k, width)
+            word = self.backend.binary("ashr", self.backend.binary("shl", word, by, width), by, width)
+        return self.resize(word, width, n, True)
 
     def _bounded(self, t: Any, n: int) -> Any:
-        width, signed = bits_for(t.lo, t.hi)
+        width, signed = self._room(t.lo, t.hi)
         return self.low(t.args[0], n) if n <= width else self.resize(self.low(t.args[0], width), width, n, signed)
 
     def _shl(self, t: Any, n: int) -> Any:
@@ -141,15 +162,15 @@ class Lowering:
 
     def _less(self, count: Any, limit: int) -> Any:
         """count < limit, for a count that is never negative."""
-        width = max(bits_for(count.lo, count.hi)[0], limit.bit_length())
+        width = self.backend.room(max(bits_for(count.lo, count.hi)[0], limit.bit_length()))
         return self.backend.compare("ult", self.low(count, width), self.backend.const(limit, width), width)
 
     def _shr(self, t: Any, n: int) -> Any:
         a, count = t.args
-        width, signed = bits_for(a.lo, a.hi)
+        width, signed = self._room(a.lo, a.hi)
         if count.op == "const" and count.attrs[0] < width:
             by = count.attrs[0]
-            enough = min(width, n + by)  # the bits above are shifted out of sight
+            enough = min(width, self.backend.room(n + by))  # the bits above are shifted out of sight
             op = "ashr" if signed and enough == width else "lshr"
             shifted = self.backend.binary(op, self.low(a, enough), self.backend.const(by, enough), enough)
             return self.resize(shifted, enough, n, signed)
@@ -204,7 +225,7 @@ class Lowering:
         the digit that is tried."""
         rest, width, _ = self.whole(t.args[0])
         b, found = self.backend, self.backend.const(0, width)
-        for place in range((width - 1) & ~1, -1, -2):
+        for place in range((bits_for(t.args[0].lo, t.args[0].hi)[0] - 1) & ~1, -1, -2):
             digit = b.const(1 << place, width)
             tried = b.binary("or", found, digit, width)
             too_large = b.compare("ult", rest, tried, width)
@@ -226,7 +247,7 @@ class Lowering:
     def _lookup(self, t: Any, n: int) -> Any:
         (index,), (table,) = t.args, t.attrs
         word, places, _ = self.whole(index)
-        width, signed = bits_for(min(table), max(table))
+        width, signed = self._room(min(table), max(table))
         return self.resize(self.backend.lookup(table, word, places, width), width, n, signed)
 
     def _freedom(self, t: Any, n: int) -> Any:

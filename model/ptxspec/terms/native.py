@@ -1,6 +1,6 @@
 """The native interpretation: terms become LLVM's intermediate language, as text.
 
-Integers keep the exact widths of their ranges (i33, i66 …): LLVM makes of them what the processor has. Of floating point the
+Integers have the widths of the processor's that hold their ranges, and wider ones are some whole words. Of floating point the
 processor supplies correctly rounded addition, multiplication, fused multiply-add, division and square root; everything else
 is derived.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import object_code
+from ptxspec.terms import masked_logic, object_code
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
@@ -33,6 +33,8 @@ SUPPLIED = {
 #: those of them that are functions to LLVM, not instructions
 _FUNCTIONS = ("fma", "sqrt")
 _FLOATS = {16: "half", 32: "float", 64: "double"}
+#: the widths of the processor's integers
+WIDTHS = (1, 8, 16, 32, 64)
 #: llvm.set.rounding's numbers
 _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
 
@@ -70,6 +72,9 @@ class Emitter:
     def go_back(self, known: dict[str, str]) -> None:
         """Begin a new basic block that these values dominate."""
         self._seen = dict(known)
+
+    def room(self, n: int) -> int:
+        return next((width for width in WIDTHS if n <= width), -(-n // 64) * 64)
 
     def const(self, value: int, n: int) -> str:
         return str(value)
@@ -279,13 +284,6 @@ def _in_environment(text: str, architecture: str, entered: Collection[str] | Non
     return "\n".join([_ENTERED.sub(inside, text), *entries])
 
 
-def may_be_vectors(text: str) -> bool:
-    """Whether LLVM may be trusted to make vectors of a text's integers. Of those between 32 and 64 bits, and of wider ones, it
-    makes wrong code now and then: tests/machine/test_narrow_loops.py has a loop that showed it."""
-    widths = set(map(int, re.findall(r"\bi(\d+)\b", text)))
-    return all(width <= 32 or width == 64 for width in widths)
-
-
 #: the passes that make nearly all the difference to text that an Emitter has written: that has no common expressions left, and
 #: loads what it needs at once
 QUICK = ("sroa", "instruction_combine", "simplify_cfg")
@@ -294,13 +292,10 @@ QUICK_LOOPS = (
     "sroa", "simplify_cfg", "instruction_combine", "jump_threading", "loop_rotate", "loop_unroll", "instruction_combine",
     "simplify_cfg",
 )  # fmt: skip
-#: metadata of a loop of which LLVM is to make vectors, for a text that is compiled without others
+#: what the branch back of a loop ends with of which LLVM is to take several rounds at once, in a text that is compiled without
+#: vectors elsewhere; and the metadata that such a text ends with
+LOOP_HINT = ", !llvm.loop !7"
 LOOP_HINTS = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.vectorize.enable", i1 true}'
-
-
-def loop_hint(text: str) -> str:
-    """What the branch back of a loop around this text ends with: that LLVM is to take several rounds at once, if it may."""
-    return ", !llvm.loop !7" if may_be_vectors(text) else ""
 
 
 class Library:
@@ -310,7 +305,7 @@ class Library:
 
     `level` is that of the code generator and of the passes before it. `passes` are names of LLVM's passes that go over each
     function, one after the other, instead of all that belong to the level.
-    LLVM makes vectors where the text's integers let it; without `vectorize`, only of loops that ask for it (`loop_hint`).
+    Without `vectorize`, LLVM makes vectors only of loops that ask for it by LOOP_HINT.
     """
 
     def __init__(
@@ -318,7 +313,7 @@ class Library:
         text: str,
         needs: set[str],
         *,
-        vectorize: bool | None = None,
+        vectorize: bool = True,
         level: int = 2,
         passes: Sequence[str] | None = None,
         entered: Collection[str] | None = None,
@@ -331,13 +326,20 @@ class Library:
         definitions = sorted(n for n in needs if not n.startswith("declare"))
         text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
-        vectorize = may_be_vectors(self.text) if vectorize is None else vectorize
-        made_of = (self.text, f"{level} {passes} {vectorize}", *_processor(), llvmlite.__version__)
+        made_of = (
+            self.text,
+            f"{level} {passes} {vectorize} {masked_logic.WITHOUT}",
+            *_processor(),
+            llvmlite.__version__,
+        )
         name = object_code.name_of(*made_of)
         code = object_code.found(name)
         if code is None:
             began = time.process_time()
             code = machine.emit_object(_optimized(self.text, machine, level, passes, vectorize))
+            if masked_logic.FEATURE in _processor()[1] and masked_logic.may_have(code):
+                plain = _target_machine(level, masked_logic.WITHOUT)
+                code = plain.emit_object(_optimized(self.text, plain, level, passes, vectorize))
             object_code.keep(name, code, time.process_time() - began)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -377,13 +379,13 @@ def _processor() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def _target_machine(level: int) -> Any:
+def _target_machine(level: int, changes: str = "") -> Any:
     import llvmlite.binding as llvm
 
     _initialize()
     cpu, features = _processor()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True)
+    return target.create_target_machine(cpu=cpu, features=features + changes, opt=level, jit=True)
 
 
 @cache

@@ -45,6 +45,9 @@ class Solver:
         #: whether the solver's floating-point arithmetic was used
         self.has_floats = False
 
+    def room(self, n: int) -> int:
+        return n
+
     def const(self, value: int, n: int) -> Any:
         return z3.BitVecVal(value, n)
 

@@ -55,7 +55,7 @@ def compile_loops(
         for meaning in meanings
     ]
     text = "\n".join(function(f"form{i}", loop, needs, choose) for i, loop in enumerate(loops))
-    library = Library(text, needs, level=level, vectorize=None if level else False)
+    library = Library(text, needs, level=level, vectorize=level > 0)
 
     def bind(i: int, loop: Loop) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
         call = callable_at(library.address(f"form{i}"), loop)

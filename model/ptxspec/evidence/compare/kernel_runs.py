@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence.generate.cases import FILL, Case, Launch, chunks, module_of, named
-from ptxspec.machine.launch import Module
+from ptxspec.machine.module import Module
 from ptxspec.options import Engine
 
 

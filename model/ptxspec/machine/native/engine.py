@@ -61,14 +61,14 @@ class Compiled:
         self.code = Code(self.layout, watch)
         self.drive = driver(self.layout.checked, program.roles.meet).address("drive")
         self._known = known(program, "native")
+        self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._frame: tuple[inventory.Shape, int, Frame] | None = None
 
     def room(self, slots: int, extents: Extents, worker: int) -> Room:
         """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
-        program, layout, threads = self.layout.program, self.layout, extents.threads
+        layout, threads = self.layout, extents.threads
         warps, clusters = slots * contracts.warps().warps_of(threads), slots // extents.cluster_size
-        blocks, ops = len(program.flow.blocks), len(program.kernel.code)
-        shape = inventory.Shape(blocks, ops, layout.capacity, slots, warps, clusters)
+        shape = inventory.Shape(self._blocks, self._ops, layout.capacity, slots, warps, clusters)
         if self._frame is None or self._frame[:2] != (shape, threads):
             bytes_of = {
                 "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,

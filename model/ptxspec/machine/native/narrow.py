@@ -22,7 +22,7 @@ from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, loop_hint
+from ptxspec.terms.native import LOOP_HINT, Emitter
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import TRUE
 
@@ -168,7 +168,8 @@ class Narrow:
         often = contracts.divergence().rounds(MOST, self.length)
         emitter = Emitter(limit, self.emitter.needs, stem="most")
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
-        hint = loop_hint("\n".join(inside))
+        calls = any(" call " in line and "@llvm." not in line for line in inside)
+        hint = "" if calls else LOOP_HINT  # LLVM would say that it cannot
         cell = hosts.pointer(self.layout.checked, "scratch", "%numbers", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(

@@ -1,0 +1,35 @@
+"""A mistake of LLVM's, and how machine code is told that may have it.
+
+A processor with AVX-512 has one instruction for any logic of three vectors, vpternlog; a byte in it is the table of the eight
+results. It may take one vector from memory, and leave elements as they were that a mask does not choose. Where LLVM 22 makes that
+of a selection among logic of three and the last of the three, it turns the table the wrong way: of `mask ? y : x` come the bits
+of `y ? x : mask`. Code without AVX-512 has no such instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+#: what a processor without the instruction lacks, as LLVM spells it, and what turns it off
+FEATURE, WITHOUT = "+avx512f", ",-avx512f"
+
+
+def _bytes(holds: Callable[[int], bool]) -> bytes:
+    """A pattern for a byte for which this holds."""
+    return b"[" + b"".join(rb"\x%02x" % byte for byte in range(256) if holds(byte)) + b"]"
+
+
+_INSTRUCTION = re.compile(
+    rb"\x62"  # the prefix's first byte, then
+    + _bytes(lambda byte: byte & 7 == 3)  # which map of opcodes,
+    + _bytes(lambda byte: byte & 7 == 5)  # which of the four prefixes of old,
+    + _bytes(lambda byte: byte & 7 != 0)  # and some mask;
+    + rb"\x25"  # the opcode,
+    + _bytes(lambda byte: byte >> 6 != 3)  # and an operand in memory
+)
+
+
+def may_have(code: bytes) -> bool:
+    """Whether a masked vpternlog with an operand in memory may be among the bytes; never False if one is."""
+    return _INSTRUCTION.search(code) is not None
