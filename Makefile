@@ -29,11 +29,12 @@ $(BIN)/.installed: pyproject.toml
 tour: install
 	$(BIN)/python docs/tour.py
 
+# neighbours stay in one process, which has worked out already what they share, until another has nothing left to do
 test: install
-	$(BIN)/python -m pytest -n $(JOBS) -m "not long"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not long"
 
 test-long: install
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: install
 	$(BIN)/ruff check model tests docs conf.py

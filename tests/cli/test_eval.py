@@ -7,12 +7,12 @@ import random
 from typing import Any
 
 import pytest
+from approximations import approximate_forms
 from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence.generate.instruction_kernels import kernel
-from ptxspec.evidence.generate.signatures import approximate
 from ptxspec.language.forms import registry
 from ptxspec.query.fragments import Unsupported, read_fragment, told
 
@@ -125,7 +125,7 @@ def test_a_result_that_is_exact_does_not_say_that_it_is_approximate() -> None:
         assert json.loads(call(*words, "--json"))["approximate"] is False
 
 
-APPROXIMATE = sorted({f.mnemonic for f in ptxspec.forms() if approximate(f)})
+APPROXIMATE = sorted({f.mnemonic for f in approximate_forms()})
 
 
 @pytest.mark.parametrize("profile", ["hopper", "portable"])

@@ -204,14 +204,14 @@ def interrupted(words: list[str], seconds: float) -> tuple[int, bytes, bytes]:
 @pytest.mark.parametrize("words", [["check", "-"], ["check", "-", "--json"]])
 def test_an_interrupt_is_told_in_a_line(words: list[str]) -> None:
     """While it waits for its input."""
-    status, out, err = interrupted(words, 5)
+    status, out, err = interrupted(words, 2)
     assert status == 130 and b"Traceback" not in err, err
     assert strictly(out.decode())["kind"] == "interrupted" if "--json" in words else err == b"interrupted\n"
 
 
 def test_an_interrupt_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(".version 8.0 .target sm_80 .entry k() { a: bra a; }")
-    status, out, err = interrupted(["run", str(tmp_path / "k.ptx"), "--step-limit", str(10**15)], 10)
+    status, out, err = interrupted(["run", str(tmp_path / "k.ptx"), "--step-limit", str(10**15)], 4)
     assert status == 130 and b"Traceback" not in err and err.strip().endswith(b"interrupted"), (out, err)
 
 

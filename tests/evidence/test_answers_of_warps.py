@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,13 +17,17 @@ from ptxspec.evidence.record.families import WARPS
 from ptxspec.options import Engine
 
 ANSWERS = WARPS.read()
-CASES = warp_cases.cases(ptxspec.forms())
 OPCODES = ("shfl", "vote", "activemask", "match", "redux", "elect", "bar", "barrier")
+
+
+@cache
+def every_case() -> list[WarpCase]:
+    return warp_cases.cases(ptxspec.forms())
 
 
 def case(mnemonic: str, count: int | None = None) -> WarpCase:
     """The case of a mnemonic (with so many sources)."""
-    found = [c for c in CASES if c.form.mnemonic == mnemonic]
+    found = [c for c in every_case() if c.form.mnemonic == mnemonic]
     return next(c for c in found if count is None or len(warp_cases.operands(*c)) == count)
 
 
@@ -31,9 +36,9 @@ def answers_here(chosen: list[WarpCase], engine: Engine = "native") -> dict[str,
 
 
 def test_every_form_whose_results_depend_on_other_threads_is_a_case() -> None:
-    assert {f.syntax.opcode for f, _ in CASES} >= set(OPCODES)
+    assert {f.syntax.opcode for f, _ in every_case()} >= set(OPCODES)
     without_results = {"bar.sync", "bar.cta.sync", "bar.arrive", "bar.cta.arrive", "bar.warp.sync"}
-    recorded = {f.mnemonic for f, _ in CASES}
+    recorded = {f.mnemonic for f, _ in every_case()}
     for opcode in OPCODES:
         for form in ptxspec.forms(opcode):
             if "cluster" in form.modifiers:  # test_clusters_of_the_gpu.py
@@ -54,11 +59,11 @@ def test_the_recorded_answers_are_ours(opcode: str) -> None:
 def test_every_answer_is_of_a_case() -> None:
     if ANSWERS is None:
         pytest.skip("NO ORACLE: no GPU has answered the forms of warps and barriers yet")
-    assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) <= {cases.key(f, absent) for f, absent in CASES}
+    assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) <= {cases.key(f, absent) for f, absent in every_case()}
 
 
 def test_rows_are_reproducible_and_lanes_are_in_their_masks() -> None:
-    for form, absent in CASES:
+    for form, absent in every_case():
         names = warp_cases.operands(form, absent)
         assert len(names) <= warp_cases.TAKES_PART // 8
         again = warp_cases.launches(form, absent)

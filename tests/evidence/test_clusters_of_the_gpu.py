@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,17 +14,20 @@ from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS
 
 ANSWERS = CLUSTERS.read()
-CASES = cluster_cases.cases(ptxspec.forms()) + cluster_cases.registers()
-ASKED = [f for f in ptxspec.forms() if cluster_cases.asks(f)]
+
+
+@cache
+def every_case() -> list[cluster_cases.ClusterCase]:
+    return cluster_cases.cases(ptxspec.forms()) + cluster_cases.registers()
 
 
 def case(name: str) -> cluster_cases.ClusterCase:
-    return next(c for c in CASES if c.name == name)
+    return next(c for c in every_case() if c.name == name)
 
 
 def test_the_recorded_answers_are_what_the_machine_does() -> None:
     assert ANSWERS is not None
-    count, differences = CLUSTERS.compare(CASES, ANSWERS)
+    count, differences = CLUSTERS.compare(every_case(), ANSWERS)
     assert count > 64 * 1500
     assert not differences, "\n".join(map(str, differences[:5]))
 
@@ -46,9 +50,11 @@ def test_both_engines_do_the_same() -> None:
 def test_every_answer_is_of_a_case() -> None:
     assert ANSWERS is not None
     assert ANSWERS.facts["device"] == "NVIDIA H200"
-    assert set(ANSWERS.values) <= {c.name for c in CASES} and len({c.name for c in CASES}) == len(CASES)
+    assert set(ANSWERS.values) <= {c.name for c in every_case()} and len({c.name for c in every_case()}) == len(
+        every_case()
+    )
     assert {c.name for c in cluster_cases.registers()} <= set(ANSWERS.values)
-    assert {f.syntax.opcode for f in ASKED} >= {"barrier", "mapa", "getctarank"}
+    assert {f.syntax.opcode for f in ptxspec.forms() if cluster_cases.asks(f)} >= {"barrier", "mapa", "getctarank"}
 
 
 def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:

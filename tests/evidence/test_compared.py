@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from approximations import approximate_forms
 from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import ledger
 from ptxspec.evidence.compare import checksums, compiled_loops
-from ptxspec.evidence.generate import multifunction_operands, signatures
+from ptxspec.evidence.generate import multifunction_operands
 from ptxspec.evidence.record import multifunction_answers
 from ptxspec.site import evidence_section as shown
 from ptxspec.terms.profiles import Profile
 
 #: those of early modules are said in terms of others
-APPROXIMATE = {f.mnemonic: f for f in ptxspec.forms() if signatures.approximate(f) and f.removal is None}
+APPROXIMATE = {f.mnemonic: f for f in approximate_forms() if f.removal is None}
 RCP = "ptxspec.spec.instructions.floating.rcp"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,22 @@ import ptxspec
 from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, memory_kernels, warp_cases
 from ptxspec.evidence.record import gaps, stored_answers
 from ptxspec.evidence.record.families import EFFECTS
-from ptxspec.language.forms import Form
+from ptxspec.language.forms import Form, registry
 from ptxspec.terms.effects import Load, Store
 
 ANSWERS = EFFECTS.read()
-ASKED = [f for f in ptxspec.forms() if effect_cases.kind(f) is not None]
 #: those that were asked about; forms that were not are gaps (test_gaps.py)
-ANSWERED = [f for f in ASKED if ANSWERS is not None and all(c.name in ANSWERS.values for c in effect_cases.cases([f]))]
-OPCODES = sorted({f.syntax.opcode for f in ANSWERED})
+OPCODES = sorted({name.split()[0].split(".")[0].rstrip(";") for name in ANSWERS.values} if ANSWERS is not None else [])
+
+
+@cache
+def asked(opcode: str) -> list[Form]:
+    """The forms of an opcode whose effects a GPU is asked about."""
+    return [f for f in ptxspec.forms(opcode) if effect_cases.kind(f) is not None]
 
 
 def form(mnemonic: str) -> Form:
-    return next(f for f in ASKED if f.mnemonic == mnemonic)
+    return next(f for f in asked(mnemonic.split(".")[0]) if f.mnemonic == mnemonic)
 
 
 @pytest.mark.parametrize("opcode", OPCODES)
@@ -49,14 +54,21 @@ def test_both_engines_do_the_same() -> None:
 
 def test_every_form_is_asked_or_says_why_not() -> None:
     assert ANSWERS is not None
-    assert set(ANSWERS.values) <= {c.name for c in effect_cases.cases(ASKED)}  # none is left over
+    in_family = [f for opcode in registry().opcodes for f in asked(opcode)]
+    assert set(ANSWERS.values) <= {c.name for c in effect_cases.cases(in_family)}  # none is left over
     known = gaps.records()
     reasons = {}
     for f in ptxspec.forms():
         if effect_cases.asks_images(f):  # test_images_of_the_gpu.py
             continue
         in_clusters = cluster_cases.asks(f)  # test_clusters_of_the_gpu.py
-        ways = [function_cases.comparable(f), warp_cases.meets(f), f in ASKED, in_clusters, gaps.unasked(f) is not None]
+        ways = [
+            function_cases.comparable(f),
+            warp_cases.meets(f),
+            effect_cases.kind(f) is not None,
+            in_clusters,
+            gaps.unasked(f) is not None,
+        ]
         assert ways.count(True) == 1 or (not any(ways) and gaps.entry(f, known, set()) is None), str(f)
         if ways[-1]:
             reasons[str(f)] = gaps.unasked(f)
@@ -79,7 +91,10 @@ def test_where_the_assembler_disagrees_with_itself_is_in_the_register() -> None:
 def test_loads_and_stores_against_plain_bytes() -> None:
     """The answers themselves, by an oracle that knows nothing of kernels: bytes of the row, in the order of memory."""
     assert ANSWERS is not None
-    for case in effect_cases.cases(f for f in ANSWERED if memory_kernels.moves(f)):
+    moving = [f for opcode in OPCODES for f in asked(opcode) if memory_kernels.moves(f)]
+    for case in effect_cases.cases(moving):
+        if case.name not in ANSWERS.values:
+            continue
         effect = case.form.meaning().effect
         assert isinstance(effect, Load | Store)
         size, vec = effect.type.bytes, case.form.modifiers.get("vec")

@@ -110,6 +110,26 @@ HEAP = kernel(
     "st.global.u32 [%rd0], %r5; }",
     module=".extern .func (.param .b64 r) malloc(.param .b64 size);",
 )
+#: all numbers up to four: each call still reads its own after the one that it makes
+SUM = kernel(
+    "call (%r5), sum, (4); st.global.u32 [%rd0], %r5;",
+    module="""
+.func (.reg .b32 r) sum (.reg .b32 n) {
+    .reg .b32 less; .reg .pred p;
+    mov.u32 r, 0; setp.eq.u32 p, n, 0; @p bra OUT; sub.u32 less, n, 1; call (r), sum, (less); add.u32 r, r, n;
+OUT: ret;
+}
+""",
+)
+#: a piece that has all the heap, which is given back and asked for again
+ALL_OF_THE_HEAP = kernel(
+    f"""{{ .param .b64 s; .param .b64 r; st.param.b64 [s], {page("functions.system").HEAP - 32};
+    call (r), malloc, (s); ld.param.b64 %rd2, [r]; setp.ne.u64 %p1, %rd2, 0; selp.u32 %r5, 1, 0, %p1;
+    st.param.b64 [s], %rd2; call free, (s); st.param.b64 [s], {page("functions.system").HEAP - 32};
+    call (r), malloc, (s); ld.param.b64 %rd3, [r]; setp.ne.u64 %p1, %rd3, 0; selp.u32 %r6, 2, 0, %p1;
+    add.u32 %r5, %r5, %r6; st.global.u32 [%rd0], %r5; }}""",
+    module=".extern .func (.param .b64 r) malloc(.param .b64 size); .extern .func free(.param .b64 at);",
+)
 TOGETHER = kernel("activemask.b32 %r5; st.global.u32 [%rd1], %r5;")
 #: one lane comes so late that the machine has looked at the others before
 LATE = kernel("""
@@ -146,6 +166,7 @@ CASES = {
         "functions.index", "has_room", lambda right: lambda end, used, local: right(end + 16, used, local), CHAIN
     ),
     "what calls put by": Case("functions.index", "kept", lambda right: lambda sizes: 8 * right(sizes), calling(1000)),
+    "which registers calls put by": Case("functions.index", "put_by", lambda right: lambda *given: set(), SUM),
     "between pieces": Case("functions.index", "extended", state("ALIVE"), BETWEEN),
     "after they were given back": Case("functions.index", "cut_back", state("NEVER"), GIVEN_BACK),
     "where a stack ends": Case(
@@ -186,6 +207,12 @@ CASES = {
     ),
     "pieces of the heap": Case(
         "functions.system", "next_piece", lambda right: lambda at, size: right(at, size) + 16, HEAP
+    ),
+    "room in the heap": Case(
+        "functions.system", "has_room", lambda right: lambda at, size, end: right(at, size + 1, end), ALL_OF_THE_HEAP
+    ),
+    "where a piece was": Case(
+        "functions.system", "fits_into", lambda right: lambda size, before: right(size + 1, before), ALL_OF_THE_HEAP
     ),
     "declarations of the system's": Case("functions.system", "is_declared", lambda right: lambda *given: False, HEAP),
     "what a launch has written": Case(

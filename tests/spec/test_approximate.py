@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from approximations import OPCODES, approximate_forms
 
 import ptxspec
 from ptxspec.evidence import ledger
@@ -29,7 +30,6 @@ from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
 
 SIGN, INFINITY = 1 << 31, 0x7F800000
 #: of two values at once, tests/spec/test_half_precision.py says that they are those of each
-FORMS = [f for f in ptxspec.forms() if signatures.pure(f) and not f.mnemonic.endswith("16x2")]
 
 
 def freedom_of(form: Form) -> Any:
@@ -40,7 +40,7 @@ def freedom_of(form: Form) -> Any:
     return own[0] if own else None
 
 
-APPROXIMATE = [f for f in FORMS if freedom_of(f) is not None]
+APPROXIMATE = [f for f in approximate_forms() if not f.mnemonic.endswith("16x2")]
 
 
 def value(bits: int) -> float:
@@ -70,7 +70,9 @@ def operands(form: Form, count: int = 60) -> list[dict[str, int]]:
 
 def test_there_are_approximate_forms() -> None:
     opcodes = {f.syntax.opcode for f in APPROXIMATE}
-    assert opcodes == {"rcp", "rsqrt", "sqrt", "div", "sin", "cos", "lg2", "ex2", "tanh"}
+    assert opcodes == set(OPCODES)
+    assert {f.syntax.opcode for f in ptxspec.forms() if signatures.approximate(f)} == opcodes
+    assert all(signatures.pure(f) and freedom_of(f) is not None for f in APPROXIMATE)
     early = [f for f in APPROXIMATE if f.removal is not None]  # with modifiers implied
     assert (len(APPROXIMATE), len(early)) == (35, 9)
 

@@ -230,11 +230,9 @@ def test_comparisons(type: str) -> None:
 
 PACKED = [
     f
-    for f in ptxspec.forms()
-    if f.modifiers.get("type") is not None
-    and getattr(f.modifiers["type"], "elements", 1) == 2
-    and f.syntax.opcode in ("add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "tanh")
-    and "16x2" in f.mnemonic
+    for opcode in ("add", "sub", "mul", "fma", "neg", "abs", "min", "max", "ex2", "tanh")
+    for f in ptxspec.forms(opcode)
+    if f.modifiers.get("type") is not None and getattr(f.modifiers["type"], "elements", 1) == 2 and "16x2" in f.mnemonic
 ]
 
 
