@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, cell_types, kernel, module_around, words
+from ptxspec.evidence.generate.instruction_kernels import (
+    FORMER,
+    LATER,
+    TODAY,
+    Kernel,
+    cell_types,
+    comes_later,
+    kernel,
+    module_around,
+    words,
+)
 from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of, pure, results_of, undefined
@@ -91,13 +101,15 @@ class FunctionCase:
     @property
     def apart(self) -> Any:
         """A module has one version and target."""
-        return self.form.removal[1] if self.form.removal else None
+        if comes_later(self.form):
+            return LATER
+        return FORMER[self.form.removal[1]] if self.form.removal else TODAY
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent).text
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts, *(FORMER[self.apart] if self.form.removal else ()))
+        return module_around(texts, *self.apart)
 
     def operands(self, row: int) -> tuple[int, ...]:
         return self.table[row]

@@ -31,6 +31,16 @@ MOST_THREADS, CELL = 1024, 16
 #: by the target from which a form is gone: the version and target of a module that has it
 FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
 
+#: the version and the target of a module that is asked about the other forms, and of one with forms that came after these
+TODAY, LATER = ("9.0", "sm_90"), ("9.5", "sm_120")
+
+
+def comes_later(form: Form) -> bool:
+    """Whether no module of today has a form, but one of a later version or target: neither the GPU that is asked knows it nor its
+    assembler."""
+    since, target = form.availability
+    return since > (9, 0) or target > 90
+
 
 class Kernel(NamedTuple):
     """A kernel's name, the form it executes, its text, and the types of what it takes and gives. A value of 128 bits has two
@@ -235,7 +245,7 @@ def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> 
     )
 
 
-def module_around(texts: Sequence[str], version: str = "9.0", target: str = "sm_90") -> str:
+def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = TODAY[1]) -> str:
     """The PTX module in which the texts of one-instruction kernels stand. All of them, or none, name a sampler."""
     apart = bool(texts) and SAMPLER in texts[0]
     number = tuple(map(int, version.split(".")))
@@ -254,7 +264,7 @@ def module_around(texts: Sequence[str], version: str = "9.0", target: str = "sm_
     return "\n".join([*head, *own, ""])
 
 
-def module(kernels: Iterable[Kernel], version: str = "9.0", target: str = "sm_90") -> str:
+def module(kernels: Iterable[Kernel], version: str = TODAY[0], target: str = TODAY[1]) -> str:
     """A PTX module of one-instruction kernels."""
     return module_around([k.text for k in kernels], version, target)
 

@@ -12,7 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.evidence.generate.instruction_kernels import FORMER, Kernel, module, names_sampler
+from ptxspec.evidence.generate.instruction_kernels import (
+    FORMER,
+    LATER,
+    TODAY,
+    Kernel,
+    comes_later,
+    module,
+    names_sampler,
+)
 
 
 class Refusal(NamedTuple):
@@ -77,13 +85,15 @@ def assemble(text: str, arch: str = "sm_90", *flags: str, by: str | None = None)
 TOGETHER = 500
 
 
-def refusals(kernels: Sequence[Kernel], version: str = "9.0", target: str = "sm_90") -> list[Refusal]:
+def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
     """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
-    are assembled in an older one."""
+    are assembled in an older one, and those whose forms came later in a newer one, by a newer ptxas. Raises FileNotFoundError if
+    there is none."""
     found: list[Refusal] = []
     for apart in (False, True):
         lasting = [k for k in kernels if k.form.removal is None and names_sampler(k) is apart]
-        found += _refusals(lasting, version, target)
+        found += _refusals([k for k in lasting if not comes_later(k.form)], *TODAY)
+        found += _refusals([k for k in lasting if comes_later(k.form)], *LATER)
     for gone, place in FORMER.items():
         found += _refusals([k for k in kernels if _gone(k) == gone], *place)
     return found
@@ -104,9 +114,10 @@ def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refu
 def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
     """It stops at many errors, so a module with refused kernels is assembled again without them."""
     found: list[Refusal] = []
-    remaining = list(kernels)
+    remaining, newer = list(kernels), (version, target) == LATER
     while remaining:
-        errors = assemble(module(remaining, version, target), "sm_90", "-O0")
+        text = module(remaining, version, target)
+        errors = assemble(text, LATER[1], "-O0", by=newest_ptxas()) if newer else assemble(text, TODAY[1], "-O0")
         if not errors:
             break
         ends = []

@@ -14,6 +14,7 @@ from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
 from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, warp_cases
 from ptxspec.evidence.generate.cases import Case, key
+from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.stored_answers import H200, Answers
 from ptxspec.language.forms import Form, forms
@@ -92,13 +93,13 @@ class Functions(Family):
     seed = function_cases.SEED
 
     def asks(self, form: Form) -> bool:
-        return function_cases.comparable(form)
+        return function_cases.comparable(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(v) for v in form.variants]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return function_cases.cases(own)
+        return function_cases.cases(form for form in own if self.asks(form))
 
     def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
         choices = Profile(profile)

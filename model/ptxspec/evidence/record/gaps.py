@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.evidence.generate.effect_cases import asks_images
+from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.evidence.record import image_answers
 from ptxspec.evidence.record.families import FAMILIES
 from ptxspec.evidence.record.stored_answers import Answers
@@ -27,6 +28,11 @@ def records() -> Records:
 
 def unasked(form: Form) -> str | None:
     """Why no GPU can be asked for a form; None if one can, be it after somebody has written a kernel for such forms."""
+    if comes_later(form):
+        (major, minor), target = form.availability
+        return (
+            f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and sm_{target}"
+        )
     if any(family.asks(form) for family in FAMILIES.values()):
         return None
     if asks_images(form):

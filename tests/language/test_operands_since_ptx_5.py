@@ -1,0 +1,62 @@
+"""What may stand for the operands of the scalar instructions that came after PTX 4, as ptxas 13.5 has it."""
+
+from __future__ import annotations
+
+import pytest
+from test_what_no_page_describes import REGISTERS
+
+import ptxspec
+from ptxspec.evidence.record.assembler import assemble
+from ptxspec.language.check import check
+
+#: what is tried for every operand of each of these, one after the other
+OPERANDS = (
+    "%h1", "%r1", "%rd1", "%f1", "%fd1", "%u1", "%p1", "%c1", "%q1", "1", "-1", "1.0", "0f3f800000", "0d3ff0000000000000", "{%r1,%r2}",
+    "_", "%tid.x", "WARP_SZ",
+)  # fmt: skip
+INSTRUCTIONS = (
+    "add.f32.f16 %f0, %h0, %f1;", "add.rn.f32x2 %rd0, %rd1, %rd2;", "sub.rz.sat.f32.bf16 %f0, %h0, %f1;", "mul.f32x2 %rd0, %rd1, %rd2;",
+    "fma.rn.f32x2 %rd0, %rd1, %rd2, %rd3;", "fma.rn.f32.bf16 %f0, %h1, %h2, %f2;", "min.f32 %f0, %f1, %f2, %f3;",
+    "max.abs.f32 %f0, %f1, %f2, %f3;", "dp4a.u32.s32 %r0, %r1, %r2, %r3;", "dp2a.lo.u32.s32 %r0, %r1, %r2, %r3;",
+    "bmsk.clamp.b32 %r0, %r1, %r2;", "szext.wrap.s32 %r0, %r1, %r2;", "fns.b32 %r0, %r1, %r2, %r3;",
+    "cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2, %r3;", "cvt.pack.sat.s16.s32 %r0, %r1, %r2;",
+)  # fmt: skip
+#: ptxas stops at many errors
+TOGETHER = 12
+HEAD = f".version 9.5\n.target sm_100\n.address_size 64\n.visible .entry k()\n{{\n{REGISTERS} .reg .u32 %u<4>;\n"
+
+
+def changed(instruction: str) -> list[str]:
+    """The instruction as it stands, and with each of its operands replaced by everything that is tried."""
+    mnemonic, rest = instruction.rstrip(";").split(" ", 1)
+    written = rest.split(", ")
+    found = [instruction]
+    for i in range(len(written)):
+        found += [f"{mnemonic} {', '.join([*written[:i], other, *written[i + 1 :]])};" for other in OPERANDS]
+    return found
+
+
+def ours(instruction: str) -> str | None:
+    try:
+        check(f"{HEAD}{instruction}\nret;\n}}\n")
+    except ptxspec.PtxError as error:
+        return error.diagnostics[0].message
+    return None
+
+
+@pytest.mark.parametrize("instruction", INSTRUCTIONS)
+def test_operands(instruction: str, newest_assembler: str) -> None:
+    found = changed(instruction)
+    refused: set[str] = set()
+    first = HEAD.count("\n") + 1
+    for i in range(0, len(found), TOGETHER):
+        lines = found[i : i + TOGETHER]
+        while lines:  # some errors are looked for only where there are none of others
+            text = HEAD + "\n".join(lines) + "\nret;\n}\n"
+            wrong = {lines[line - first] for line, _ in assemble(text, "sm_100", "-O0", by=newest_assembler)}
+            if not wrong:
+                break
+            refused |= wrong
+            lines = [line for line in lines if line not in wrong]
+    assert instruction not in refused and len(refused) > 10
+    assert {one for one in found if ours(one) is not None} == refused
