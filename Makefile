@@ -22,7 +22,7 @@ install: $(BIN)/.installed
 $(BIN)/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint,interop]'
 	$(NEWEST_PTXAS)
 	@touch $@
 

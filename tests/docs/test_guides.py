@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,12 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "numba" in path.stem and importlib.util.find_spec("numba") is None:
+        reason = (
+            "NO NUMBA: that the guide to its kernels runs was NOT tested (make install brings it, on Linux on x86_64)"
+        )
+        warnings.warn(reason, stacklevel=1)
+        pytest.skip(reason)
     monkeypatch.chdir(ROOT)
     text = path.read_text()
     scope: dict[str, object] = {}

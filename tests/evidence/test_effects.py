@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, memory_kernels, warp_cases
+from ptxspec.evidence.generate import cluster_cases, effect_cases, memory_kernels, warp_cases
 from ptxspec.evidence.record import gaps, stored_answers
-from ptxspec.evidence.record.families import EFFECTS
+from ptxspec.evidence.record.families import EFFECTS, FUNCTIONS
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.effects import Load, Store
 
@@ -63,7 +63,7 @@ def test_every_form_is_asked_or_says_why_not() -> None:
             continue
         in_clusters = cluster_cases.asks(f)  # test_clusters_of_the_gpu.py
         ways = [
-            function_cases.comparable(f),
+            FUNCTIONS.asks(f),
             warp_cases.meets(f),
             effect_cases.kind(f) is not None,
             in_clusters,

@@ -116,3 +116,48 @@ def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
 
     with pytest.raises(ValueError, match="first"):
         workers.together([follows, fails, follows], stopped.set)
+
+
+def test_an_interruption_just_before_the_wait_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal comes after the last look at signals and before the lock is waited for: nothing interrupts the wait itself."""
+    stopped = threading.Event()
+
+    class Lock:
+        """One whose first wait begins with a signal that nobody sees."""
+
+        def __init__(self) -> None:
+            self.lock, self.waits = threading.Lock(), 0
+
+        def acquire(self, timeout: float = -1) -> bool:
+            self.waits += timeout >= 0
+            if self.waits == 2:
+                raise KeyboardInterrupt
+            return self.lock.acquire(timeout=timeout)
+
+        def release(self) -> None:
+            self.lock.release()
+
+    monkeypatch.setattr(workers, "Lock", Lock)
+    with pytest.raises(KeyboardInterrupt):
+        workers.together([lambda: 1, lambda: 1 if stopped.wait(10) else 0], stopped.set)
+    assert stopped.is_set()
+
+
+def test_an_interruption_after_the_lock_was_taken_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lock:
+        def __init__(self) -> None:
+            self.lock, self.interrupted = threading.Lock(), False
+
+        def acquire(self, timeout: float = -1) -> bool:
+            taken = self.lock.acquire(timeout=timeout)
+            if timeout >= 0 and taken and not self.interrupted:
+                self.interrupted = True
+                raise KeyboardInterrupt
+            return taken
+
+        def release(self) -> None:
+            self.lock.release()
+
+    monkeypatch.setattr(workers, "Lock", Lock)
+    with pytest.raises(KeyboardInterrupt):
+        workers.together([lambda: 1, lambda: time.sleep(0.05) or 1], lambda: None)

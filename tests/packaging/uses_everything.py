@@ -95,6 +95,10 @@ def refusals() -> list[str]:
     except ptxspec.Unsupported as error:
         said.append(str(error))
     try:
+        ptxspec.load(".version 8.0 .target sm_90 .entry k() { cp.async.wait_all; ret; }").launch("k")
+    except ptxspec.GapError as error:
+        said.append(error.diagnostics[0].message)
+    try:
         ptxspec.evaluate("div.u32 d, a, 0;", profile="portable", a=1)
     except ptxspec.NoChoice as error:
         said.append(str(error))
@@ -106,7 +110,7 @@ def main() -> None:
     engines: tuple[ptxspec.Engine, ...] = ("native", "exact")
     assert [launched(module, engine) for engine in engines] == [9, 9]
     assert faults(module)[0] == "out of bounds"
-    assert len(complaints()) == 1 and len(refusals()) == 3
+    assert len(complaints()) == 1 and len(refusals()) == 4
     assert images(module) == (2, 2, 1)
     assert questions() == "refuted"
     forms: list[ptxspec.Form] = ptxspec.forms("bfe")

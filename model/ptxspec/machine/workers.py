@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import _thread
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Lock
 
 #: a worker takes this part of the batches that are left, divided by how many workers there are: much at first, since going back
 #: for more takes time, and little in the end, so that all end together
 PART = 2
+#: the seconds after which an interruption is seen at the latest
+INTERRUPTED_AFTER = 0.25
 
 
 class Share:
@@ -18,7 +21,7 @@ class Share:
         """`slots` CTAs are a batch."""
         self._next, self._ctas, self._slots = 0, ctas, slots
         self._workers = workers
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def take(self) -> range | None:
         """The CTAs that a worker runs next, whole batches but for the grid's last; None if all have been taken."""
@@ -49,37 +52,41 @@ def together(works: Sequence[Callable[[], int]], stop: Callable[[], None]) -> in
             failed.append(error)
             stop()
 
-    others = [_started(do, work) for work in works[1:]]
-    do(works[0])
-    for other in others:
-        _wait(other, failed, stop)
+    others = [Other(partial(do, work)) for work in works[1:]]
+    own = iter(works[:1])
+    while True:
+        try:
+            for work in own:
+                do(work)
+            for other in others:
+                other.wait()
+        except BaseException as error:  # an interruption
+            failed.append(error)
+            stop()
+        else:
+            break
     if failed:
         raise failed[0]
     return sum(given)
 
 
-def _started(do: Callable[[Callable[[], int]], None], work: Callable[[], int]) -> _thread.LockType:
-    """Let a thread of its own do a work; the lock is released when it has. `Thread.start` would wait until the other one runs:
-    that is long where a processor sleeps that is to run it."""
-    lock = threading.Lock()
-    lock.acquire()
+class Other:
+    """A thread that does a work. `Thread.start` would wait until it runs: that is long where a processor sleeps that is to run
+    it."""
 
-    def run() -> None:
+    def __init__(self, work: Callable[[], None]):
+        self._ended, self._lock = False, Lock()
+        self._lock.acquire()
+        _thread.start_new_thread(self._run, (work,))
+
+    def _run(self, work: Callable[[], None]) -> None:
         try:
-            do(work)
+            work()
         finally:
-            lock.release()
+            self._ended = True
+            self._lock.release()
 
-    _thread.start_new_thread(run, ())
-    return lock
-
-
-def _wait(lock: _thread.LockType, failed: list[BaseException], stop: Callable[[], None]) -> None:
-    """Wait until a lock is released. What interrupts that is noted, and stops the others."""
-    while True:
-        try:
-            lock.acquire()
-            return
-        except BaseException as error:
-            failed.append(error)
-            stop()
+    def wait(self) -> None:
+        """Wait until the work is done; may be interrupted, and called again."""
+        while not self._ended:  # a signal that comes just before the lock is waited for would be seen only after it
+            self._lock.acquire(timeout=INTERRUPTED_AFTER)

@@ -1,0 +1,1 @@
+"""Kernels of other tools on the specification."""
