@@ -88,4 +88,4 @@ def test_away_from_a_checkout_no_link_leads_nowhere() -> None:
     for one in hook["substitutions"]:
         text = re.sub(one["pattern"], one["replacement"], text)
     assert text != TEXT and not re.search(r"\]\((?!https?:)", text)
-    assert "`spec/`" in text and "a list (`spec/instructions/index.md`)" in text
+    assert "`spec/`" in text and "a list (`spec/gaps.md`)" in text

@@ -6,6 +6,7 @@ import random
 from functools import cache
 
 from ptxspec.evidence.generate.function_cases import comparable
+from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.evidence.generate.fuzzing.alphabet import types_of
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.terms.kinds import VectorOf
@@ -55,7 +56,7 @@ def part(opcode: str, number: int) -> str:
     Empty for one that programs do without: it is no function of its operands, modules of today have it not, or it needs registers
     that they have not."""
     form = _forms(opcode)[number]
-    if form.removal is not None or not comparable(form) or not _has_registers(form):
+    if form.removal is not None or comes_later(form) or not comparable(form) or not _has_registers(form):
         return ""
     meaning = form.meaning(form.absences[-1])
     if any(not _profile().chooses(f) for f in freedoms_in(*[v for r in meaning.results for v in r.values])):

@@ -9,7 +9,7 @@ import ptxspec.language
 
 FOLDER = Path(ptxspec.language.__file__).parent
 #: these are kinds of what they inherit from
-KINDS_OF = {("Sources", "Source"), ("Assembly", "Grammar")}
+KINDS_OF = {("Sources", "Source"), ("Assembly", "Grammar"), ("GapError", "PtxError")}
 
 
 def test_no_pass_inherits_from_another() -> None:

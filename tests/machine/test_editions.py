@@ -263,7 +263,7 @@ def test_targets_before_sm_20_flush() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (".version 4.9 add.u32 d, a, b;", "1:10: there is no PTX ISA 4.9; the latest is 9.0"),
+        (".version 4.9 add.u32 d, a, b;", "1:10: there is no PTX ISA 4.9; the latest is 9.5"),
         (".version 4.1 .target sm_90 add.u32 d, a, b;", "1:22: sm_90 needs PTX ISA 7.8; the module says 4.1"),
         (".target sm_9 add.u32 d, a, b;", "1:9: sm_9 is no target that is known"),
         (".version add.u32 d, a, b;", "1:10: expected a version such as 9.0"),
