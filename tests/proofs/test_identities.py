@@ -11,7 +11,7 @@ import pytest
 
 from ptxspec.query import equivalence
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.identities import Identity, load_all
+from ptxspec.query.identities import Identity, kept, load_all
 from ptxspec.query.inputs import inputs_of
 
 CLAIMS = load_all()
@@ -34,8 +34,9 @@ def ask(claim: Identity) -> Any:
 
 @each(list(CLAIMS))
 def test_verdict_is_as_stated(claim: Identity) -> None:
-    verdict = ask(claim)
-    assert verdict.status == claim.expected, f"{claim.page}: {verdict}"
+    """`make proofs` keeps its verdicts, which are as good until a definition or the machinery changes."""
+    verdict = kept(claim) or ask(claim).as_dict()
+    assert verdict["status"] == claim.expected, f"{claim.page}: {verdict}"
 
 
 # what a claim is worth ------------------------------------------------------------------------------------------------

@@ -109,6 +109,11 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     return kept
 
 
+def kept(claim: Identity) -> dict[str, Any] | None:
+    """The verdict that was reached before on the very same claim and definitions, where one is stored."""
+    return _stored(storage.kept(NAME)).get(_key(claim))
+
+
 def update(
     store: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
