@@ -9,6 +9,10 @@ unexport PYTHONDONTWRITEBYTECODE
 NEWEST_PTXAS = $(BIN)/python -m pip install --quiet --no-deps --upgrade --target .venv/ptxas-13.5 'nvidia-cuda-nvcc>=13.5,<13.6' \
 	|| echo "NO PTXAS 13.5 for this machine: tests of PTX 9.1 to 9.5 will say that they did not run" >&2
 
+# what a machine may do without: its tests say that they did not run
+NUMBA = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
+	|| echo "NO NUMBA for this machine: tests of its kernels will say that they did not run" >&2
+
 .PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
 help:
@@ -22,7 +26,8 @@ install: $(BIN)/.installed
 $(BIN)/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint,interop]'
+	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
+	$(NUMBA)
 	$(NEWEST_PTXAS)
 	@touch $@
 
