@@ -13,7 +13,7 @@ from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import Grouped, Missing, Plan, Read, Written
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.forms import Form, Opcode, page_name, unknown_opcode
-from ptxspec.language.gaps import missing
+from ptxspec.language.gaps import missing, too_early
 from ptxspec.language.operand_fitting import destination_problem, source_problem
 from ptxspec.language.operand_kinds import Kind, described
 from ptxspec.literate.notation import Operand
@@ -82,11 +82,9 @@ def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, module: Epoch) -> Mi
     version, target = module
     since, needed = plan.form.definition.availability(plan.form.modifiers, target)
     page = page_name(plan.form.definition.path)
-    if version < since:
-        says = f"the module says {version[0]}.{version[1]}"
-        return Misfit(None, f"{mnemonic} needs PTX ISA {since[0]}.{since[1]}; {says}", page)
-    if target < needed:
-        return Misfit(None, f"{mnemonic} needs target sm_{needed}; the module says sm_{target}", page)
+    early = too_early(mnemonic, since, needed, module)
+    if early is not None:
+        return Misfit(None, early, page)
     gone = plan.form.removal
     if gone is not None and version >= gone[0] and target >= gone[1]:
         (major, minor), first = gone

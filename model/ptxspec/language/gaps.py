@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ptxspec import contracts
-from ptxspec.language.checked import Checked, Missing
+from ptxspec.language.checked import Checked, Kernel, Missing
 from ptxspec.language.diagnostics import Diagnostic, PtxError
 from ptxspec.language.forms import Opcode
 from ptxspec.language.suggestions import did_you_mean
@@ -29,7 +31,11 @@ class GapError(PtxError):
 
 def gaps_of(checked: Checked) -> list[Diagnostic]:
     """What is said of each gap of a module, in the order of the text."""
-    kernels = (*checked.kernels.values(), *checked.functions.values())
+    return told(checked, (*checked.kernels.values(), *checked.functions.values()))
+
+
+def told(checked: Checked, kernels: Iterable[Kernel]) -> list[Diagnostic]:
+    """What is said of each gap of some entries and functions of a module, in the order of the text."""
     gaps = sorted((gap for kernel in kernels for gap in kernel.gaps), key=lambda gap: gap.position)
     return [gap.diagnostic(checked.source) for gap in gaps]
 
@@ -41,7 +47,7 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
     name = page.family_of(mnemonic)
     if name is None:
         more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None
-        if more is None or opcode is None:
+        if more is None:
             return None
         found, since, needs = Missing(mnemonic, more.what), more.since, more.needs
     else:
@@ -51,9 +57,14 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
             instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in sorted(family.words)))
             return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
         found, since, needs = Missing(name, family.what), family.since, family.needs
-    if module is not None and module.version < since:
+    return found if module is None else too_early(mnemonic, since, needs, module) or found
+
+
+def too_early(mnemonic: str, since: tuple[int, int], needs: int, module: Epoch) -> str | None:
+    """Why a module has not yet what came with a version and a target, or None."""
+    if module.version < since:
         major, minor = module.version
         return f"{mnemonic} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
-    if module is not None and module.target < needs:
+    if module.target < needs:
         return f"{mnemonic} needs target sm_{needs}; the module says sm_{module.target}"
-    return found
+    return None

@@ -8,7 +8,9 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Gap, Kernel, Op, Read
+from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
+from ptxspec.language.diagnostics import Diagnostic
+from ptxspec.language.gaps import told
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -45,10 +47,10 @@ def linked(checked: Checked, name: str) -> Kernel:
     return whole
 
 
-def gaps_reached(checked: Checked, name: str) -> list[Gap]:
-    """The instructions without a page that an entry may come to, itself or in functions that it may call."""
+def gaps_reached(checked: Checked, name: str) -> list[Diagnostic]:
+    """What is said of the instructions without a page that an entry may come to, itself or in functions that it may call."""
     entry = checked.kernels[name]
-    return [gap for kernel in (entry, *_reached(checked, entry).values()) for gap in kernel.gaps]
+    return told(checked, (entry, *_reached(checked, entry).values()))
 
 
 def moves_stack(op: Op) -> bool:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ptxspec import contracts, options
 from ptxspec.escaping import LINES, printable
-from ptxspec.language.checked import Checked, Gap, Kernel, Pointer, banks, spaces
-from ptxspec.language.diagnostics import MOST_ERRORS
+from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
@@ -93,17 +93,16 @@ class Launches:
         self._profiles: dict[str, Profile] = {}
         self._programs: dict[tuple[str, str, bool], Program] = {}
         self._launches = 0
-        self._gaps: dict[str, list[Gap]] = {}
+        self._gaps: dict[str, list[Diagnostic]] = {}
         self._bound: dict[str, Any] = {}
 
     def _refuse_gaps(self, name: str) -> None:
         """Raise GapError if an entry may come to an instruction that no page describes."""
         if name not in self._gaps:
             self._gaps[name] = gaps_reached(self.checked, name)
-        gaps = sorted(self._gaps[name], key=lambda gap: gap.position)
+        gaps = self._gaps[name]
         if gaps:
-            shown = [gap.diagnostic(self.checked.source) for gap in gaps[:MOST_ERRORS]]
-            raise GapError(shown, len(gaps) - len(shown))
+            raise GapError(gaps[:MOST_ERRORS], max(0, len(gaps) - MOST_ERRORS))
 
     def _make_heap(self) -> Heap | None:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
