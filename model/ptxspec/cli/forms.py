@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -64,14 +65,15 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _operand_types(form: Any) -> dict[str, str]:
-    from ptxspec.terms.kinds import VectorOf, operand_type
+    from ptxspec.terms.kinds import VectorOf
 
     results = list(form.definition.results)
     found = {}
     for place in form.syntax.operands:
         parameter = form.definition.sources.get(place.name)
-        type = operand_type(parameter.annotation if parameter else results.pop(0), form.modifiers)
+        type_of = partial(form.definition.type_of, place.name, modifiers=form.modifiers)
+        type = type_of(parameter.annotation if parameter else results.pop(0))
         if place.second and results:
-            found[place.second] = str(operand_type(results.pop(0), form.modifiers))
+            found[place.second] = str(type_of(results.pop(0)))
         found[place.name] = str(type.element) if isinstance(type, VectorOf) else str(type)
     return found

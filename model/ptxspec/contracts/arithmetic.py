@@ -21,6 +21,12 @@ class FloatingPoint(Protocol):
     def exponent_bits(self, type: Type) -> int:
         """How many bits of a pattern are its exponent. Raises KeyError for a type that is no format."""
 
+    def precision(self, type: Type) -> int:
+        """The bits of a significand, the hidden one included."""
+
+    def bias(self, type: Type) -> int:
+        """What the exponent field of 1.0 is."""
+
     def sign_mask(self, type: Type) -> int:
         """The pattern whose sign bit alone is set."""
 

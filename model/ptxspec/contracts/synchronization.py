@@ -37,7 +37,7 @@ class Warps(Protocol):
 
     @property
     def may_go(self) -> Step:
-        """Whether a group goes on: (group, mask, gone)."""
+        """Whether a group goes on: (group, mask, gone, whole)."""
 
     @property
     def members(self) -> Step:

@@ -135,7 +135,7 @@ class InstructionRules:
         for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):
             if not isinstance(part, Read) or not isinstance(operand, tree.Number | tree.Real):
                 continue
-            allowed = definition.constant_ranges.get(part.name)
+            allowed = definition.constants(part.name, plan.form.modifiers)
             if allowed is None:
                 continue
             annotation = definition.sources[part.name].annotation

@@ -5,6 +5,7 @@ Agreement of types is spec/operands/type-checking.md's.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import repeat
 from typing import Any, assert_never
 
@@ -17,13 +18,13 @@ from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.forms import Form
 from ptxspec.language.operand_kinds import Kind, described
 from ptxspec.literate.notation import Operand
-from ptxspec.terms.kinds import HANDLES, Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import HANDLES, Fragment, Immediate, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 
 def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, rules: TypeChecking) -> str | None:
     """Why an operand cannot stand for what the definition's parameter takes, or None."""
-    wanted = operand_type(annotation, form.modifiers)
+    wanted = form.definition.type_of(operand.name, annotation, form.modifiers)
     if isinstance(annotation, Immediate):
         return None if kind is kinds.INTEGER else f"{form.mnemonic} needs an integer constant here"
     match wanted:
@@ -32,6 +33,8 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
         case TupleOf():
             types = form.definition.elements(operand.name, form.modifiers)
             return _tuple_problem(form, types, kind, rules, exact=not operand.bracketed)
+        case Fragment(types):
+            return _several_problem(form, types, kind, rules)
         case VectorOf():
             return _vector_source_problem(form, wanted, kind, rules)
         case Type():
@@ -46,7 +49,9 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
 
 def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: Kind, rules: TypeChecking) -> str | None:
     """Why an operand cannot take the results that the definition's annotations in `wanted` tell, one or two; or None."""
-    first, *others = (operand_type(w, form.modifiers) for w in wanted)
+    first, *others = (form.definition.type_of(operand.name, w, form.modifiers) for w in wanted)
+    if isinstance(first, Fragment):
+        return _several_problem(form, first.types, kind, rules, written=True)
     if isinstance(first, VectorOf):
         return _vector_destination_problem(form, first, kind, rules)
     if not isinstance(kind, kinds.Pair):
@@ -105,9 +110,20 @@ def _vector_source_problem(form: Form, wanted: VectorOf, kind: Kind, rules: Type
     count = vector_length(form.modifiers)
     if not count:
         return _value_problem(form, wanted.element, _alone(kind), rules)
-    if not isinstance(kind, kinds.Braces) or len(kind.elements) != count:
-        return f"{form.mnemonic} needs {count} registers in braces here"
-    problems = (_value_problem(form, wanted.element, k, rules) for k in kind.elements)
+    assert isinstance(wanted.element, Type)
+    return _several_problem(form, (wanted.element,) * count, kind, rules)
+
+
+def _several_problem(
+    form: Form, types: tuple[Type, ...], kind: Kind, rules: TypeChecking, written: bool = False
+) -> str | None:
+    """Why an operand cannot stand for values of these types in braces, or be `written` with them; or None."""
+    if not isinstance(kind, kinds.Braces) or len(kind.elements) != len(types):
+        return f"{form.mnemonic} needs {len(types)} register{'s' * (len(types) > 1)} in braces here"
+    if written and all(k is kinds.SINK for k in kind.elements):
+        return "one of these must be a register, not the sink _"
+    of_one = partial(_written_problem, one_of_several=True) if written else _value_problem
+    problems = (of_one(form, type, k, rules) for type, k in zip(types, kind.elements, strict=True))
     return next((p for p in problems if p), None) or _mixed(kind.elements)
 
 
@@ -118,12 +134,8 @@ def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind, rules:
         return _written_problem(form, wanted.element, _alone(kind), rules)
     if kind is kinds.SINK and form.definition.discards:
         return None
-    if not isinstance(kind, kinds.Braces) or len(kind.elements) != count:
-        return f"{form.mnemonic} needs {count} registers in braces here"
-    if all(k is kinds.SINK for k in kind.elements):
-        return "one of these must be a register, not the sink _"
-    problems = (_written_problem(form, wanted.element, k, rules, True) for k in kind.elements)
-    return next((p for p in problems if p), None) or _mixed(kind.elements)
+    assert isinstance(wanted.element, Type)
+    return _several_problem(form, (wanted.element,) * count, kind, rules, written=True)
 
 
 def _alone(kind: Kind) -> Kind:

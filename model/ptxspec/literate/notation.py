@@ -219,7 +219,7 @@ def _line(path: str, number: int, text: str, comment: str, sets: _Sets) -> Synta
     if head is None:
         raise DocumentError(path, number, f"a syntax line begins with an opcode: {text!r}")
     slots, at = _slots(text, head.end(), sets)
-    names = [slot.name for slot in slots]
+    names = [slot.name for slot in slots if slot.is_set or slot.optional]  # a word that is always there may recur
     if len(set(names)) != len(names):
         raise DocumentError(path, number, f"a modifier stands twice in {text!r}")
     rest = text[at:].strip()

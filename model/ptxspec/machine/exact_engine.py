@@ -40,12 +40,14 @@ from ptxspec.machine.program import (
     check_variable,
     given,
     in_frame,
+    more_words,
     requested,
     stopped,
 )
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
+from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
     Arrive,
@@ -153,7 +155,10 @@ class ExactRun:
         m: Any = Machine()
         threads, cluster = self.extents.threads, self.extents.cluster_size
         warps = slots * contracts.warps().warps_of(threads)
-        shape = inventory.Shape(len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster)
+        self.more_words = more_words(self.program)
+        shape = inventory.Shape(
+            len(self.blocks), len(self.code), slots * threads, slots, warps, slots // cluster, self.more_words
+        )
         for name in protocol.NUMBERS:
             setattr(m, name, self.known.numbers.get(name, 0))
         for name, column in inventory.columns().items():
@@ -332,6 +337,9 @@ class ExactRun:
         m = self.machine
         m.number[thread], m.named[thread], value = self.values("wait", given(effect), env, thread)
         m.value[thread] = value - (value >> 63 << 64)
+        if isinstance(effect, Collective) and effect.more:
+            for k, word in enumerate(self.values("more", effect.more, env, thread), thread * self.more_words):
+                m.words[k] = word - (word >> 63 << 64)
         m.waits_at[thread] = index
 
     def finish(self, index: int, thread: int) -> None:
@@ -348,7 +356,7 @@ class ExactRun:
 
     def told(self, effect: Effect | None, thread: int) -> dict[str, Any]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
-        named, values = self.machine.learned_named, self.machine.learned_value
+        named, values, more = self.machine.learned_named, self.machine.learned_value, self.machine.learned_words
         match effect:
             case ImageAccess():
                 return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, thread].tolist())}
@@ -356,6 +364,9 @@ class ExactRun:
                 own = thread % self.extents.threads % LANES
                 first = thread - own
                 env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(LANES)}
+                for i in range(LANES if effect.more else 0):
+                    for k, name in enumerate(lane_words(i, 1 + len(effect.more))[1:]):
+                        env[name] = int(more[(first + i) * self.more_words + k]) & (1 << 64) - 1
                 members, at_once = int(named[thread]) & 0xFFFFFFFF, int(named[thread]) >> 32 & 0xFFFFFFFF
                 return {**env, "%own": own, "%members": members, "%at_once": at_once}
             case Wait():

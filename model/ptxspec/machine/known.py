@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ptxspec import contracts
 from ptxspec.machine.driver import codes, inventory
 from ptxspec.machine.driver.places import BARRIERS
-from ptxspec.machine.program import Program, fixed
+from ptxspec.machine.program import Program, fixed, more_words
 
 #: a table's name, and its numbers
 Tables = Mapping[str, list[int]]
@@ -33,6 +33,7 @@ def known(program: Program, engine: str) -> Known:
         "blocks": len(blocks), "landings": len(landings), "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],
         "part_words": rows["parts"], "patience_words": rows["patience"], "visit_words": rows["visits"],
+        "more_words": more_words(program),
     }  # fmt: skip
     tables = {
         **inventory.tables(roles, _resumes(program), (work.waiting, work.image, work.system)),

@@ -172,12 +172,19 @@ def state_bytes(program: Program) -> int:
     calls = contracts.functions().STACK if kernel.functions else 0
     asked = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
     special = 8 * len(program.flow.special)
-    return registers + local + calls + asked + special + 4 * len(program.flow.blocks) + 8 * WORDS
+    given = 2 * 8 * more_words(program)
+    return registers + local + calls + asked + special + given + 4 * len(program.flow.blocks) + 8 * WORDS
 
 
 def requested(effect: ImageAccess) -> list[Int]:
     """What a thread gives the unit that holds the images: two handles, and the operands."""
     return [effect.image, integer(0) if effect.sampler is None else effect.sampler, *effect.operands]
+
+
+def more_words(program: Program) -> int:
+    """How many values a thread gives its warp beside the first, at most."""
+    effects = (op.plan.meaning.effect for op in program.kernel.code)
+    return max((len(e.more) for e in effects if isinstance(e, Collective)), default=0)
 
 
 class Given(NamedTuple):

@@ -48,6 +48,7 @@ class Roles:
         #: whether threads of the kernel meet others anywhere, or ask the host
         self.meet = bool((self.of_warp | self.of_cta | self.of_cluster | self.asks).any())
         self.patient, self.waits, self.counts = column("patient"), column("waits"), column("counts")
+        self.whole = column("whole")
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them
         self.kind = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code], int)
@@ -55,7 +56,8 @@ class Roles:
 
 class Role(NamedTuple):
     """Whom an instruction meets: threads of its warp, its CTA or its cluster, or the unit that holds the images. And how: whether
-    a thread waits there, however long others take (`patient`), and learns how many have come (`counts`)."""
+    a thread waits there, however long others take (`patient`), and for lanes that have ended, too (`whole`), and learns how many
+    have come (`counts`)."""
 
     of_warp: bool = False
     of_cta: bool = False
@@ -64,13 +66,14 @@ class Role(NamedTuple):
     waits: bool = True
     patient: bool = False
     counts: bool = False
+    whole: bool = False
 
 
 def role_of(effect: Effect | None) -> Role:
     """What an effect means for the threads that come to the instruction."""
     match effect:
         case Collective():
-            return Role(of_warp=True, patient=effect.patient)
+            return Role(of_warp=True, patient=effect.patient, whole=effect.whole)
         case Arrive():
             return Role(of_cta=True, waits=False)
         case Wait():

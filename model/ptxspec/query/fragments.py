@@ -43,7 +43,7 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
-from ptxspec.terms.kinds import Special, VectorOf, operand_type
+from ptxspec.terms.kinds import Special, VectorOf
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
@@ -418,7 +418,7 @@ def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] |
             if parameter is not None:
                 if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
                     return None
-                if not note(one, operand_type(parameter.annotation, form.modifiers)):
+                if not note(one, definition.type_of(place.name, parameter.annotation, form.modifiers)):
                     return None
                 continue
             wanted = [results.pop(0)] + ([results.pop(0)] if place.second else [])
@@ -426,6 +426,6 @@ def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] |
             if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
                 return None
             for target, annotation in zip(targets, wanted, strict=False):
-                if not note(target, operand_type(annotation, form.modifiers)):
+                if not note(target, definition.type_of(place.name, annotation, form.modifiers)):
                     return None
     return found

@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence import ledger as book
 from ptxspec.language.forms import Form
 from ptxspec.site.pages import code, forms, gap, table
-from ptxspec.terms.kinds import Special, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import Special, VectorOf, vector_length
 
 CHECKS = {
     "ptxas": "NVIDIA's assembler accepts the form",
@@ -148,12 +148,13 @@ def _types(form: Form) -> str:
     said = []
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
+        type_of = partial(form.definition.type_of, operand.name, modifiers=form.modifiers)
         if parameter is not None:
-            said.append(_type(operand_type(parameter.annotation, form.modifiers), form))
+            said.append(_type(type_of(parameter.annotation), form))
             continue
-        said.append(_type(operand_type(results.pop(0), form.modifiers), form))
+        said.append(_type(type_of(results.pop(0)), form))
         if operand.second:
-            said[-1] += "|" + _type(operand_type(results.pop(0), form.modifiers), form)
+            said[-1] += "|" + _type(type_of(results.pop(0)), form)
     return ", ".join(said)
 
 

@@ -11,6 +11,7 @@ from ptxspec.terms.actions import (
     branch,
     branch_among,
     collective,
+    collective_words,
     condition_code,
     count_at_barrier,
     enter,
@@ -36,6 +37,7 @@ from ptxspec.terms.availability import (
 from ptxspec.terms.changes import settled
 from ptxspec.terms.core import Bool, Int, TermError, integer
 from ptxspec.terms.definitions import (
+    Definition,
     changes_nothing,
     gives_addresses,
     has_elements,
@@ -60,6 +62,7 @@ from ptxspec.terms.kinds import (
     f16,
     f32,
     f64,
+    fragment,
     function_address,
     function_name,
     immediate_u8,
@@ -125,6 +128,7 @@ __all__ = [
     "TRUE",
     "TYPES",
     "Bool",
+    "Definition",
     "Image",
     "Int",
     "Sampler",
@@ -154,6 +158,7 @@ __all__ = [
     "changes_nothing",
     "clamp",
     "collective",
+    "collective_words",
     "concatenate",
     "condition_code",
     "coordinates",
@@ -164,6 +169,7 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "fragment",
     "function_address",
     "function_name",
     "gives_addresses",

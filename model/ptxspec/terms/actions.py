@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -135,6 +135,26 @@ def collective(value: Int | int, width: int, members: Int | None = None, *, pati
     _note(Collective(low_bits(value, width), mask, patient))
     given = [low_bits(variable(f"%lane{i}", 64), width) for i in range(32)]
     return Collected(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
+
+
+class CollectedWords(NamedTuple):
+    """The same where each lane of a whole warp gave several values: `values` has a list for each lane."""
+
+    values: list[list[Int]]
+    lane: Int
+
+
+def collective_words(values: Sequence[Int | int], width: int) -> CollectedWords:
+    """Wait for all other threads of the warp, and see the values, of `width` bits, that each of them gives."""
+    first, *more = (low_bits(integer(value), width) for value in values)
+    _note(Collective(first, integer(-1), False, tuple(more), whole=True))
+    given = [[low_bits(variable(name, 64), width) for name in lane_words(i, len(values))] for i in range(32)]
+    return CollectedWords(given, low_bits(variable("%own", 32), 5))
+
+
+def lane_words(lane: int, count: int) -> list[str]:
+    """The names of what a lane of the warp gave."""
+    return [f"%lane{lane}", *(f"%lane{lane}.{k}" for k in range(1, count))]
 
 
 def access_image(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
 from ptxspec.terms.availability import Implication, Removal, Rule
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, lands
-from ptxspec.terms.kinds import HANDLES, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import HANDLES, Fragment, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
+
+#: the constants that may stand for an operand
+Constants: TypeAlias = range | tuple[int, ...]
 
 
 class Definition:
@@ -26,7 +29,7 @@ class Definition:
         self.line = function.__code__.co_firstlineno
         self.module = function.__module__
         self.signature = inspect.signature(function)
-        self.constant_ranges: dict[str, range | tuple[int, ...]] = {}
+        self.constant_ranges: dict[str, Constants | Callable[..., Constants]] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
         self.implications: list[Implication] = []
@@ -67,7 +70,20 @@ class Definition:
         if rule is None:
             raise blame(f"{self.path}:{self.line}: {self.name}: nothing says what the tuple {operand} holds")
         wanted = inspect.signature(rule).parameters
-        return rule(**{k: v for k, v in modifiers.items() if k in wanted})
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in wanted.values())
+        return rule(**{k: v for k, v in modifiers.items() if takes_all or k in wanted})
+
+    def type_of(
+        self, operand: str, annotation: Any, modifiers: dict[str, Any]
+    ) -> Type | Special | VectorOf | TupleOf | Fragment:
+        """The type that the annotation of an operand, or of a result that goes to it, names in the form with these modifiers."""
+        type = operand_type(annotation, modifiers)
+        return Fragment(self.elements(operand, modifiers)) if isinstance(type, Fragment) else type
+
+    def constants(self, operand: str, modifiers: dict[str, Any]) -> Constants | None:
+        """Which constants may stand for an operand of the form with these modifiers; None if all that have its type."""
+        allowed = self.constant_ranges.get(operand)
+        return allowed(**modifiers) if callable(allowed) else allowed
 
     def may_read_special_registers(self, modifiers: dict[str, Any]) -> bool:
         """Whether the form with these modifiers takes special registers as operands."""
@@ -233,8 +249,11 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
 
 def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> tuple[Any, Input]:
     """What a definition is called with for an operand, and the variables that this is made of."""
-    type = operand_type(definition.sources[name].annotation, modifiers)
+    type = definition.type_of(name, definition.sources[name].annotation, modifiers)
     match type:
+        case Fragment(types):
+            raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
+            return list(raw), Input(name, None, raw, True, types)
         case VectorOf(element):
             assert isinstance(element, Type)
             count = vector_length(modifiers)
@@ -259,7 +278,13 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
 
 def _result(definition: Definition, value: Any, annotation: Any, modifiers: dict[str, Any]) -> Result:
     """What a definition returned for a destination, as it is written."""
-    type = operand_type(annotation, modifiers)
+    type = definition.type_of(DESTINATION, annotation, modifiers)
+    if isinstance(type, Fragment):
+        if len(value) != len(type.types):
+            raise blame(
+                f"{definition.path}:{definition.line}: {definition.name} returns {len(value)} of {len(type.types)} registers"
+            )
+        return Result(type.types[0], tuple(_write(v, type.types[0], definition) for v in value), True)
     if isinstance(type, VectorOf):
         element = type.element
         assert isinstance(element, Type)
@@ -290,15 +315,21 @@ def instruction(function: Callable[..., Any]) -> Definition:
     return definition
 
 
+#: the name of the destination where registers in braces are written
+DESTINATION = "d"
+
+
 def has_elements(definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]]) -> None:
-    """What a tuple of coordinates holds: types(…) is given the form's modifiers, those that it has parameters for."""
-    if operand not in definition.sources:
+    """What a tuple of coordinates or a fragment of a matrix holds: types(…) is given the form's modifiers, those that it has
+    parameters for, or all if it takes any. The registers of a destination are all of one type."""
+    if operand not in definition.sources and operand != DESTINATION:
         raise blame(f"{definition.name} has no operand {operand}")
     definition.tuples[operand] = types
 
 
-def limits_constants(definition: Definition, **ranges: range | tuple[int, ...]) -> None:
-    """A constant that stands for one of these operands is a number of its range, or one of these numbers."""
+def limits_constants(definition: Definition, **ranges: Constants | Callable[..., Constants]) -> None:
+    """A constant that stands for one of these operands is a number of its range, or one of these numbers. A function says so of
+    each form, given its modifiers."""
     for name in ranges:
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")

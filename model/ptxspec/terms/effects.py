@@ -83,11 +83,15 @@ class Update:
 @dataclass(frozen=True)
 class Collective:
     """Give a value to the threads of the warp that `mask` names, and have theirs; without a mask, those take part that come to
-    the instruction together. `patient` ones wait for those that may still come however long these take."""
+    the instruction together. `patient` ones wait for those that may still come however long these take. `more` are the other
+    values that are given, where an instruction gives several. A `whole` warp must come: nobody goes on without a lane that has
+    ended, or has no thread."""
 
     value: Int
     mask: Int | None
     patient: bool
+    more: tuple[Int, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,16 @@ class TupleOf(NamedTuple):
     types: tuple[Type, ...] = ()
 
 
+class Fragment(NamedTuple):
+    """A thread's part of a matrix: registers in braces, as many and of such types as `has_elements` says of the form; or their
+    types, once they are known."""
+
+    types: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{len(self.types)} × {self.types[0]}"
+
+
 class Immediate(NamedTuple):
     """An operand that must be a constant of a type."""
 
@@ -97,6 +107,7 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     sampler_state: TypeAlias = Int
     surface: TypeAlias = Int
     coordinates: TypeAlias = list[Int]
+    fragment: TypeAlias = list[Int]
     cache_policy: TypeAlias = Special
     immediate_u8: TypeAlias = Int
     immediate_u16: TypeAlias = Int
@@ -134,6 +145,7 @@ else:
     surface = Special("surface")
     cache_policy = Special("cache_policy")
     coordinates = TupleOf()
+    fragment = Fragment()
     immediate_u8 = Immediate(TYPES["u8"])
     immediate_u16 = Immediate(TYPES["u16"])
     immediate_u32 = Immediate(TYPES["u32"])
@@ -148,8 +160,9 @@ HANDLES = ("texture", "sampler", "sampler_state", "surface")
 absent: Any = None
 
 
-def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf | TupleOf:
-    """The type that an annotation names, once the form's modifiers are known."""
+def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special | VectorOf | TupleOf | Fragment:
+    """The type that an annotation names, once the form's modifiers are known; what a tuple or a fragment holds, its definition
+    says: `Definition.type_of`."""
     if isinstance(annotation, Slot):
         return annotation.type(modifiers)
     if isinstance(annotation, VectorOf):
@@ -157,7 +170,7 @@ def operand_type(annotation: Any, modifiers: dict[str, Any]) -> Type | Special |
         return VectorOf(element.type(modifiers) if isinstance(element, Slot) else element)
     if isinstance(annotation, Immediate):
         return annotation.type
-    assert isinstance(annotation, Type | Special | TupleOf)
+    assert isinstance(annotation, Type | Special | TupleOf | Fragment)
     return annotation
 
 

@@ -16,11 +16,12 @@ from functools import cache
 from typing import Any
 
 from ptxspec.terms import masked_logic, object_code
+from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import meaning_of
+from ptxspec.terms.vocabulary import meaning_of, sign_extend
 
 #: what this interpretation supplies: the operation and its number of operands
 SUPPLIED = {
@@ -35,6 +36,8 @@ _FUNCTIONS = ("fma", "sqrt")
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 #: the widths of the processor's integers
 WIDTHS = (1, 8, 16, 32, 64)
+#: a choice among open results that has so many operands is a function of its own
+MANY_OPERANDS = 8
 #: llvm.set.rounding's numbers
 _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
 
@@ -51,6 +54,8 @@ class Emitter:
         #: with one NaN in place of all, the result itself
         self._tested: dict[str, str] = {}
         self._results: dict[str, str] = {}
+        #: calls of the functions that choose among open results, by what they choose from
+        self._choices: dict[tuple[Any, ...], str] = {}
 
     def emit(self, text: str) -> str:
         """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
@@ -168,8 +173,39 @@ class Emitter:
         return found
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
+        if len(term.args) >= MANY_OPERANDS:
+            return self._chosen_by_function(term, lowering)
         word: str = lowering.low((self.choose or unchosen)(term), term.attrs[1])
         return word
+
+    def _chosen_by_function(self, term: Any, lowering: Lowering) -> str:
+        """The bits that a function chooses, of which there is one for all such results in operands of these widths."""
+        given = [(t, bits_for(t.lo, t.hi)[0]) for t in term.args if t.op != "const"]
+        names = iter(range(len(given)))
+        operands = tuple(t if t.op == "const" else _in_range(t, next(names)) for t in term.args)
+        key = (*term.attrs[:4], term.attrs[5], *(t.attrs[0] if t.op == "const" else (t.lo, t.hi) for t in operands))
+        if key not in self._choices:
+            lines: list[str] = []
+            own = Emitter(lines, self.needs, self.choose)
+            env = {f"a{i}": f"%a{i}" for i in range(len(given))}
+            word = f"i{term.attrs[1]}"
+            chosen = Lowering(own, env).low(
+                (self.choose or unchosen)(make("freedom", operands, term.attrs)), term.attrs[1]
+            )
+            parameters = ", ".join(f"i{width} %a{i}" for i, (_, width) in enumerate(given))
+            body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
+            name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"
+            self.needs.add(f"define internal {word} {name}{body}")
+            self._choices[key] = f"call {word} {name}"
+        words = ", ".join(f"i{width} {lowering.low(t, width)}" for t, width in given)
+        return self.emit(f"{self._choices[key]}({words})")
+
+
+def _in_range(term: Any, number: int) -> Any:
+    """A variable that stands for a term, and of which as much is known."""
+    width, signed = bits_for(term.lo, term.hi)
+    raw = variable(f"a{number}", width)
+    return sign_extend(raw, width) if signed else raw
 
 
 @cache

@@ -100,6 +100,7 @@ FUNDAMENTAL: dict[str, Type] = {
 _OTHERS: dict[str, tuple[str, int]] = {
     "u128": ("u", 128),
     "s128": ("s", 128),
+    "b1": ("b", 1),
     "u2": ("u", 2),
     "s2": ("s", 2),
     "u4": ("u", 4),

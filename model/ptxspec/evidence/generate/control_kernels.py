@@ -78,7 +78,7 @@ def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
         if place.name in absent:
             continue
         if isinstance(annotation, Immediate):
-            allowed = form.definition.constant_ranges.get(place.name, range(2))
+            allowed = form.definition.constants(place.name, form.modifiers) or range(2)
             found[place.name] = "1" if 1 in allowed else str(allowed[-1])
         elif isinstance(annotation, Special) and annotation.name == "address":
             space = form.modifiers.get("ss")

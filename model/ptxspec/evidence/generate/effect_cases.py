@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.generate import cluster_cases, control_kernels, memory_kernels, warp_cases
+from ptxspec.evidence.generate import cluster_cases, control_kernels, matrix_cases, memory_kernels, warp_cases
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.instruction_kernels import kernel, module, words
@@ -30,7 +30,13 @@ KEPT = 4
 
 def kind(form: Form) -> str | None:
     """Which kernels there are for a form: "access", "update" or "control"; None if it is asked elsewhere, or not at all."""
-    if comparable(form) or warp_cases.meets(form) or asks_images(form) or cluster_cases.asks(form):
+    if (
+        comparable(form)
+        or warp_cases.meets(form)
+        or matrix_cases.asks(form)
+        or asks_images(form)
+        or cluster_cases.asks(form)
+    ):
         return None
     if memory_kernels.moves(form):
         return "access"

@@ -8,6 +8,7 @@ out after the destinations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.kernel_operands import (
@@ -23,7 +24,7 @@ from ptxspec.evidence.generate.kernel_operands import (
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import Operand
 from ptxspec.terms.effects import Update
-from ptxspec.terms.kinds import Immediate, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import Fragment, Immediate, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: threads of a CTA, each with so many bytes of shared memory
@@ -126,6 +127,8 @@ class _Registers:
 
 def _several(form: Form, type: Any, one: Callable[[Any], str]) -> str:
     """The text of an operand of a type, or of a vector of them."""
+    if isinstance(type, Fragment):
+        return "{" + ", ".join(map(one, type.types)) + "}"
     if not isinstance(type, VectorOf):
         return one(type)
     count = vector_length(form.modifiers)
@@ -134,16 +137,17 @@ def _several(form: Form, type: Any, one: Callable[[Any], str]) -> str:
 
 
 def _destination_text(form: Form, place: Operand, results: list[Any], own: _Registers) -> str:
-    text = _several(form, operand_type(results.pop(0), form.modifiers), own.destination)
+    type_of = partial(form.definition.type_of, place.name, modifiers=form.modifiers)
+    text = _several(form, type_of(results.pop(0)), own.destination)
     if place.second:
-        text += "|" + _several(form, operand_type(results.pop(0), form.modifiers), own.destination)
+        text += "|" + _several(form, type_of(results.pop(0)), own.destination)
     return text
 
 
 def _source_text(form: Form, place: Operand, annotation: Any, own: _Registers) -> str:
     if isinstance(annotation, Immediate):
         return str(immediate(form, place.name))
-    type = operand_type(annotation, form.modifiers)
+    type = form.definition.type_of(place.name, annotation, form.modifiers)
     if isinstance(type, TupleOf):
         registers = [own.source(t) for t in padded(form.definition.elements(place.name, form.modifiers))]
         return "{" + ", ".join(registers) + "}"

@@ -16,7 +16,7 @@ IMMEDIATE = 100
 
 def immediate(form: Form, operand: str) -> int:
     """What stands for an operand that must be a constant: one that the form takes."""
-    allowed = form.definition.constant_ranges.get(operand)
+    allowed = form.definition.constants(operand, form.modifiers)
     return IMMEDIATE if allowed is None or IMMEDIATE in allowed else allowed[-1]
 
 

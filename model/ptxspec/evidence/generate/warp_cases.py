@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec.evidence.generate import matrix_cases
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec.evidence.generate.function_cases import columns
 from ptxspec.evidence.generate.instruction_kernels import FORMER, TAKES_PART, kernel, module_around
@@ -38,7 +39,7 @@ CTA = 128
 def meets(form: Form) -> bool:
     """Whether the form has results that depend on other threads."""
     meaning = form.meaning(form.absences[-1])
-    of_warp = not isinstance(meaning.effect, ImageAccess)
+    of_warp = not isinstance(meaning.effect, ImageAccess) and not matrix_cases.asks(form)
     return of_warp and meaning.lands and bool(meaning.results)
 
 

@@ -21,7 +21,7 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.function_cases import ROWS, SEED
 from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.driver import Gpu, GpuError
-from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS, WARPS
+from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 from ptxspec.evidence.record.recorder import answers_of_gpu, record
 from ptxspec.language.forms import forms
 
@@ -81,7 +81,12 @@ def main(name: str, *opcodes: str) -> int:
     print(json.dumps(facts))
     print(f"{count} forms, {len(differing)} with differences")
     _by_opcode(differing)
-    others = {"forms of warps and barriers": WARPS, "forms with effects": EFFECTS, "kernels in clusters": CLUSTERS}
+    others = {
+        "forms of warps and barriers": WARPS,
+        "products of matrices": MATRICES,
+        "forms with effects": EFFECTS,
+        "kernels in clusters": CLUSTERS,
+    }
     for what, family in others.items():
         answered, unlike = record(gpu, family, folder, facts)
         print(f"{answered} {what}, {unlike} with differences")

@@ -1,5 +1,5 @@
 """The families of forms that a GPU was asked about with kernels of one shape, and where their answers lie: functions of operands,
-what meets in a warp or at a barrier, effects, and clusters."""
+what meets in a warp or at a barrier, products of matrices, effects, and clusters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ptxspec.evidence.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
-from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, warp_cases
+from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, matrix_cases, warp_cases
 from ptxspec.evidence.generate.cases import Case, key
 from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.evidence.record import stored_answers
@@ -153,6 +153,31 @@ class Warps(Family):
         stored_answers.write_archive(folder, "warps", {**own, "seed": self.seed}, values, differing)
 
 
+class Matrices(Family):
+    """Products of matrices."""
+
+    seed = matrix_cases.SEED
+    engine: Engine = "native"
+
+    def asks(self, form: Form) -> bool:
+        return matrix_cases.asks(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [case.name for case in matrix_cases.cases([form])]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return matrix_cases.cases(own)
+
+    def read(self, folder: Path = H200) -> Answers | None:
+        return stored_answers.read_archive(folder, "matrices")
+
+    def write(
+        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
+    ) -> None:
+        own = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write_archive(folder, "matrices", {**own, "seed": self.seed}, values, differing)
+
+
 class Effects(Family):
     """Forms whose effect is on memory or on the course of a program."""
 
@@ -189,6 +214,12 @@ class Clusters(Family):
         return [*super().every(), *cluster_cases.registers()]
 
 
-FUNCTIONS, WARPS, EFFECTS, CLUSTERS = Functions(), Warps(), Effects(), Clusters()
+FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = Functions(), Warps(), Matrices(), Effects(), Clusters()
 #: by what the ledger calls them
-FAMILIES: dict[str, Family] = {"vectors": FUNCTIONS, "warps": WARPS, "effects": EFFECTS, "clusters": CLUSTERS}
+FAMILIES: dict[str, Family] = {
+    "vectors": FUNCTIONS,
+    "warps": WARPS,
+    "matrices": MATRICES,
+    "effects": EFFECTS,
+    "clusters": CLUSTERS,
+}

@@ -35,7 +35,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 
 class Shape(NamedTuple):
     """How large a launch's machine is: basic blocks, instructions, threads and CTAs that are resident at once, the warps of all
-    of them, and their clusters."""
+    of them, their clusters, and the values that a thread gives its warp beside the first, at most."""
 
     blocks: int
     ops: int
@@ -43,6 +43,7 @@ class Shape(NamedTuple):
     ctas: int
     warps: int
     clusters: int
+    more_words: int
 
 
 class Column(NamedTuple):
@@ -111,6 +112,8 @@ def columns() -> dict[str, Column]:
         **dict.fromkeys(("number", "named", "value", "waits_at", "link", "held", "free", "going", "asking"), a_thread),
         # a warp's thirty-two are read together, even where the last warp of a CTA is smaller
         **dict.fromkeys(("learned_named", "learned_value"), lambda s: s.threads + lanes_in_warp),
+        "words": lambda s: s.threads * s.more_words,
+        "learned_words": lambda s: (s.threads + lanes_in_warp) * s.more_words,
         **dict.fromkeys(("in_use", "head", "tail"), a_place),
         **dict.fromkeys(("group_kind", "group_mask", "group_head", "met", "met_at"), a_group),
         **dict.fromkeys(
@@ -120,6 +123,7 @@ def columns() -> dict[str, Column]:
                 "stays",
                 "reduces",
                 "patient",
+                "whole",
                 "spelling",
                 "price_of",
                 "fixed",
@@ -163,6 +167,7 @@ def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> di
         "stays": roles.waits.astype(int).tolist(),
         "reduces": roles.counts.astype(int).tolist(),
         "patient": roles.patient.astype(int).tolist(),
+        "whole": roles.whole.astype(int).tolist(),
         "spelling": roles.kind.tolist(),
         "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),
     }

@@ -69,6 +69,8 @@ class Machine(Protocol):
     part_words: int
     patience_words: int
     visit_words: int
+    # values that a thread gives its warp beside the first, at most
+    more_words: int
     # threads of this look: let go, come by without waiting, asking the host; whether others could run when they asked
     released: int
     passing: int
@@ -99,6 +101,8 @@ class Machine(Protocol):
     asking: Column
     learned_named: Column
     learned_value: Column
+    words: Column
+    learned_words: Column
     # a barrier's, of each CTA: whether it is in use, and the first and the last thread that waits there
     in_use: Column
     head: Column
@@ -115,6 +119,7 @@ class Machine(Protocol):
     stays: Column
     reduces: Column
     patient: Column
+    whole: Column
     spelling: Column
     price_of: Column
     fixed: Column
@@ -177,7 +182,7 @@ class Machine(Protocol):
     def join_group(self, group: int, mask: int, lane: int, /) -> int:
         """A lane joins a group: the rule."""
 
-    def may_go(self, group: int, mask: int, gone: int, /) -> int:
+    def may_go(self, group: int, mask: int, gone: int, whole: int, /) -> int:
         """Whether a group may go on."""
 
     def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:

@@ -30,7 +30,7 @@ def warp_arrive(m: Machine, thread: int, op: int) -> int:
     hold(m, thread, IN_GROUP)
     m.link[thread] = m.group_head[place]
     m.group_head[place] = thread + 1
-    if m.may_go(place, named, m.warp_states[warp]):
+    if m.may_go(place, named, m.warp_states[warp], m.whole[op]):
         warp_leave(m, warp, place)
     return 0
 
@@ -73,8 +73,10 @@ def leave(m: Machine, thread: int) -> None:
 def warp_lose(m: Machine, warp: int, gone: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone."""
     for place in range(warp * LANES, (warp + 1) * LANES):
-        if m.group_head[place] and m.may_go(place, m.group_mask[place], gone):
-            warp_leave(m, warp, place)
+        if m.group_head[place]:
+            whole = m.whole[m.waits_at[m.group_head[place] - 1]]
+            if m.may_go(place, m.group_mask[place], gone, whole):
+                warp_leave(m, warp, place)
 
 
 def look_at_warps(m: Machine, some_go: int, others_run: int) -> int:
@@ -131,6 +133,8 @@ def go(m: Machine) -> None:
         members = m.members_of(m.learned_named[thread], together, m.named[thread] >= 0)
         m.learned_named[thread] = members | together << 32
         m.learned_value[thread] = m.value[thread]
+        for k in range(thread * m.more_words, (thread + 1) * m.more_words):
+            m.learned_words[k] = m.words[k]
         ready(m, thread)
     for i in range(m.goes):
         first = warp_of(m, m.going[i]) * LANES

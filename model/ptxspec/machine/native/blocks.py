@@ -15,7 +15,9 @@ from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
 from ptxspec.machine.program import ANSWER
+from ptxspec.machine.special import asked
 from ptxspec.machine.system import system_function
+from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import Collective, ImageAccess, StackUse
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
@@ -46,13 +48,13 @@ class Landings:
         if isinstance(effect, ImageAccess):
             return {f"%answer{i}": e.emit(f"load i64, ptr {text.asked_at('answer', i)}") for i in range(ANSWER)}
         if isinstance(effect, Collective):
-            return self._of_warp()
+            return self._of_warp(op, effect)
         return {
             "%arrived": e.truncate(self._word("named", "%thread"), 64, 32),
             "%holding": e.truncate(self._word("value", "%thread"), 64, 32),
         }
 
-    def _of_warp(self) -> dict[str, str]:
+    def _of_warp(self, op: Op, effect: Collective) -> dict[str, str]:
         """The lanes that go on, and what each lane of the warp gave."""
         e = self.text.emitter
         both = self._word("named", "%thread")
@@ -62,8 +64,15 @@ class Landings:
         own = e.binary("and", in_cta, str(LANES - 1), 64)
         first = e.binary("sub", "%thread", own, 64)
         env["%own"] = e.truncate(own, 64, 32)
+        wanted = set().union(*(asked(v) for result in op.plan.meaning.results for v in result.values))
         for i in range(LANES):
-            env[f"%lane{i}"] = self._word("value", e.binary("add", first, str(i), 64))
+            lane = e.binary("add", first, str(i), 64)
+            name, *more = lane_words(i, 1 + len(effect.more))
+            if name in wanted:
+                env[name] = self._word("value", lane)
+            for k, another in enumerate(more):
+                if another in wanted:
+                    env[another] = e.emit(f"load i64, ptr {self.text.more_at('learned_words', lane, k)}")
         return env
 
     def _word(self, what: str, thread: str) -> str:

@@ -50,6 +50,10 @@ class Waiting:
         if isinstance(effect, ImageAccess):
             for i, word in enumerate(requested(effect)):
                 text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {text.asked_at('request', i)}")
+        if isinstance(effect, Collective):
+            for k, word in enumerate(effect.more):
+                place = text.more_at("words", "%thread", k)
+                text.lines.append(f"  store i64 {lowering.low(word, 64)}, ptr {place}")
         if fixed(text.program, op) is None:
             for field, term in zip(Given._fields, given(effect), strict=True):
                 text.lines.append(f"  store i64 {lowering.low(term, 64)}, ptr {text.at(field, '%thread', 8)}")

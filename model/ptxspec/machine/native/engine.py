@@ -68,7 +68,7 @@ class Compiled:
         """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
         layout, threads = self.layout, extents.threads
         warps, clusters = slots * contracts.warps().warps_of(threads), slots // extents.cluster_size
-        shape = inventory.Shape(self._blocks, self._ops, layout.capacity, slots, warps, clusters)
+        shape = inventory.Shape(self._blocks, self._ops, layout.capacity, slots, warps, clusters, layout.more_words)
         if self._frame is None or self._frame[:2] != (shape, threads):
             bytes_of = {
                 "registers": layout.register_bytes + 8, "special": layout.special_bytes + 8, "tile": layout.tile_bytes + 8,

@@ -8,7 +8,7 @@ from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, stack_moves
 from ptxspec.machine.flow import Block, names_read, onward, registers_written, returned_into
 from ptxspec.machine.native.context import bits_of
-from ptxspec.machine.program import Program
+from ptxspec.machine.program import Program, more_words
 from ptxspec.machine.special import unchanging
 from ptxspec.terms.effects import Pause
 
@@ -47,6 +47,8 @@ class Layout:
         row = spaced(8 * capacity)
         self.special_offsets = {n: i * row for i, n in enumerate(unchanging(self.special_types))}
         self.special_bytes = len(self.special_offsets) * row
+        #: values that a thread gives its warp beside the first, at most
+        self.more_words = more_words(program)
         self.live = program.flow.live_in()
         #: bytes that narrow loops need for the threads that go through one side by side
         self.tile_bytes = 8

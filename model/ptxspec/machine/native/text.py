@@ -96,6 +96,11 @@ class Text:
         place = self.emitter.binary("add", "%thread", str(number * self.layout.capacity), 64)
         return self.at(field, place, 8)
 
+    def more_at(self, array: str, thread: str, number: int) -> str:
+        """Where one of the values lies that a thread gives its warp beside the first."""
+        first = self.emitter.binary("mul", thread, str(self.layout.more_words), 64)
+        return self.at(array, self.emitter.binary("add", first, str(number), 64), 8)
+
     def local_at(self, address: str, size: int | str) -> str:
         start = self.emitter.binary("mul", "%thread", "%local_stride", 64)
         return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ptxspec.evidence.generate import warp_cases
@@ -12,7 +12,7 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.language.forms import Form, forms
-from ptxspec.terms.kinds import Immediate, VectorOf, cache_policy, operand_type
+from ptxspec.terms.kinds import Fragment, Immediate, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import freedoms_in
@@ -26,13 +26,14 @@ def types_of(form: Form) -> Iterator[Any]:
     results = list(form.definition.results)
     for operand in form.syntax.operands:
         parameter = form.definition.sources.get(operand.name)
+        type_of = partial(form.definition.type_of, operand.name, modifiers=form.modifiers)
         if parameter is None:
             for _ in range(2 if operand.second else 1):
-                yield operand_type(results.pop(0), form.modifiers)
+                yield type_of(results.pop(0))
         elif isinstance(parameter.annotation, Immediate):
             yield parameter.annotation
         else:
-            yield operand_type(parameter.annotation, form.modifiers)
+            yield type_of(parameter.annotation)
 
 
 def left_out(form: Form) -> bool:
@@ -45,7 +46,10 @@ def left_out(form: Form) -> bool:
     if any(f.attrs[0] == "copied-nan" for f in open_results):  # the levels of the assembler differ: AMB-011
         return True
     types = list(types_of(form))
-    if any(isinstance(t, VectorOf) or t is cache_policy or (isinstance(t, Type) and t.width == 128) for t in types):
+    if any(
+        isinstance(t, VectorOf | Fragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
+        for t in types
+    ):
         return True
     if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):  # no such registers
         return True

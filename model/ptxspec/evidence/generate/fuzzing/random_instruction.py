@@ -74,7 +74,7 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
         if operand.memory:
             text = f"[{cell}]"
         elif isinstance(type, Immediate):
-            allowed = definition.constant_ranges.get(operand.name, range(type.type.max + 1))
+            allowed = definition.constants(operand.name, form.modifiers) or range(type.type.max + 1)
             text = str(allowed[source.randrange(len(allowed))])
         elif operand.name not in definition.sources:
             if operand.second:
@@ -89,7 +89,7 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
         elif meets and form.syntax.opcode in ("bar", "barrier") and operand.name in "ab":
             text = source.choice(["0", "1", "7"]) if operand.name == "a" else count
         elif _takes_constant(form, operand, type) and source.random() < 0.2:
-            limits = definition.constant_ranges.get(operand.name)
+            limits = definition.constants(operand.name, form.modifiers)
             if form.syntax.opcode in ("shl", "shr") and operand.name == "b" and form.modifiers["type"].width == 16:
                 limits = range(1 << 16)  # of a greater one the assembler loses a part: AMB-103
             text = _constant(source, type, limits)
