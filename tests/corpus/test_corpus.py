@@ -18,7 +18,7 @@ from ptxspec.literate.finder import DOCUMENTS
 #: sources of which nvcc's output is refused: what the first complaint says, and why
 MISSING = {"external": ("nothing defines", "other modules do; ptxas refuses it too when it is alone")}
 #: sources of which nvcc's output has gaps, by the first words of their families
-GAPS = {"asynchronous": ("cp.async", "mbarrier"), "tensors": ("wmma", "mma", "ldmatrix")}
+GAPS = {"asynchronous": ("cp.async", "mbarrier"), "tensors": ("wmma",)}
 
 #: what may differ: what the complaint of the one who refuses says, and the entry of the register of ambiguities, or why
 KNOWN = {

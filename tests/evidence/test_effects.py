@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate import cluster_cases, effect_cases, memory_kernels, warp_cases
+from ptxspec.evidence.generate import cluster_cases, effect_cases, matrix_cases, memory_kernels, warp_cases
 from ptxspec.evidence.record import gaps, stored_answers
 from ptxspec.evidence.record.families import EFFECTS, FUNCTIONS
 from ptxspec.language.forms import Form, registry
@@ -65,6 +65,7 @@ def test_every_form_is_asked_or_says_why_not() -> None:
         ways = [
             FUNCTIONS.asks(f),
             warp_cases.meets(f),
+            matrix_cases.asks(f),
             effect_cases.kind(f) is not None,
             in_clusters,
             gaps.unasked(f) is not None,

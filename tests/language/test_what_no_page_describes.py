@@ -78,7 +78,7 @@ def test_every_further_form_has_an_example() -> None:
 @pytest.mark.parametrize(
     ("version", "target", "instruction", "message"),
     [
-        ("9.5", "sm_90", "mma.sync.alinged.m16n8k16.row.col.f32.f16.f16.f32 %f0, %r0, %r1, %f1;", "mma has no .alinged; did you mean .aligned"),
+        ("9.5", "sm_90", "wmma.mma.sync.alinged.m16n16k16.row.col.f32.f32 %f0, %r0, %r1, %f1;", "wmma.mma has no .alinged; did you mean .aligned"),
         ("9.5", "sm_90", "cp.asinc.wait_all;", "there is no cp.asinc.wait_all; did you mean cp.async.wait_all?"),
         ("6.5", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs PTX ISA 7.0; the module says 6.5"),
         ("7.0", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs target sm_80; the module says sm_75"),
@@ -157,5 +157,5 @@ def test_a_question_about_one_says_so() -> None:
 
 def test_every_opcode_is_in_the_list() -> None:
     known = opcodes()
-    assert known["add"] and known["ld"] and not known["tcgen05"] and not known["mma"]
+    assert known["add"] and known["ld"] and not known["tcgen05"] and not known["wmma"]
     assert {i.split(" ")[0].split(".")[0].rstrip(";") for _, i in EXAMPLES} <= set(known)

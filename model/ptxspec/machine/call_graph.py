@@ -11,6 +11,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import told
+from ptxspec.machine.several_effects import taken_apart
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
 
@@ -25,8 +26,13 @@ KEPT = (FRAME, DEPTH, RETURNED, BEGINS, ENDS)
 
 
 def linked(checked: Checked, name: str) -> Kernel:
-    """The entry `name`, ready to run. Without calls it is the kernel as it was checked."""
-    entry = checked.kernels[name]
+    """The entry `name`, ready to run. Without calls, and with one effect an instruction, it is the kernel as it was checked."""
+    return taken_apart(_linked(checked, checked.kernels[name]))
+
+
+def _linked(checked: Checked, entry: Kernel) -> Kernel:
+    """The entry and the functions that it reaches, as they were checked."""
+    name = entry.name
     reached = _reached(checked, entry)
     moves = any(moves_stack(op) for kernel in (entry, *reached.values()) for op in kernel.code)
     if not reached and not moves and not any(op.call for op in entry.code):

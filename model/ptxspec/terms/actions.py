@@ -42,6 +42,8 @@ class Trace:
 
     epoch: Epoch = NEWEST
     effect: Effect | None = None
+    more: list[Effect] = field(default_factory=list)
+    loaded: int = 0
     carry_read: bool = False
     carry_written: Bool | None = None
     borrows: bool = False
@@ -77,15 +79,21 @@ def _traced(what: str) -> Trace:
 def _note(effect: Effect) -> None:
     name = type(effect).__name__
     trace = _traced(name)
-    if trace.effect is not None:
+    if trace.effect is None:
+        trace.effect = effect
+    elif isinstance(effect, Load | Store) and isinstance(trace.effect, (Collective, type(effect))):
+        trace.more.append(effect)
+    else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
-    trace.effect = effect
 
 
 def load(space: str, at: Int, type: Type, count: int = 1, **how: Any) -> list[Int]:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in).
-    `how` names cache operators and the like, which change no value."""
-    values = [variable(f"%loaded{i}", type.width) for i in range(count)]
+    `how` names cache operators and the like, which change no value. A warp that has met may load several times, and so may an
+    instruction that does nothing else; likewise `store`."""
+    trace = _traced("a load")
+    values = [variable(f"%loaded{trace.loaded + i}", type.width) for i in range(count)]
+    trace.loaded += count
     _note(Load(space, integer(at), type, count, how))
     return [sign_extend(v, type.width) if type.signed else v for v in values]
 

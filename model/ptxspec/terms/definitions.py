@@ -184,6 +184,8 @@ class Meaning(NamedTuple):
     """whether the condition code, if it is used, is a borrow"""
     specials: tuple[str, ...] = ()
     """the special registers that are read without being operands"""
+    more: tuple[Effect, ...] = ()
+    """the effects that follow the first, one after the other"""
 
     @property
     def uses_carry(self) -> bool:
@@ -243,6 +245,7 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.carry_written,
         trace.borrows,
         trace.specials,
+        tuple(trace.more),
     )
     return Instance(trace.asked, meaning)
 

@@ -28,6 +28,8 @@ def select(c: Bool | bool, x: Int | int, y: Int | int) -> Int: ...
 def select(c: Bool | bool, x: Record, y: Record) -> Record: ...
 def select(c: Bool | bool, x: Any, y: Any) -> Any:
     """x where c holds, else y. Of records, field by field."""
+    if x is y and isinstance(x, Int):
+        return x
     c = truth(c)
     if isinstance(x, tuple):
         return type(x)(*(select(c, own, its) for own, its in zip(x, y, strict=True)))

@@ -1,0 +1,152 @@
+"""Instructions with several effects, taken apart: one after the other become instructions with one effect each, and at last one
+that computes the results. What the one leaves for the next lies in registers that no identifier names.
+
+A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
+once the warp has met.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ptxspec.language import tree
+from ptxspec.language.checked import Kernel, Op, Read, Written
+from ptxspec.terms.core import Int, Term, variable
+from ptxspec.terms.definitions import Input, Meaning, Result
+from ptxspec.terms.effects import Effect, Load, Store
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import low_bits, substitute
+
+
+def taken_apart(kernel: Kernel) -> Kernel:
+    """The kernel with instructions of one effect each; itself, if it has no others."""
+    if not any(op.plan.meaning.more for op in kernel.code):
+        return kernel
+    found = copy.copy(kernel)
+    found.code, found.registers = [], dict(kernel.registers)
+    starts = []
+    for index, op in enumerate(kernel.code):
+        starts.append(len(found.code))
+        found.code += _Parts(op, index, found.registers).ops if op.plan.meaning.more else [op]
+    starts.append(len(found.code))
+    found.labels = {name: starts[at] for name, at in kernel.labels.items()}
+    found.starts = {name: starts[at] for name, at in kernel.starts.items()}
+    return found
+
+
+class _Parts:
+    """The parts of one instruction, which has this index. What they leave for one another is added to `registers`."""
+
+    def __init__(self, op: Op, index: int, registers: dict[str, Type]):
+        self.op, self.index, self.registers = op, index, registers
+        self.meaning = op.plan.meaning
+        self.kept: dict[str, Type] = {}
+        first, *others = (self.meaning.effect, *self.meaning.more)
+        assert first is not None
+        if isinstance(first, Load | Store):
+            others, self.ops = [first, *others], []
+            known = False
+        else:
+            known = True
+        accesses: list[Load | Store] = []
+        wanted: list[Int] = []
+        for effect in others:
+            assert isinstance(effect, Load | Store), "what follows the first effect is an access"
+            values = effect.values if isinstance(effect, Store) else ()
+            own: list[Int] = [low_bits(effect.address, 64), *values]
+            if known:
+                wanted += own
+                own = [variable(self._keep(TYPES["b64"]), 64) for _ in own]
+            rest = tuple(low_bits(v, effect.type.width) for v in own[1:])
+            changed: dict[str, Any] = {"values": rest} if isinstance(effect, Store) else {}
+            accesses.append(replace(effect, address=own[0], **changed))
+        if known:
+            results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, wanted, strict=True)]
+            self.ops = [self._op(first, self.meaning.inputs, results)]
+        loaded = self._accessed(accesses)
+        if self.meaning.results:
+            self.ops.append(self._last(loaded))
+
+    def _keep(self, type: Type) -> str:
+        """A new register."""
+        name = f"@{self.index}.{len(self.kept)}"
+        self.kept[name] = self.registers[name] = type
+        return name
+
+    def _accessed(self, accesses: Sequence[Load | Store]) -> dict[str, Term]:
+        """Add the accesses; the registers that hold what was loaded, by the names that the results have for it."""
+        found: dict[str, Term] = {}
+        for effect in accesses:
+            results = []
+            for i in range(effect.count if isinstance(effect, Load) else 0):
+                name = self._keep(effect.type.bits)
+                results.append((name, effect.type.bits, variable(f"%loaded{i}", effect.type.width)))
+                found[f"%loaded{len(found)}"] = variable(name, effect.type.width)
+            self.ops.append(self._op(effect, (*self.meaning.inputs, *self._inputs()), results))
+        return found
+
+    def _inputs(self) -> list[Input]:
+        return [Input(name, type, (variable(name, type.width),)) for name, type in self.kept.items()]
+
+    def _op(self, effect: Effect, inputs: Sequence[Input], results: Sequence[tuple[str, Type, Term]]) -> Op:
+        """An instruction that writes registers of ours."""
+        meaning = Meaning(tuple(inputs), tuple(Result(t, (v,)) for _, t, v in results), effect)
+        written = [(Written(i), tree.Name(name)) for i, (name, _, _) in enumerate(results)]
+        return self._made(meaning, written)
+
+    def _last(self, loaded: dict[str, Term]) -> Op:
+        """What computes the results."""
+        results = tuple(r._replace(values=tuple(substitute(v, loaded) for v in r.values)) for r in self.meaning.results)
+        written = [
+            (part, operand)
+            for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)
+            if isinstance(part, Written)
+        ]
+        return self._made(Meaning((*self.meaning.inputs, *self._inputs()), results, None), written)
+
+    def _made(self, meaning: Meaning, written: Sequence[tuple[Written, Any]]) -> Op:
+        """The instruction with this meaning: it reads what the one it is part of does, and the registers that are known."""
+        names = {i.name for i in meaning.inputs}
+        read: list[tuple[Any, Any]] = [
+            (part, operand)
+            for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)
+            if isinstance(part, Read) and part.name in names
+        ]
+        used = _variables(meaning)
+        read = [(part, operand) for part, operand in read if _is_used(meaning, part.name, used)]
+        kept = [name for name in self.kept if name in names and name in used]
+        meaning = meaning._replace(
+            inputs=tuple(i for i in meaning.inputs if i.name in {p.name for p, _ in read} | {*kept})
+        )
+        read += [(Read(name), tree.Name(name)) for name in kept]
+        parts, operands = zip(*written, *read, strict=True) if written or read else ((), ())
+        plan = self.op.plan._replace(meaning=meaning, parts=tuple(parts))
+        return self.op._replace(plan=plan, operands=tuple(operands))
+
+
+def _variables(meaning: Meaning) -> set[str]:
+    """The variables that a meaning depends on."""
+    from ptxspec.terms.effects import terms_of
+
+    terms = [v for r in meaning.results for v in r.values]
+    terms += terms_of(meaning.effect) if meaning.effect is not None else []
+    found: set[str] = set()
+    todo, seen = list(terms), {id(t) for t in terms}
+    while todo:
+        term = todo.pop()
+        if term.op == "var":
+            found.add(term.attrs[0])
+        for below in term.args:
+            if id(below) not in seen:
+                seen.add(id(below))
+                todo.append(below)
+    return found
+
+
+def _is_used(meaning: Meaning, name: str, used: set[str]) -> bool:
+    """Whether an input is one that the meaning depends on."""
+    (own,) = (i for i in meaning.inputs if i.name == name)
+    return any(v.attrs[0] in used for v in own.variables)
