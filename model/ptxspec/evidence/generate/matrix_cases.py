@@ -29,15 +29,20 @@ WHOLE = 8
 
 
 def asks(form: Form) -> bool:
-    """Whether the form is a product of matrices."""
+    """Whether a whole warp executes the form: a product of matrices, or what moves them."""
     effect = form.meaning(form.absences[-1]).effect
-    return isinstance(effect, Collective) and bool(effect.more)
+    return isinstance(effect, Collective) and effect.whole
+
+
+def moves(form: Form) -> bool:
+    """Whether the form moves matrices between registers and memory, which has kernels of its own."""
+    return bool(form.meaning(form.absences[-1]).more)
 
 
 def element_types(form: Form) -> dict[str, Type]:
-    """The types of the elements of D, A, B and C."""
+    """The types of the elements of D, A, B and C; of what only moves a matrix, of D and A."""
     named = [TYPES[word] for word in form.mnemonic.split(".") if word in TYPES]
-    return dict(zip("dabc", named, strict=True))
+    return dict(zip("dabc", named, strict=True)) if len(named) == 4 else dict.fromkeys("da", named[0])
 
 
 # Elements ----------------------------------------------------------------------------------------------------------------
@@ -144,6 +149,12 @@ def _registers(type: Type, kind: int, rng: np.random.Generator, registers: int) 
     return words
 
 
+def _registers_of(form: Form, operand: str) -> int:
+    """How many registers of a lane an operand takes."""
+    given = next(i for i in form.meaning().inputs if i.name == operand)
+    return len(given.variables)
+
+
 def _metadata(form: Form, rng: np.random.Generator) -> np.ndarray:
     """For each lane metadata that name elements in order, or where they need not be ordered, in any order."""
     if element_types(form)["a"].width == 32:
@@ -183,8 +194,8 @@ class MatrixCase(NamedTuple):
         for warp in range(count):
             kind = first + warp
             parts = []
-            for operand in "abc":
-                registers = len(self.form.definition.elements(operand, self.form.modifiers))
+            for operand in (o for o in "abc" if o in types):
+                registers = _registers_of(self.form, operand)
                 own = kind + kind // len(FLOATS) if operand == "c" else kind
                 parts.append(_registers(types[operand], own, rng, registers))
             if self.selector is not None:
@@ -235,7 +246,7 @@ def cases(own: Iterable[Form]) -> list[MatrixCase]:
     """The cases of some forms: of a sparse one with every selector."""
     found = []
     for form in own:
-        if asks(form):
+        if asks(form) and not moves(form):
             selectors = form.definition.constants("f", form.modifiers) or (None,)
             found += [MatrixCase(form, selector) for selector in selectors]
     return found
@@ -243,5 +254,5 @@ def cases(own: Iterable[Form]) -> list[MatrixCase]:
 
 def small(own: Iterable[Form]) -> list[MatrixCase]:
     """A case of one warp for each form, with its last selector."""
-    found = {case.form: case for case in cases(own)}
+    found = {str(case.form): case for case in cases(own)}
     return [case._replace(counts=(1,)) for case in found.values()]

@@ -12,7 +12,14 @@ import numpy as np
 from ptxspec.evidence.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
-from ptxspec.evidence.generate import cluster_cases, effect_cases, function_cases, matrix_cases, warp_cases
+from ptxspec.evidence.generate import (
+    cluster_cases,
+    effect_cases,
+    function_cases,
+    matrix_cases,
+    matrix_moves,
+    warp_cases,
+)
 from ptxspec.evidence.generate.cases import Case, key
 from ptxspec.evidence.generate.instruction_kernels import comes_later
 from ptxspec.evidence.record import stored_answers
@@ -154,7 +161,7 @@ class Warps(Family):
 
 
 class Matrices(Family):
-    """Products of matrices."""
+    """Products of matrices, and what moves matrices."""
 
     seed = matrix_cases.SEED
     engine: Engine = "native"
@@ -163,10 +170,11 @@ class Matrices(Family):
         return matrix_cases.asks(form)
 
     def names(self, form: Form) -> list[str]:
-        return [case.name for case in matrix_cases.cases([form])]
+        return [case.name for case in self.cases([form])]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return matrix_cases.cases(own)
+        own = list(own)
+        return [*matrix_cases.cases(own), *matrix_moves.cases(own)]
 
     def read(self, folder: Path = H200) -> Answers | None:
         return stored_answers.read_archive(folder, "matrices")

@@ -1,0 +1,221 @@
+"""Products of matrices and what moves matrices, against NumPy and against what an H200 answered."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import ptxspec
+from ptxspec.evidence.compare.kernel_runs import Machine
+from ptxspec.evidence.generate import matrix_cases
+from ptxspec.evidence.record.families import MATRICES
+from ptxspec.options import Engine
+from ptxspec.terms.vocabulary import freedoms_in, is_allowed
+
+ANSWERS = MATRICES.read()
+OPCODES = ("mma", "ldmatrix", "stmatrix", "movmatrix")
+
+
+def every_form() -> list[ptxspec.Form]:
+    return [form for opcode in OPCODES for form in ptxspec.forms(opcode)]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_recorded_answers_are_ours(part: int) -> None:
+    if ANSWERS is None:
+        pytest.skip("NO ORACLE: no GPU has answered the products of matrices yet")
+    own = every_form()[part::4]
+    count, differences = MATRICES.compare(own, ANSWERS)
+    assert count >= 10_000
+    assert not differences, "\n".join(map(str, differences[:5]))
+
+
+def test_every_case_was_answered() -> None:
+    if ANSWERS is None:
+        pytest.skip("NO ORACLE: no GPU has answered the products of matrices yet")
+    names = {case.name for case in MATRICES.cases(every_form())}
+    assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) == names
+    assert len(every_form()) >= 200 and matrix_cases.WARPS * matrix_cases.LAUNCHES == 64
+
+
+# a product of whole matrices, as a program sees it -------------------------------------------------------------------------
+
+
+def fragments(shape: tuple[int, int, int], bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each lane, register and position the elements of A, B and C, each as an index into the flattened matrix: by the
+    figures of the manual."""
+    m, n, k = shape
+    per = max(1, 32 // bits)
+    a = np.zeros((32, m * k // 32 // per, per), int)
+    b = np.zeros((32, k * n // 32 // per, per), int)
+    c = np.zeros((32, m * n // 32), int)
+    for lane in range(32):
+        group, place = divmod(lane, 4)
+        for register in range(a.shape[1]):
+            row = group + 8 * (register % 2 if m == 16 else 0)
+            first = per * place + 4 * per * (register // 2 if m == 16 else register)
+            a[lane, register] = row * k + first + np.arange(per)
+        for register in range(b.shape[1]):
+            b[lane, register] = (per * place + 4 * per * register + np.arange(per)) * n + group
+        for i in range(c.shape[1]):
+            c[lane, i] = (group + 8 * (i // 2)) * n + 2 * place + i % 2
+    return a, b, c
+
+
+def kernel(mnemonic: str, counts: tuple[int, int, int, int], types: tuple[str, str, str, str]) -> str:
+    """A kernel that loads fragments, multiplies, and stores; its parameters are those of A, B, C and D."""
+    names = ("d", "a", "b", "c")
+    registers = "\n".join(f".reg .{t} %{x}<{n}>;" for x, t, n in zip(names, types, counts, strict=True))
+    lines = []
+    for x, type, count in zip(names, types, counts, strict=True):
+        size = int(type[1:]) // 8
+        lines += [f"ld.param.u64 %p, [{x}];", f"mad.wide.u32 %{x}at, %t, {size * count}, %p;"]
+        if x != "d":
+            lines += [f"ld.global.{type} %{x}{i}, [%{x}at+{size * i}];" for i in range(count)]
+    operands = ", ".join(
+        "{" + ", ".join(f"%{x}{i}" for i in range(n)) + "}" for x, n in zip(names, counts, strict=True)
+    )
+    size = int(types[0][1:]) // 8
+    stores = "\n".join(f"st.global.{types[0]} [%dat+{size * i}], %d{i};" for i in range(counts[0]))
+    return f""".version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)
+{{
+.reg .u64 %p, %aat, %bat, %cat, %dat;
+.reg .u32 %t;
+{registers}
+mov.u32 %t, %tid.x;
+{chr(10).join(lines)}
+{mnemonic} {operands};
+{stores}
+ret;
+}}"""
+
+
+def packed(elements: np.ndarray, bits: int) -> np.ndarray:
+    """Elements side by side in words of 32 bits."""
+    raw = elements.astype(np.int64) & (1 << bits) - 1
+    return (raw << bits * np.arange(elements.shape[-1])).sum(-1).astype(np.uint32)
+
+
+@pytest.mark.parametrize("engine", ["exact", "native"])
+@pytest.mark.parametrize(
+    ("word", "bits", "a_type", "b_type"),
+    [
+        ("m8n8k16", 8, "s8", "u8"), ("m16n8k16", 8, "u8", "u8"), ("m16n8k32", 8, "s8", "s8"),
+        ("m8n8k32", 4, "u4", "s4"), ("m16n8k32", 4, "s4", "s4"), ("m16n8k64", 4, "s4", "u4"),
+    ],
+)  # fmt: skip
+def test_a_product_of_whole_numbers(word: str, bits: int, a_type: str, b_type: str, engine: Engine) -> None:
+    m, n, k = map(int, re.findall(r"\d+", word))
+    source = np.random.default_rng([m, n, k, bits])
+
+    def drawn(type: str, rows: int, columns: int) -> np.ndarray:
+        low = -(1 << bits - 1) if type[0] == "s" else 0
+        return source.integers(low, low + (1 << bits), (rows, columns))
+
+    a, b = drawn(a_type, m, k), drawn(b_type, k, n)
+    c = source.integers(-(1 << 31), 1 << 31, (m, n)).astype(np.int32)
+    of_a, of_b, of_c = fragments((m, n, k), bits)
+    given = [packed(a.ravel()[of_a], bits), packed(b.ravel()[of_b], bits), c.ravel()[of_c]]
+    d = np.zeros_like(given[2])
+    counts = (d.shape[1], given[0].shape[1], given[1].shape[1], d.shape[1])
+    mnemonic = f"mma.sync.aligned.{word}.row.col.s32.{a_type}.{b_type}.s32"
+    loaded = ptxspec.load(kernel(mnemonic, counts, ("s32", "b32", "b32", "s32")), "k.ptx")
+    loaded.launch("k", 1, 32, [*given, d], engine=engine)
+    found = np.zeros(m * n, np.int32)
+    found[of_c] = d
+    assert np.array_equal(found.reshape(m, n), (a @ b + c).astype(np.int32))
+
+
+@pytest.mark.parametrize("engine", ["exact", "native"])
+def test_a_product_of_half_precision(engine: Engine) -> None:
+    """Small whole numbers, whose sums are exact in any order."""
+    source = np.random.default_rng(7)
+    a, b = source.integers(-32, 33, (16, 16)), source.integers(-32, 33, (16, 8))
+    c = source.integers(-1000, 1000, (16, 8)).astype(np.float32)
+    of_a, of_b, of_c = fragments((16, 8, 16), 16)
+    given = [a.astype(np.float16).ravel()[of_a], b.astype(np.float16).ravel()[of_b], c.ravel()[of_c]]
+    d = np.zeros_like(given[2])
+    text = kernel("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", (4, 4, 2, 4), ("f32", "b32", "b32", "f32"))
+    loaded = ptxspec.load(text, "k.ptx")
+    loaded.launch("k", 1, 32, [*given, d], engine=engine, profile="hopper")
+    found = np.zeros(128, np.float32)
+    found[of_c] = d
+    assert np.array_equal(found.reshape(16, 8), (a @ b + c).astype(np.float32))
+
+
+# what PTX allows, and what it does not --------------------------------------------------------------------------------------
+
+
+@cache
+def form(mnemonic: str) -> ptxspec.Form:
+    return next(f for f in ptxspec.forms("mma") if f.mnemonic == mnemonic)
+
+
+@pytest.mark.parametrize(
+    "mnemonic",
+    [
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16",
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32",
+        "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32", "mma.sync.aligned.m16n8k16.row.col.f16.e5m2.e5m2.f16",
+        "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+    ],
+)  # fmt: skip
+def test_the_bound_holds_for_the_chip_and_excludes_others(mnemonic: str) -> None:
+    """The chip's choice is allowed for operands of every kind; a result that is far off is not."""
+    profile = ptxspec.terms.profiles.Profile("hopper")
+    meaning = form(mnemonic).meaning()
+    freedom = freedoms_in(*meaning.results[0].values)[0]
+    types = matrix_cases.element_types(form(mnemonic))
+    count = (len(freedom.args) - 4) // 2
+    refused = 0
+    for kind in range(len(matrix_cases.FLOATS)):
+        source = np.random.default_rng([kind, len(mnemonic)])
+        for _ in range(12):
+            formats = [t.attrs[0] for t in freedom.args[:3]]
+            drawn = [matrix_cases.FLOATS[kind](types[x], source, count if x != "c" else 1).tolist() for x in "abc"]
+            operands = (*formats, *drawn[0], *drawn[1], *drawn[2])
+            bits = profile.chosen(freedom, operands)
+            assert is_allowed(freedom, operands, bits), (kind, operands, hex(bits))
+            refused += not is_allowed(freedom, operands, bits ^ 1 << freedom.attrs[1] - 2)
+    assert refused > 60
+
+
+def test_a_warp_that_is_not_whole_waits_in_vain() -> None:
+    text = kernel("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", (2, 1, 1, 2), ("f64",) * 4)
+    arrays = [np.zeros((32, n)) for n in (1, 1, 2, 2)]
+    loaded = ptxspec.load(text, "k.ptx")
+    for engine in ("exact", "native"):
+        with pytest.raises(ptxspec.LaunchError) as caught:
+            loaded.launch("k", 1, 31, arrays, engine=engine)
+        assert caught.value.rule == "stuck warp" and "lanes 0x7fffffff wait for lanes 0xffffffff" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "said"),
+    [
+        ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0}, {%r1}, {%f0,%f1,%f2,%f3};", "needs 2 registers in braces here"),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%f0,%f1}, {%r1}, {%f0,%f1,%f2,%f3};", "needs .f16x2 here"),
+        ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, {%f0,%f1,%f2,%f3}, %r8, 2;", "needs a constant from 0 to 1 here, not 2"),
+        ("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32 {%r0,%r1}, {%r0,%r1,%r2,%r3}, {%r1,%r2}, {%f0,%f1,%f2,%f3};", "there is no mma.sync.aligned"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(instruction: str, said: str) -> None:
+    text = f".version 9.0\n.target sm_90\n.entry k() {{ .reg .f32 %f<4>; .reg .b32 %r<9>;\n{instruction}\nret; }}"
+    with pytest.raises(ptxspec.PtxError) as caught:
+        ptxspec.load(text, "k.ptx")
+    assert said in str(caught.value)
+
+
+def test_both_engines_agree_on_every_form() -> None:
+    """One warp of each product, and all of what moves matrices."""
+    cases = [c for c in matrix_cases.small(every_form()) if c.form.modifiers.get("order") != "sp"][::9]
+    exact, native = (Machine("hopper", engine).answers(cases) for engine in ("exact", "native"))
+    assert len(cases) > 12
+    for name in exact:
+        assert np.array_equal(exact[name], native[name]), name
