@@ -155,7 +155,7 @@ class CollectedWords(NamedTuple):
 def collective_words(values: Sequence[Int | int], width: int) -> CollectedWords:
     """Wait for all other threads of the warp, and see the values, of `width` bits, that each of them gives."""
     first, *more = (low_bits(integer(value), width) for value in values)
-    _note(Collective(first, integer(-1), False, tuple(more), whole=True))
+    _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), whole=True))
     given = [[low_bits(variable(name, 64), width) for name in lane_words(i, len(values))] for i in range(32)]
     return CollectedWords(given, low_bits(variable("%own", 32), 5))
 
