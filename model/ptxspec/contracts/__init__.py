@@ -59,6 +59,7 @@ from ptxspec.contracts.machine import (
     memory_rules,
     thread_coordinates,
 )
+from ptxspec.contracts.matrices import fragments
 from ptxspec.contracts.resolving import ContractError
 from ptxspec.contracts.spaces import (
     Banks,
@@ -153,6 +154,7 @@ __all__ = [
     "divergence",
     "floating_point",
     "formats",
+    "fragments",
     "functions",
     "gaps",
     "generic_addressing",

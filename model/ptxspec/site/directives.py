@@ -19,6 +19,7 @@ from ptxspec.site import (
     contents,
     corner_cases,
     evidence_section,
+    fragment_pictures,
     freedoms,
     house,
     identity_tables,
@@ -214,6 +215,16 @@ class Picture(Computed):
         return pictures.markdown(pictures.drawn(self.arguments[0], list(self.content)), folder, f"/{address}")
 
 
+class FragmentPicture(Computed):
+    """Where the elements of the matrices of a shape lie: the shape, and the types of the elements of A and of C."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*pages.sources([self.module]), *store.model_files())
+        return fragment_pictures.markdown(*self.arguments)
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -260,6 +271,7 @@ DIRECTIVES = {
     "corner-cases": CornerCases,
     "evidence": Evidence,
     "forms": Forms,
+    "fragments": FragmentPicture,
     "freedoms": Freedoms,
     "house": House,
     "identities": Identities,

@@ -1,0 +1,29 @@
+"""What the pages about matrices owe the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ptxspec.contracts.resolving import page
+
+if TYPE_CHECKING:
+    from ptxspec.terms.types import Type
+
+
+class Fragments(Protocol):
+    """spec/matrices/fragments.md: which lane's register holds which element."""
+
+    def shape_of(self, word: str) -> Any:
+        """The shape that a modifier names."""
+
+    def place_in_a(self, shape: Any, type: Type, row: Any, k: Any) -> Any:
+        """Where an element of A lies: a lane, a register, and a position in it."""
+
+    def place_in_b(self, shape: Any, type: Type, k: Any, column: Any) -> Any:
+        """Where an element of B lies."""
+
+    def place_in_c(self, shape: Any, type: Type, row: Any, column: Any) -> Any:
+        """Where an element of C or D lies."""
+
+
+fragments = page("matrices.fragments", Fragments)
