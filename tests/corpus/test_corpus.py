@@ -29,6 +29,8 @@ KNOWN = {
     "we refuse: (ld|st|ldu|atom|red)\\S* needs an address in brackets here, not a variable's address": "AMB-198",
     "we refuse: .* needs a register of type .pred here, not the sink": "AMB-199",
     "we refuse: an address register has an integer": "AMB-204",
+    "we refuse: a generic address has # bits [|] (ld|st)matrix": "AMB-204",
+    "we refuse: mma\\S*m#n#k#.row.col.f#.f#.f#.f# needs a constant from # to # here": "AMB-283",
     "we refuse: an address is a register or a variable": "AMB-204",
     "we refuse: .* cannot read a special register": "AMB-204",
     "we refuse: .* not a register with a selector or a minus sign": "AMB-204",
