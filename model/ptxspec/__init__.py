@@ -3,6 +3,7 @@
 module = ptxspec.load(text)            a checked module; PtxError says what is wrong with it
 module = ptxspec.link([text, …])       several that use one another's names
 module.launch("kernel", grid, block, args)
+memory = ptxspec.Memory()              memory that launches share, with pointers into it
 module.bind("tex", ptxspec.Texture(texels, filter="linear"))
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
 ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.25}, a=4.0)
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Outcome
     from ptxspec.machine.module import Module
+    from ptxspec.machine.owned import Memory
+    from ptxspec.machine.pointers import Pointer
     from ptxspec.options import (
         AddressMode,
         Engine,
@@ -59,8 +62,10 @@ _PLACES = {
     "Sampler": "ptxspec.machine.images",
     "Surface": "ptxspec.machine.images",
     "Texture": "ptxspec.machine.images",
+    "Memory": "ptxspec.machine.owned",
     "Module": "ptxspec.machine.module",
     "Outcome": "ptxspec.machine.launch",
+    "Pointer": "ptxspec.machine.pointers",
     "AddressMode": "ptxspec.options",
     "Engine": "ptxspec.options",
     "FilterMode": "ptxspec.options",
@@ -101,10 +106,12 @@ __all__ = [
     "Geometry",
     "LaunchError",
     "Layout",
+    "Memory",
     "Module",
     "NoChoice",
     "OpenChoice",
     "Outcome",
+    "Pointer",
     "PtxError",
     "ReadMode",
     "Results",

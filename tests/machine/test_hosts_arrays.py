@@ -71,6 +71,12 @@ IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .re
   ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
   add.u32 x, x, 16; suld.b.1d.b32.trap {{r}}, [s, {{x}}]; st.global.u32 [o], r; ret; }}"""
 
+OWNED = kernel(
+    "ld.param.u64 %rd3, [more]; ld.param.u64 %rd4, [last]; mad.wide.u32 %rd3, %r1, 4, %rd3; ld.u32 %r5, [%rd3];"
+    "atom.global.add.u32 %r6, [%rd4+4], 1; add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; st.global.u32 [%rd1], %r5;",
+    ".param .u64 out, .param .u64 more, .param .u64 last",
+)
+
 
 def launch(source: str) -> list[int]:
     """What one of the kernels leaves, under the native engine."""
@@ -80,6 +86,9 @@ def launch(source: str) -> list[int]:
     if source is BANKS:
         module.write("two", np.arange(8, dtype=np.uint32))
         how = {}
+    if source is OWNED:
+        memory = ptxspec.Memory()
+        more = [memory.put(np.arange(40, dtype=np.uint32)), memory.allocate(8)]
     if source is IMAGE:
         more = [ptxspec.Surface(np.arange(8, dtype=np.uint32)[:, None], geometry="1d")]
         how = {"block": 4}
@@ -88,7 +97,7 @@ def launch(source: str) -> list[int]:
     return out.tolist()
 
 
-SOURCES = {"functions": SOURCE, "loops": LOOPS, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE}
+SOURCES = {"functions": SOURCE, "loops": LOOPS, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE, "owned": OWNED}
 
 
 @pytest.fixture
@@ -199,7 +208,7 @@ def tampering(
 
 
 #: which kernel touches each array
-TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS}
+TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS)
 
 

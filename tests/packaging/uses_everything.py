@@ -27,6 +27,19 @@ def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     return outcome.steps + len(left) + len(names)
 
 
+def owned(module: ptxspec.Module) -> int:
+    memory: ptxspec.Memory = ptxspec.Memory(base=1 << 40)
+    first: ptxspec.Pointer = memory.allocate(16, align=16, name="first")
+    other: ptxspec.Pointer = memory.register(np.zeros(4, np.uint32)) + 4
+    module.launch("count", args=[first + 4])
+    module.launch("count", args=[int(other)], memory=[memory])
+    memory.write(first, memory.read(first + 4, 4))
+    values: npt.NDArray[np.uint32] = memory.view(memory.put(b"abcd"), np.uint32, (1, 1))
+    memory.free(first)
+    distance: int = other - first
+    return values.size + (distance != 0)
+
+
 def faults(module: ptxspec.Module) -> tuple[str, int]:
     try:
         module.launch("count", args=[np.zeros(0, np.uint32)])
@@ -109,6 +122,7 @@ def main() -> None:
     module: ptxspec.Module = ptxspec.load(TEXT, "everything.ptx")
     engines: tuple[ptxspec.Engine, ...] = ("native", "exact")
     assert [launched(module, engine) for engine in engines] == [9, 9]
+    assert owned(module) == 2
     assert faults(module)[0] == "out of bounds"
     assert len(complaints()) == 1 and len(refusals()) == 4
     assert images(module) == (2, 2, 1)

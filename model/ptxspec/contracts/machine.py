@@ -131,6 +131,17 @@ class MemoryRules(Protocol):
     def next_buffer(self, end: Int | int) -> Int | int:
         """Where the next buffer begins, behind what ends at an address."""
 
+    @property
+    def CALLERS_BASE(self) -> int:
+        """Where the memory that a caller owns begins, unless the caller says where."""
+
+    @overload
+    def next_piece(self, end: int, alignment: int) -> int: ...
+    @overload
+    def next_piece(self, end: Int, alignment: int) -> Int: ...
+    def next_piece(self, end: Int | int, alignment: int) -> Int | int:
+        """Where the next piece of it begins, behind what ends at an address."""
+
     @overload
     def heap_begins(self, variables: int) -> int: ...
     @overload

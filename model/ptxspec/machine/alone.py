@@ -20,18 +20,17 @@ R = TypeVar("R")
 
 
 class Turn:
-    """Held by the thread whose turn it is. Not to be taken twice: what would wait for itself gets a RuntimeError."""
+    """Held by the thread whose turn it is. Not to be taken twice: what would wait for itself gets a RuntimeError, with the text
+    `refusal`."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, refusal: str) -> None:
+        self._lock, self._refusal = threading.Lock(), refusal
         self._holder: int | None = None
 
     def __enter__(self) -> None:
         me = threading.get_ident()
         if self._holder == me:
-            raise RuntimeError(
-                "this module's launch has not ended: what it calls can neither launch the module nor use its variables"
-            )
+            raise RuntimeError(self._refusal)
         self._lock.acquire()
         self._holder = me
 

@@ -18,11 +18,12 @@ from ptxspec.machine.errors import EngineFault
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
 OF_INSTRUCTIONS = (
     "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
-    "banks", "slot_of", "tile",
+    "banks", "slot_of", "tile", "owned",
 )  # fmt: skip
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (
     *OF_INSTRUCTIONS, "a bank of constants", "what an image is asked", "its answers", "an image", "what is written of an image",
+    "a piece of the caller's",
 )  # fmt: skip
 #: what compiled code takes from data that are its own, and checks in any case
 CONTROL = ("the depth of the stack", "the block to return to", "the frame", "the end of the stack")

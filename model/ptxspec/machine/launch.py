@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -24,9 +25,11 @@ from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
 from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
-from ptxspec.machine.marshalling import Buffers, arguments, bytes_of, in_order, store
+from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.native import NativeEngine
+from ptxspec.machine.owned import Memory as OwnedMemory
+from ptxspec.machine.owned import Owned, held
 from ptxspec.machine.program import Program, function_addresses, program
 from ptxspec.machine.system import System
 from ptxspec.machine.workers import Share, together
@@ -75,6 +78,7 @@ class How(NamedTuple):
     profile: Profile
     workers: int
     printed: Callable[[str], object]
+    owned: Owned | None
 
 
 class Launches:
@@ -91,7 +95,7 @@ class Launches:
         self._space = AddressSpace(len(self._data["global"]))
         self._engines: dict[str, Engine] = {}
         self._profiles: dict[str, Profile] = {}
-        self._programs: dict[tuple[str, str, bool], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         self._bound: dict[str, Any] = {}
@@ -174,6 +178,7 @@ class Launches:
         profile: str,
         workers: int,
         printed: Callable[[str], object] | None,
+        memories: Sequence[OwnedMemory],
     ) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
@@ -187,21 +192,26 @@ class Launches:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
-        how = How(engine, self._profile(profile), spread, printed or _to_standard_output)
-        return self._run(kernel, extents, in_order(args), limits, how)
+        show = printed or _to_standard_output
+        with held(memories, in_order(args)) as owned:
+            how = How(engine, self._profile(profile), spread, show, owned)
+            with nullcontext() if owned is None else owned.undone():
+                return self._run(kernel, extents, args, limits, how)
 
     def _run(self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: Limits, how: How) -> Outcome:
         """Run an entry, and let the arrays, the images and the module have what it wrote. Raises what `launch` does."""
-        ready = self._ready(kernel.name, how.profile, extents)
+        ready = self._ready(kernel.name, how, extents)
         extents = extents._replace(shared=ready.shared_size(extents.dynamic_shared))
         contracts.limits().check_shared(extents.dynamic_shared, extents.shared)
         unit = Unit(*self._images(kernel, args), how.profile, how.engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         buffers, parameters, arrays = arguments(kernel, args, self._space)
+        if how.owned is not None:
+            self._check_apart(how.owned, buffers, arrays)
         slots = limits.slots(ready, extents)
         self._launches += 1
         extents = extents._replace(launch=self._launches)
-        memory = self._memory(ready, extents, buffers, parameters, slots)
+        memory = self._memory(ready, extents, buffers, parameters, slots, how.owned)
         system = System(memory, extents.threads, how.printed, limits.check)
         host = Host(self.checked, ready, extents, memory, unit, system, limits)
         try:
@@ -219,25 +229,37 @@ class Launches:
         self._heap = memory.heap
         return Outcome(steps)
 
-    def _memory(self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int) -> Memory:
+    def _check_apart(self, owned: Owned, buffers: Buffers, arrays: Arrays) -> None:
+        """Raise ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
+        start = self._space.module_base
+        owned.check_apart(start, start + len(self._data["global"]), "the module's variables")
+        for (allocation, _), (what, array) in zip(buffers, arrays, strict=True):
+            owned.check_apart(allocation.base, allocation.base + allocation.size, "arrays of the launch")
+            span = host_span(what, array)
+            if array.size:
+                owned.check_array(what, span.first, span.end)
+
+    def _memory(
+        self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int, owned: Owned | None
+    ) -> Memory:
         """The memory of a launch of which so many CTAs are resident at once."""
         kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
-        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members)
+        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members, owned)
         if self._heap is not None:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING
             memory.hold(self._heap.copy())
         return memory
 
-    def _ready(self, name: str, profile: Profile, extents: Extents) -> Program:
+    def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        key = (name, profile.name, extents.cluster_size > 1)
+        key = (name, how.profile.name, extents.cluster_size > 1, how.owned is not None)
         if key not in self._programs:
-            self._programs[key] = program(self.checked, name, profile, extents.cluster_size > 1)
+            self._programs[key] = program(self.checked, name, how.profile, *key[2:])
         return self._programs[key]
 
     def _profile(self, name: str) -> Profile:

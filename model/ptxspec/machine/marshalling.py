@@ -10,6 +10,7 @@ import numpy as np
 
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.memory import AddressSpace, Allocation
+from ptxspec.machine.pointers import Pointer
 from ptxspec.terms.types import Type
 
 #: what has elements that registers can hold: truth values, integers, floating point, pairs of it, and bytes as they are
@@ -52,15 +53,20 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
         if array is None:
             data_bytes = _scalar(what, value, type, place.size, is_array)
         else:
-            if is_array or type.width != 64 or type.is_float:
-                raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
+            _check_pointer(what, type, is_array, type.width == 64)
             if id(value) not in given:
                 given[id(value)] = _buffer(what, array, spans, space)
-                buffers.append((given[id(value)], _bytes(array)))
+                buffers.append((given[id(value)], host_bytes(array)))
                 arrays.append((what, array))
             data_bytes = given[id(value)].base.to_bytes(8, "little")
         block[place.offset : place.offset + place.size] = data_bytes
     return buffers, bytes(block), arrays
+
+
+def _check_pointer(what: str, type: Type, is_array: bool, fits: bool) -> None:
+    """Raise TypeError for a parameter that cannot hold an address."""
+    if is_array or type.is_float or not fits:
+        raise TypeError(f"{what}: the parameter is {'an array of bytes' if is_array else type}, no pointer")
 
 
 class Span(NamedTuple):
@@ -72,7 +78,8 @@ class Span(NamedTuple):
     array: np.ndarray
 
 
-def _span(name: str, array: np.ndarray) -> Span:
+def host_span(name: str, array: np.ndarray) -> Span:
+    """Where an array lies in the host's memory."""
     reach = [step * (count - 1) for step, count in zip(array.strides, array.shape, strict=True)] if array.size else []
     low = array.ctypes.data + sum(r for r in reach if r < 0)
     return Span(low, array.ctypes.data + sum(r for r in reach if r > 0) + array.itemsize, name, array)
@@ -80,7 +87,7 @@ def _span(name: str, array: np.ndarray) -> Span:
 
 def _buffer(what: str, array: np.ndarray, others: list[Span], space: AddressSpace) -> Allocation:
     """Where an array lies in global memory. Raises TypeError or ValueError for one that cannot be written back."""
-    own = _span(what, array)
+    own = host_span(what, array)
     for other in others:
         if other.first < own.end and own.first < other.end and _overlap(other.array, array):
             raise ValueError(f"{what} shares memory with {other.name} but is another array")
@@ -90,7 +97,7 @@ def _buffer(what: str, array: np.ndarray, others: list[Span], space: AddressSpac
     return space.allocate(what, array.nbytes, bool(array.flags.writeable))
 
 
-def _bytes(array: np.ndarray) -> np.ndarray:
+def host_bytes(array: np.ndarray) -> np.ndarray:
     """The bytes of an array, in the order of its elements. Not a copy where they lie so."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
@@ -120,7 +127,7 @@ def host_array(what: str, value: Any) -> np.ndarray | None:
         raise TypeError(f"{what}: memory has no masks; pass x.filled(…), or x.data with what lies behind the mask")
     if array.ndim == 0 and not array.dtype.hasobject:
         array = np.asarray(array[()])  # a number has no order of bytes
-    _check_elements(what, array.dtype)
+    check_elements(what, array.dtype)
     return array
 
 
@@ -151,15 +158,15 @@ def _is_one(first: np.ndarray, second: np.ndarray) -> bool:
     return first.ndim == 0 or not first.size or np.may_share_memory(first, second)
 
 
-def _check_elements(what: str, dtype: np.dtype) -> None:
+def check_elements(what: str, dtype: np.dtype) -> None:
     """Raises TypeError for elements whose bytes are not what a kernel finds in memory."""
     if dtype.hasobject:
         raise TypeError(f"{what}: an array of Python objects has no bytes to pass")
     if dtype.subdtype is not None:
-        return _check_elements(what, dtype.subdtype[0])
+        return check_elements(what, dtype.subdtype[0])
     if dtype.fields is not None:
         for field in dtype.fields.values():
-            _check_elements(what, field[0])
+            check_elements(what, field[0])
         return None
     if not dtype.isnative:
         raise TypeError(f'{what}: elements of {dtype.str} have another byte order: x.astype(x.dtype.newbyteorder("="))')
@@ -184,7 +191,7 @@ def bytes_of(what: str, value: Any) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, np.generic):
-        _check_elements(what, value.dtype)
+        check_elements(what, value.dtype)
         return value.tobytes()
     array = host_array(what, value)
     if array is None:
@@ -229,6 +236,9 @@ def _overlaps_itself(array: np.ndarray) -> bool:
 
 def _scalar(what: str, value: Any, type: Type, size: int, is_array: bool) -> bytes:
     """The bytes of an argument passed by value."""
+    if isinstance(value, Pointer):
+        _check_pointer(what, type, is_array, 0 <= value.address < 1 << type.width)
+        return value.address.to_bytes(size, "little")
     if isinstance(value, bytes | bytearray):
         if len(value) != size:
             raise TypeError(f"{what}: {len(value)} bytes for a parameter of {size}")

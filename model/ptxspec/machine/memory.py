@@ -10,7 +10,7 @@ import mmap
 from collections import deque
 from collections.abc import Iterable
 from copy import copy
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +41,18 @@ class Allocation(NamedTuple):
     base: int
     size: int
     writable: bool
+
+
+class Owned(Protocol):
+    """Pieces of global memory that the caller owns."""
+
+    rows: np.ndarray
+
+    def access(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int] | None:
+        """The array and index at which so many bytes are; None if they are not in a piece, or must not be written."""
+
+    def violation(self, address: int, size: int, write: bool) -> Violation:
+        """What such an access has broken."""
 
 
 class AddressSpace:
@@ -92,9 +104,11 @@ class Memory:
         threads: int,
         alive: int | None = None,
         cluster: int = 1,
+        owned: Owned | None = None,
     ):
-        """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are."""
-        self.space, self.buffers = space, buffers
+        """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are.
+        `owned` is what the caller owns of global memory, if the launch may reach any."""
+        self.space, self.buffers, self.owned = space, buffers, owned
         self.layout = contracts.generic_addressing()
         module_global = module["global"]
         self.module_size = len(module_global)
@@ -182,6 +196,9 @@ class Memory:
             index = self.offset(at)
             if index is not None and rules().permitted(_states(self.shadow, index, size), size, write):
                 return self.arena, index
+            place = self.owned.access(at, size, write) if self.owned is not None else None
+            if place is not None:
+                return place
             raise self._global_violation(at, size, write)
         facts = spaces().SPACES[unbanked(space)]
         if write and not facts.written:
@@ -251,6 +268,8 @@ class Memory:
                     else (f"{before} bytes before the beginning" if before > 0 else "across the end")
                 )
                 near = f"{size} bytes {place} of {allocation.name} ({allocation.size} bytes)"
+        if near is None and self.owned is not None:
+            return self.owned.violation(address, size, write)
         return Violation("out of bounds", near or f"{size} bytes where nothing is")
 
     @property

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Launches, Outcome
     from ptxspec.machine.limits import Progress
+    from ptxspec.machine.owned import Memory
 
 
 class Module:
@@ -34,7 +35,9 @@ class Module:
 
     def __init__(self, checked: Checked):
         self.checked = checked
-        self.turn = Turn()
+        self.turn = Turn(
+            "this module's launch has not ended: what it calls can neither launch the module nor use its variables"
+        )
 
     @cached_property
     def _launches(self) -> Launches:
@@ -82,18 +85,20 @@ class Module:
         memory_limit: int | None = None,
         progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
+        memory: Memory | Sequence[Memory] = (),
     ) -> Outcome:
         """Run an entry over a grid.
 
         `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
-        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so does
-        an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
-        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array;
-        a Texture, a Sampler or a Surface fills a parameter of its
-        opaque type, and its handle is passed for a 64-bit one. `cluster` is the extents of a cluster in CTAs, of which those of
-        the grid are multiples; without it the entry's directives say whether there are clusters, and of which size. A cluster of
-        more CTAs than every machine has room for must be allowed by `nonportable_cluster`. `profile` names the choices for
-        results that PTX leaves open, `engine` is "native" or "exact".
+        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so
+        does an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
+        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array; a
+        Texture, a Sampler or a Surface fills a parameter of its opaque type, and its handle is passed for a 64-bit one; a
+        Pointer is passed as the address that it is, and the kernel reaches all of its memory. `memory` names memories of the
+        caller's beside those, for addresses that are passed as numbers or lie in structures. `cluster` is the extents of a
+        cluster in CTAs, of which those of the grid are multiples; without it the entry's directives say whether there are
+        clusters, and of which size. A cluster of more CTAs than every machine has room for must be allowed by
+        `nonportable_cluster`. `profile` names the choices for results that PTX leaves open, `engine` is "native" or "exact".
 
         `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
         under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
@@ -110,7 +115,7 @@ class Module:
         `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
 
         Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
-        arrays are then as they were.
+        arrays and the caller's memories are then as they were.
 
         >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
         ... .visible .entry fill(.param .u64 out, .param .f32 value) {
@@ -131,7 +136,8 @@ class Module:
 
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
-        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed)
+        memories = memory if isinstance(memory, list | tuple) else (memory,)
+        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed, memories)
 
     @alone
     def read(self, name: str) -> np.ndarray:

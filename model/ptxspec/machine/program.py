@@ -38,6 +38,8 @@ class Program(NamedTuple):
     functions: dict[str, int]
     clustered: bool
     """whether it runs in clusters of more than one CTA"""
+    owned: bool
+    """whether it may reach memory that the caller owns"""
     roles: Roles
     overruns: dict[int, str] = {}
     """the accesses that leave the variable which their address is formed from, and what is said of each"""
@@ -66,13 +68,13 @@ def function_addresses(checked: Checked) -> dict[str, int]:
     return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
-def program(checked: Checked, name: str, profile: Profile, clustered: bool) -> Program:
+def program(checked: Checked, name: str, profile: Profile, clustered: bool, owned: bool = False) -> Program:
     kernel = linked(checked, name)
     layout = contracts.generic_addressing()
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
     bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
-    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, Roles(kernel))
+    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel))
     found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
     return ready._replace(overruns=found, spreads=may_spread(ready), state_bytes=state_bytes(ready))
 

@@ -9,6 +9,7 @@ from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import OWN, VARIABLE
+from ptxspec.machine.native.pieces import COLUMNS, search
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.effects import Access, Load
@@ -107,15 +108,55 @@ class Accesses:
         return text.at(reached.array, offset, 1, size, base=reached.holds, length=reached.length)
 
     def in_global(self, aligned: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
-        """The pointer for an address of global memory: among the host's arrays, or among the module's variables."""
-        e, text = self.emitter, self.text
+        """The pointer for an address of global memory: among the host's arrays, among the module's variables, or in a piece of
+        what the caller owns, if the kernel may reach any."""
+        e = self.emitter
         in_buffers = e.binary("sub", address, "%buffer_base", 64)
         is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
         shifted = e.binary("add", in_buffers, "%buffer_start", 64)
         in_module = e.binary("sub", address, "%module_base", 64)
         offset = e.select(is_buffer, shifted, in_module, 64)
         inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
-        self.check(e.logic("and", aligned, inside), shown, index)
+        if not self.program.owned:
+            self.check(e.logic("and", aligned, inside), shown, index)
+            return self.in_arena(offset, shown, size, write, index)
+        self.check(aligned, shown, index)
+        near, far, join = (self.text.label(stem) for stem in ("arena", "owned", "global"))
+        self.text.lines.append(f"  br i1 {inside}, label %{near}, label %{far}")
+        known, ways = e.known(), []
+        for way in (near, far):
+            self.text.begin(way)
+            e.go_back(known)
+            if way is near:
+                pointer = self.in_arena(offset, shown, size, write, index)
+            else:
+                pointer = self.in_piece(address, shown, size, write, index)
+            ways.append((pointer, self._leaves(join)))
+        return self._meets(join, ways, known, size)
+
+    def in_piece(self, address: str, shown: str, size: int, write: bool, index: int) -> str:
+        """The pointer for an address in a piece of the caller's: the last that does not begin behind it."""
+        e, text = self.emitter, self.text
+        e.needs.add(search(text.layout.checked))
+        found = f"%piece{len(text.lines)}"
+        text.lines.append(
+            f"  {found} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {address})"
+        )
+        row = text.at("owned", found, 8 * COLUMNS)
+        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(COLUMNS))
+        base = e.emit(f"load i64, ptr {begins}")
+        held = e.emit(f"load i64, ptr {writable if write else readable}")
+        host = e.emit(f"load ptr, ptr {place}")
+        offset = e.binary("sub", address, base, 64)
+        within = Lowering(e, {"%address": offset, "%held": held}).truth(
+            rules().inside(ADDRESS, size, variable("%held", 64))
+        )
+        self.check(within, shown, index)
+        return text.at("a piece of the caller's", offset, 1, size, base=host, length=held)
+
+    def in_arena(self, offset: str, shown: str, size: int, write: bool, index: int) -> str:
+        """The pointer to what lies so far in the array of buffers and variables."""
+        e, text = self.emitter, self.text
         shadow = text.at("shadow", offset, 1, size)
         states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
         permitted = rules().permitted(variable("%states", size * 8), size, write)
@@ -185,8 +226,13 @@ class Accesses:
         e.go_back(before)
         pointer = self.in_space("global", address, address, size, write, index)
         ways.append((pointer, self._leaves(join)))
+        return self._meets(join, ways, known, size)
+
+    def _meets(self, join: str, ways: list[tuple[str, str]], known: dict[str, str], size: int) -> str:
+        """The pointer to so many bytes that one of the ways to here has found: (the pointer, the label from which)."""
+        text = self.text
         text.begin(join)
-        e.go_back(known)
+        self.emitter.go_back(known)
         name = f"%g{len(text.lines)}"
         text.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
         text.held[name] = size

@@ -42,10 +42,11 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool, bool, bool, bool], Compiled] = {}
 
     def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
-        key = (id(program.kernel), program.profile.name, program.clustered, hosts.is_checked(), spread)
+        shape = program.clustered, program.owned
+        key = (id(program.kernel), program.profile.name, *shape, hosts.is_checked(), spread)
         found = self._compiled.get(key)
         if found is None:
             capacity = resident(program)
@@ -98,6 +99,8 @@ class NativeRun:
             "arena": memory.arena, "shadow": memory.shadow,
             **{s: memory.buffers_of[s] for s in ("const", "param")},
         }  # fmt: skip
+        if memory.owned is not None:
+            more["owned"] = memory.owned.rows
         for name, array in more.items():
             self._lies(name, array)
         self.record = hosts.new_record()

@@ -1,0 +1,350 @@
+"""Memory that the caller owns: pieces that are there from launch to launch, and pointers into them.
+
+`spec/machine/memory.md` says where pieces lie and how long they live. Threads work on the very bytes of a piece, which is not
+copied for a launch; what a launch wrote that failed is undone.
+"""
+
+from __future__ import annotations
+
+import operator
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ptxspec import contracts
+from ptxspec.machine.alone import Turn, alone
+from ptxspec.machine.errors import Violation
+from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
+from ptxspec.machine.memory import REMEMBERED, untouched
+from ptxspec.machine.pointers import Pointer
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+#: bytes that the first byte of a piece is aligned to in the host's memory
+_LINE = 64
+#: what the machine code looks at of a piece: where it begins, how many bytes may be read, how many written, and where they lie
+COLUMNS = 4
+
+
+class Piece(NamedTuple):
+    """Some bytes that the caller owns: their first address, what they are called in messages, and where they are."""
+
+    base: int
+    name: str
+    data: np.ndarray
+    writable: bool
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.size} bytes at {self.base:#x})"
+
+
+class Memory:
+    """Global memory that the caller owns, for launches of any modules: pieces are allocated and freed, keep their bytes from
+    launch to launch, and may hold the addresses of one another.
+
+    No address is used twice, and pieces are apart, so that an access beyond a piece, or to one that was freed, ends a launch
+    with an error. `base` is where the first piece lies; it is the same for every memory without one, so that addresses are the
+    same in every run. Two memories of one launch need bases far apart, and a 32-bit pointer one below 2³². Raises ValueError for
+    a base that global memory has no room at.
+
+    >>> memory = ptxspec.Memory()
+    >>> numbers = memory.put(np.arange(8, dtype=np.uint32))
+    >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry double(.param .u64 at) { .reg .b64 a; .reg .b32 n;
+    ...     ld.param.u64 a, [at]; ld.global.u32 n, [a]; add.u32 n, n, n; st.global.u32 [a], n; ret; }''')
+    >>> for i in range(3):
+    ...     outcome = module.launch("double", args=[numbers + 4])
+    >>> memory.view(numbers, np.uint32, 4)
+    array([0, 8, 2, 3], dtype=uint32)
+    """
+
+    def __init__(self, base: int | None = None):
+        page = contracts.memory_rules()
+        self.turn = Turn("a launch that uses this memory has not ended: what it calls cannot use the memory")
+        self._base = page.CALLERS_BASE if base is None else operator.index(base)
+        least, most = contracts.generic_addressing().GLOBAL_BASE, contracts.opaque_types().MODULE_HANDLES
+        if not least <= self._base < most or self._base % page.BUFFER_ALIGNMENT:
+            raise ValueError(
+                f"a base is a multiple of {page.BUFFER_ALIGNMENT} from {least:#x} to {most - 1:#x}, not {self._base:#x}"
+            )
+        #: where the last piece ended: the first lies at the base
+        self._end = self._base - page.BUFFER_ALIGNMENT
+        self._pieces: list[Piece] = []
+        self._freed: deque[Piece] = deque(maxlen=REMEMBERED)
+        self._count = 0
+
+    @alone
+    def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
+        """So many bytes, zeros, from an address that is a multiple of `align`, a power of two (256 without one). `name` is what
+        messages call the piece. Raises ValueError for a size below zero, and for an alignment that is none.
+
+        >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
+        0
+        """
+        return self._allocate(size, align, name)
+
+    def _allocate(self, size: int, align: int | None, name: str) -> Pointer:
+        size, page = operator.index(size), contracts.memory_rules()
+        align = page.BUFFER_ALIGNMENT if align is None else operator.index(align)
+        if size < 0:
+            raise ValueError(f"a piece has no bytes or some, not {size}")
+        if align < 1 or align & (align - 1):
+            raise ValueError(f"an alignment is a power of two, not {align}")
+        start = page.next_piece(self._end, align)
+        room = untouched(size + _LINE)
+        first = -int(room.__array_interface__["data"][0]) % _LINE
+        found = self._insert(start, room[first : first + size], True, name)
+        self._end = start + size
+        return found
+
+    def _insert(self, base: int, data: np.ndarray, writable: bool, name: str) -> Pointer:
+        """Have a piece there. Raises ValueError where it comes too close to another."""
+        piece = Piece(base, name or f"piece {self._count}", data, writable)
+        at = bisect_right(self._pieces, base, key=_base)
+        for other in self._pieces[max(0, at - 1) : at + 1]:
+            if base < other.base + max(other.size, 1) and other.base < base + max(len(data), 1):
+                raise ValueError(f"{piece} would lie in {other}")
+        insort(self._pieces, piece, key=_base)
+        self._count += 1
+        return Pointer(self, base)
+
+    @alone
+    def put(self, values: Any, align: int | None = None, name: str = "") -> Pointer:
+        """Allocate as many bytes as `values` have, and copy them in: bytes, an array or a NumPy scalar. Raises TypeError for what
+        has no size in memory.
+
+        >>> memory = ptxspec.Memory()
+        >>> memory.read(memory.put(np.arange(3, dtype=np.uint16)), 6).hex()
+        '000001000200'
+        """
+        data = bytes_of("values", values)
+        found = self._allocate(len(data), align, name)
+        self._within(found, len(data))[:] = np.frombuffer(data, np.uint8)
+        return found
+
+    @alone
+    def register(self, array: Any, name: str = "") -> Pointer:
+        """Let kernels reach the array's own bytes, at the address that they have in the host's memory; if it is read-only, for
+        reading alone. The array is kept until it is freed. Raises TypeError for what is no array on the host or whose elements do
+        not follow one another, and ValueError for bytes that are registered already.
+
+        >>> memory, words = ptxspec.Memory(), np.arange(4, dtype=np.uint32)
+        >>> int(memory.register(words)) == words.ctypes.data
+        True
+        """
+        found = host_array("array", array)
+        if found is None:
+            raise TypeError(f"an array is registered, not a value of type {array.__class__.__name__}")
+        if not (found.flags.c_contiguous or found.flags.f_contiguous):
+            raise TypeError("the elements of an array that is registered follow one another in memory")
+        data = host_bytes(found if found.flags.c_contiguous else found.T)
+        return self._insert(int(data.__array_interface__["data"][0]), data, bool(found.flags.writeable), name)
+
+    @alone
+    def free(self, pointer: Pointer | int) -> None:
+        """Give a piece back, by the pointer to its first byte. Views that are kept of it keep its bytes. Raises ValueError if it
+        was given back before, and for a pointer to anything else.
+
+        >>> memory = ptxspec.Memory()
+        >>> p = memory.allocate(64, name="buffer")
+        >>> memory.free(p)
+        >>> try:
+        ...     memory.free(p)
+        ... except ValueError as error:
+        ...     print(error)
+        buffer (64 bytes at 0x100000000000) was freed already
+        """
+        address = self._address(pointer)
+        piece = self._reached(address)
+        if piece is None or piece.base != address:
+            gone = next((old for old in reversed(self._freed) if old.base == address), None)
+            if gone is not None:
+                raise ValueError(f"{gone} was freed already")
+            inside = f"; it points into {piece}" if piece is not None else ""
+            raise ValueError(f"{address:#x} is not where a piece begins{inside}")
+        del self._pieces[bisect_right(self._pieces, address, key=_base) - 1]
+        self._freed.append(piece._replace(data=np.broadcast_to(np.uint8(0), piece.size)))
+
+    @alone
+    def write(self, pointer: Pointer | int, values: Any) -> None:
+        """Copy bytes, or an array or NumPy scalar in the order of its elements, to an address. Raises ValueError if they do not
+        lie within one piece that may be written, and TypeError for what has no size in memory.
+
+        >>> memory = ptxspec.Memory()
+        >>> node, following = memory.allocate(16), memory.allocate(16)
+        >>> memory.write(node + 8, np.uint64(following))
+        >>> int.from_bytes(memory.read(node + 8, 8), "little") == int(following)
+        True
+        """
+        data = bytes_of("values", values)
+        self._within(pointer, len(data), True)[:] = np.frombuffer(data, np.uint8)
+
+    @alone
+    def read(self, pointer: Pointer | int, size: int) -> bytes:
+        """So many bytes from an address on. Raises ValueError if they do not lie within one piece.
+
+        >>> memory = ptxspec.Memory()
+        >>> memory.read(memory.allocate(4), 4)
+        b'\\x00\\x00\\x00\\x00'
+        """
+        return self._within(pointer, operator.index(size)).tobytes()
+
+    @alone
+    def view(
+        self, pointer: Pointer | int, dtype: DTypeLike = np.uint8, shape: int | Sequence[int] | None = None
+    ) -> np.ndarray:
+        """An array on the very bytes from an address on, not a copy: what a kernel writes is seen in it, and the other way round.
+        Without a shape it has as many elements as follow in the piece. Raises ValueError if they do not lie within one piece,
+        and TypeError for elements that are not as in memory.
+
+        >>> memory = ptxspec.Memory()
+        >>> p = memory.allocate(16)
+        >>> memory.view(p, np.float32, (2, 2))[:] = [[1, 2], [3, 4]]
+        >>> memory.view(p + 8, np.float32)
+        array([3., 4.], dtype=float32)
+        """
+        type = np.dtype(dtype)
+        check_elements("dtype", type)
+        if not type.itemsize:
+            raise TypeError(f"elements of {type} have no bytes")
+        if shape is None:
+            piece = self._reached(self._address(pointer))
+            left = 0 if piece is None else piece.base + piece.size - self._address(pointer)
+            shape = left // type.itemsize
+        extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        if any(n < 0 for n in extents):
+            raise ValueError(f"extents are not negative: {shape}")
+        count = int(np.prod(extents, dtype=object))
+        return self._within(pointer, count * type.itemsize).view(type).reshape(extents)
+
+    def _address(self, pointer: Pointer | int) -> int:
+        if isinstance(pointer, Pointer) and pointer.memory is not self:
+            raise ValueError(f"{pointer} points into another memory")
+        return operator.index(pointer)
+
+    def _reached(self, address: int) -> Piece | None:
+        """The piece that an address lies in, or right behind."""
+        at = bisect_right(self._pieces, address, key=_base)
+        found = self._pieces[at - 1] if at else None
+        return found if found is not None and address <= found.base + found.size else None
+
+    def _within(self, pointer: Pointer | int, size: int, write: bool = False) -> np.ndarray:
+        """So many bytes from an address on, not a copy. Raises ValueError if they do not lie within one piece."""
+        address = self._address(pointer)
+        piece = self._reached(address)
+        if size < 0:
+            raise ValueError(f"{size} bytes are none")
+        if piece is None or address + size > piece.base + piece.size:
+            raise ValueError(violation(self._pieces, self._freed, address, size, write).note)
+        if write and not piece.writable:
+            raise ValueError(f"{piece} is read-only")
+        return piece.data[address - piece.base :][:size]
+
+
+def _base(piece: Piece) -> int:
+    return piece.base
+
+
+def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, size: int, write: bool) -> Violation:
+    """What an access to no piece, or to one that forbids it, has broken."""
+    near = None
+    gap = contracts.memory_rules().BUFFER_ALIGNMENT
+    for piece in pieces:
+        end = piece.base + piece.size
+        if piece.base <= address and address + size <= end:
+            assert write and not piece.writable
+            return Violation("read only", f"a store to {piece}, which is read-only")
+        if address + size > piece.base - gap and address < end + gap:
+            before = piece.base - address
+            if address >= end:
+                place = f"{address - end} bytes past the end"
+            else:
+                place = f"{before} bytes before the beginning" if before > 0 else "across the end"
+            near = f"{size} bytes {place} of {piece}"
+    for old in freed:
+        if old.base <= address < old.base + max(old.size, 1):
+            return Violation("use after end", f"{old} was freed")
+    return Violation("out of bounds", near or f"{size} bytes where nothing is")
+
+
+class Owned:
+    """The pieces of all memories of one launch, in the order of their addresses."""
+
+    def __init__(self, memories: Sequence[Memory]):
+        self.memories = memories
+        self.pieces = sorted((p for memory in memories for p in memory._pieces), key=_base)
+        for one, other in zip(self.pieces, self.pieces[1:], strict=False):
+            if one.base + max(one.size, 1) > other.base:
+                raise ValueError(
+                    f"two memories of one launch have the same addresses: {one}, {other}; give one of them another base"
+                )
+        self._bases = [p.base for p in self.pieces]
+        #: what machine code looks at: see COLUMNS. The first row is for what lies before all pieces
+        self.rows = np.zeros((len(self.pieces) + 1, COLUMNS), np.uint64)
+        if self.pieces:
+            self.rows[1:] = [
+                (p.base, p.size, p.size * p.writable, p.data.__array_interface__["data"][0]) for p in self.pieces
+            ]
+
+    def access(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int] | None:
+        """The array and index at which so many bytes are; None if they are not in a piece, or must not be written."""
+        at = bisect_right(self._bases, address)
+        if not at:
+            return None
+        piece = self.pieces[at - 1]
+        held = piece.size if piece.writable or not write else 0
+        inside = contracts.accesses().inside(address - piece.base, size, held)
+        return (piece.data, address - piece.base) if inside else None
+
+    def violation(self, address: int, size: int, write: bool) -> Violation:
+        """What such an access has broken."""
+        freed = (piece for memory in self.memories for piece in memory._freed)
+        return violation(self.pieces, freed, address, size, write)
+
+    def check_apart(self, begin: int, end: int, what: str) -> None:
+        """Raise ValueError if a piece lies where something else of the launch does."""
+        at = bisect_right(self._bases, begin)
+        for piece in self.pieces[max(0, at - 1) : at + 1]:
+            if piece.base < end and begin < piece.base + max(piece.size, 1):
+                raise ValueError(f"{piece} lies where {what} are; give its memory another base")
+
+    def check_array(self, what: str, first: int, end: int) -> None:
+        """Raise ValueError if an array that is passed, at these addresses of the host's memory, has bytes of a piece."""
+        places, sizes = self.rows[1:, 3], self.rows[1:, 1]
+        found = np.flatnonzero((places < np.uint64(end)) & (places + sizes > np.uint64(first)))
+        if len(found):
+            raise ValueError(f"{what} shares memory with {self.pieces[found[0]]}: pass a pointer to that")
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Put all bytes back that may be written, if what is done meanwhile fails."""
+        before = [(p.data, p.data.copy()) for p in self.pieces if p.writable]
+        try:
+            yield
+        except BaseException:
+            for data, old in before:
+                data[:] = old
+            raise
+
+
+@contextmanager
+def held(memories: Iterable[Memory], args: Iterable[Any]) -> Iterator[Owned | None]:
+    """The pieces that a launch may reach: of these memories, and of those that arguments point into. None if there is no
+    memory. Nobody else uses the memories meanwhile. Raises ValueError if two have the same addresses."""
+    every = {id(m): m for m in (*memories, *(a.memory for a in args if isinstance(a, Pointer)))}
+    if not every:
+        yield None
+        return
+    with ExitStack() as turns:
+        for _, memory in sorted(every.items()):
+            turns.enter_context(memory.turn)
+        yield Owned(list(every.values()))
