@@ -10,8 +10,8 @@ NEWEST_PTXAS = $(BIN)/python -m pip install --quiet --no-deps --upgrade --target
 	|| echo "NO PTXAS 13.5 for this machine: tests of PTX 9.1 to 9.5 will say that they did not run" >&2
 
 # what a machine may do without: its tests say that they did not run
-NUMBA = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
-	|| echo "NO NUMBA for this machine: tests of its kernels will say that they did not run" >&2
+INTEROP = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
+	|| echo "NO NUMBA and NO TINYGRAD for this machine: tests of their kernels will say that they did not run" >&2
 
 .PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
 
@@ -27,7 +27,7 @@ $(BIN)/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
-	$(NUMBA)
+	$(INTEROP)
 	$(NEWEST_PTXAS)
 	@touch $@
 

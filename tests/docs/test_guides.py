@@ -12,16 +12,18 @@ from ptxspec.literate.documents import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+#: what a guide needs that has its name
+TOOLS = ("numba", "tinygrad")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_a_guide_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "numba" in path.stem and importlib.util.find_spec("numba") is None:
-        reason = (
-            "NO NUMBA: that the guide to its kernels runs was NOT tested (make install brings it, on Linux on x86_64)"
-        )
-        warnings.warn(reason, stacklevel=1)
-        pytest.skip(reason)
+    for tool in TOOLS:
+        if tool in path.stem and importlib.util.find_spec(tool) is None:
+            reason = f"NO {tool.upper()}: that the guide to its kernels runs was NOT tested (make install brings it, on Linux on x86_64)"
+            warnings.warn(reason, stacklevel=1)
+            pytest.skip(reason)
+    monkeypatch.setenv("CACHELEVEL", "0")  # nothing of tinygrad's is kept on disk
     monkeypatch.chdir(ROOT)
     text = path.read_text()
     scope: dict[str, object] = {}

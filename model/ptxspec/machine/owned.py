@@ -256,17 +256,17 @@ def _base(piece: Piece) -> int:
 
 def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, size: int, write: bool) -> Violation:
     """What an access to no piece, or to one that forbids it, has broken."""
-    near = None
-    gap = contracts.memory_rules().BUFFER_ALIGNMENT
+    near, nearest = None, contracts.memory_rules().BUFFER_ALIGNMENT
     for piece in pieces:
         end = piece.base + piece.size
         if piece.base <= address and address + size <= end:
             assert write and not piece.writable
             return Violation("read only", f"a store to {piece}, which is read-only")
-        if address + size > piece.base - gap and address < end + gap:
-            before = piece.base - address
-            if address >= end:
-                place = f"{address - end} bytes past the end"
+        before, behind = piece.base - address, address - end
+        if max(before, behind) < nearest:
+            nearest = max(before, behind)
+            if behind >= 0:
+                place = f"{behind} bytes past the end"
             else:
                 place = f"{before} bytes before the beginning" if before > 0 else "across the end"
             near = f"{size} bytes {place} of {piece}"
