@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from ptxspec.terms import masked_logic, object_code
+from ptxspec.terms import masked_logic, object_code, outside
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import make, variable
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import meaning_of, sign_extend
+from ptxspec.terms.vocabulary import Approximation, meaning_of, sign_extend
 
 #: what this interpretation supplies: the operation and its number of operands
 SUPPLIED = {
@@ -43,8 +43,8 @@ _ROUNDING = {"rz": 0, "rn": 1, "rp": 2, "rm": 3}
 
 
 class Emitter:
-    """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom; the names of values
-    begin with `stem`."""
+    """A backend that appends instructions to `lines`. `choose(term)` gives the term that resolves a freedom, or the freedom's
+    Approximation, if the nearest number is to be taken; the names of values begin with `stem`."""
 
     def __init__(self, lines: list[str], needs: set[str], choose: Callable[[Any], Any] | None = None, stem: str = "v"):
         self.lines, self.needs, self.choose = lines, needs, choose
@@ -173,9 +173,15 @@ class Emitter:
         return found
 
     def freedom(self, term: Any, lowering: Lowering) -> str:
-        if len(term.args) >= MANY_OPERANDS:
-            return self._chosen_by_function(term, lowering)
-        word: str = lowering.low((self.choose or unchosen)(term), term.attrs[1])
+        many = len(term.args) >= MANY_OPERANDS
+        return self._chosen_by_function(term, lowering) if many else self._chosen(term, lowering)
+
+    def _chosen(self, term: Any, lowering: Lowering) -> str:
+        """The bits that resolve a freedom."""
+        chosen = (self.choose or unchosen)(term)
+        if isinstance(chosen, Approximation):
+            return outside.nearest(self, term, lowering)
+        word: str = lowering.low(chosen, term.attrs[1])
         return word
 
     def _chosen_by_function(self, term: Any, lowering: Lowering) -> str:
@@ -189,9 +195,7 @@ class Emitter:
             own = Emitter(lines, self.needs, self.choose)
             env = {f"a{i}": f"%a{i}" for i in range(len(given))}
             word = f"i{term.attrs[1]}"
-            chosen = Lowering(own, env).low(
-                (self.choose or unchosen)(make("freedom", operands, term.attrs)), term.attrs[1]
-            )
+            chosen = own._chosen(make("freedom", operands, term.attrs), Lowering(own, env))
             parameters = ", ".join(f"i{width} %a{i}" for i, (_, width) in enumerate(given))
             body = "\n".join([f"({parameters}) noinline {{", *lines, f"  ret {word} {chosen}\n}}"])
             name = f"@ptxspec_choice_{hashlib.sha256(body.encode()).hexdigest()[:16]}"

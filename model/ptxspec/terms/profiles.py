@@ -6,7 +6,7 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
 
 #: profile -> slug -> the function that chooses
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {}
-#: the profiles under which the exact interpretation takes the nearest of the allowed results for an approximate one
+#: the profiles under which the nearest of the allowed results is taken for an approximate one
 _NEAREST: set[str] = set()
 
 
@@ -35,8 +35,18 @@ def choice(slug: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def take_nearest(module: str) -> None:
     """State on a profile's page (with its __name__) that an approximate result, where values are computed, is the nearest one
-    of those allowed. It is no choice: a proof has to hold for all of them, and compiled code has none."""
+    of those allowed, unless the page chooses. It is no choice: a proof has to hold for all of them."""
     _NEAREST.add(module.rsplit(".", 1)[-1])
+
+
+def take_over(module: str, other: str, unless: Collection[str]) -> None:
+    """State on a profile's page (with its __name__) that it chooses as another profile does, but for these freedoms."""
+    load(other)
+    own = CHOICES.setdefault(module.rsplit(".", 1)[-1], {})
+    missing = set(unless) - CHOICES[other].keys()
+    if missing:
+        raise blame(f"the profile {other} has no choice for {', '.join(sorted(missing))}")
+    own.update((slug, function) for slug, function in CHOICES[other].items() if slug not in unless)
 
 
 def names() -> list[str]:
@@ -76,12 +86,20 @@ class Profile:
         """Whether the result is settled: by the profile's choice, or because it is documented."""
         return freedom.attrs[2] == DEVIATION or freedom.attrs[0] in self._choices
 
+    def _nearest(self, freedom: Any) -> Approximation | None:
+        """What says the nearest of the allowed results, if the profile takes it."""
+        found = freedom.attrs[4]
+        takes = self.name in _NEAREST and not self.chooses(freedom)
+        return found if takes and isinstance(found, Approximation) else None
+
+    def compiled(self, freedom: Any) -> Int | Approximation:
+        """The same as `term` for code that computes values: what says the nearest result, if the profile takes that."""
+        return self._nearest(freedom) or self.term(freedom)
+
     def value(self, freedom: Any, operands: tuple[int, ...]) -> int:
         """The bits for the operands' values: those chosen, or the nearest ones if the profile takes these."""
-        approximation = freedom.attrs[4]
-        if not self.chooses(freedom) and isinstance(approximation, Approximation) and self.name in _NEAREST:
-            return approximation.nearest(*operands)
-        return self.chosen(freedom, operands)
+        approximation = self._nearest(freedom)
+        return approximation.nearest(*operands) if approximation is not None else self.chosen(freedom, operands)
 
     def chosen(self, freedom: Any, operands: tuple[int, ...]) -> int:
         """The chosen bits for the operands' values; those documented, if the profile knows of no deviation. Raises NoChoice if

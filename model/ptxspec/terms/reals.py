@@ -262,8 +262,10 @@ def power_of_two(q: Fraction | int) -> Real:
 
 
 def logarithm(q: Fraction | int) -> Real:
-    """log₂ q for q > 0."""
+    """log₂ q. Raises ValueError unless q > 0."""
     q = Fraction(q)
+    if q <= 0:
+        raise ValueError(f"{q} has no logarithm")
     whole = floor_log2(real(q))
     fraction = q / Fraction(2) ** whole
     if fraction == 1:

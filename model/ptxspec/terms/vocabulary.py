@@ -303,14 +303,23 @@ class Approximation(NamedTuple):
 
     nearest: Callable[..., int]
     allowed: Callable[..., bool]
+    quick: str | None = None
+    """the function of the first operands, as numbers, that `nearest` rounds, by the name that compiled code knows it by"""
 
 
 def approximate(
-    name: str, type: Type, *operands: Int | int, nearest: Callable[..., int], allowed: Callable[..., bool]
+    name: str,
+    type: Type,
+    *operands: Int | int,
+    nearest: Callable[..., int],
+    allowed: Callable[..., bool],
+    quick: str | None = None,
 ) -> Int:
     """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
-    allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms."""
-    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed))
+    allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms. `quick` names the
+    function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal, root,
+    reciprocal root, quotient."""
+    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick))
 
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:

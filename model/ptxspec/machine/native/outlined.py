@@ -43,7 +43,7 @@ class Outlined:
         if key not in self._names:
             lines: list[str] = []
             needs: set[str] = set()
-            emitter = Emitter(lines, needs, self.layout.program.profile.term)
+            emitter = Emitter(lines, needs, self.layout.program.profile.compiled)
             taken = {v.attrs[0]: (f"%a{i}", f"i{v.attrs[1]}") for i, (_, v, _) in enumerate(values_of(op))}
             lowering = Lowering(emitter, {name: own for name, (own, _) in taken.items()})
             found = [lowering.truth(v) if type.kind == "pred" else lowering.low(v, type.width) for _, type, v in values]

@@ -22,7 +22,7 @@ class Text:
         self.layout, self.program = layout, layout.program
         self.kernel, self.flow = self.program.kernel, self.program.flow
         self.lines: list[str] = []
-        self.emitter = Emitter(self.lines, needs, self.program.profile.term)
+        self.emitter = Emitter(self.lines, needs, self.program.profile.compiled)
         self.labels = 0
         #: what a failed check leads to
         self.faults: list[str] = []
