@@ -27,6 +27,7 @@ from ptxspec.machine.driver.places import LANES, put
 from ptxspec.machine.engine import Fault
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, names_read
+from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import Known, known
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.program import (
@@ -86,7 +87,7 @@ class ExactEngine:
 
     def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
-        key = (id(program.kernel), program.profile.name, program.clustered)
+        key = (id(program.kernel), program.profile.key, program.clustered)
         if key not in self._programs:
             self._programs[key] = Interpreted(program, known(program, "exact"))
         return self._programs[key]
@@ -206,7 +207,18 @@ class ExactRun:
         if self.moves:
             fresh[BEGINS] = fresh[ENDS] = self.memory.first or 0
         self.registers: list[dict[str, Any]] = [dict(fresh) for _ in range(threads)]
+        if self.memory.fresh is not None:
+            self.fill(self.memory.fresh, self.machine.first * self.extents.threads)
         self.stacks: list[list[Activation]] = [[] for _ in range(threads)]
+
+    def fill(self, fresh: Fresh, first: int) -> None:
+        """Let registers that may be read before they are written begin as a seed decides."""
+        types = self.program.kernel.registers
+        for name in self.program.flow.live_in()[0] - {BEGINS, ENDS, FRAME}:
+            found = fresh.registers(name, types[name].width, first, len(self.registers))
+            for own, word in zip(self.registers, found, strict=True):
+                value = int.from_bytes(word.tobytes(), "little")
+                own[name] = bool(value) if types[name].kind == "pred" else value
 
     def threads_run(self, block: int, count: int, limit: int) -> int:
         """A turn for each of so many threads that stand at a block, until the steps reach the limit."""

@@ -33,7 +33,7 @@ class Host(NamedTuple):
     system: System
     limits: Limits
 
-    def run(self, prepared: Prepared, slots: int, worker: int, share: Share, host_empties: bool) -> int:
+    def run(self, prepared: Prepared, slots: int, worker: int, share: Share, host_empties: int) -> int:
         """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
         program breaks a rule."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
@@ -62,7 +62,7 @@ class Host(NamedTuple):
                 case codes.RENEW:
                     self.limits.at_batch(worker, running.get("first"))
                     self.limits.check()
-                    self.memory.clear()
+                    self.memory.clear(running.get("first"))
                     running.empty()
                     running.set("stage", codes.EMPTIED)
                 case codes.ASK:
@@ -80,13 +80,14 @@ class Host(NamedTuple):
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
-    def _set_numbers(self, running: Running, slots: int, host_empties: bool) -> None:
+    def _set_numbers(self, running: Running, slots: int, host_empties: int) -> None:
         """Let the machine have the numbers that say what this launch is, and what it may take."""
         threads, extents = contracts.threads(), self.extents
+        stage = codes.NEW if host_empties == codes.FILLS else codes.EMPTIED
         numbers = {
             "ctas": extents.ctas, "slots": slots, "threads": extents.threads, "cluster": extents.cluster_size,
-            "warps_in_cta": contracts.warps().warps_of(extents.threads), "host_empties": int(host_empties),
-            "lacking": threads.lanes_without_thread(extents.threads), "stage": codes.EMPTIED, "pause_at": self.limits.pause,
+            "warps_in_cta": contracts.warps().warps_of(extents.threads), "host_empties": host_empties,
+            "lacking": threads.lanes_without_thread(extents.threads), "stage": stage, "pause_at": self.limits.pause,
             **self.limits.numbers(),
         }  # fmt: skip
         for name, value in numbers.items():

@@ -130,7 +130,7 @@ class Unit:
             state = thing.with_sampler(self._what(sampler, "sampler").state)
         storage = None if isinstance(thing, Sampler) else thing.storage
         description = storage.image if storage is not None else None
-        key = (op.plan.form.mnemonic, id(op.plan.meaning), description, state, self.profile.name)
+        key = (op.plan.form.mnemonic, id(op.plan.meaning), description, state, self.profile.key)
         access = _accesses.get(key)
         if access is None:
             _forget(_accesses)

@@ -18,8 +18,10 @@ from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
+from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.exact_engine import ExactEngine
+from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
 from ptxspec.machine.images import OPAQUE_TYPES, Sampler, Surface, Texture
@@ -79,6 +81,7 @@ class How(NamedTuple):
     workers: int
     printed: Callable[[str], object]
     owned: Owned | None
+    fresh: Fresh | None
 
 
 class Launches:
@@ -94,7 +97,7 @@ class Launches:
         self._heap = self._make_heap()
         self._space = AddressSpace(len(self._data["global"]))
         self._engines: dict[str, Engine] = {}
-        self._profiles: dict[str, Profile] = {}
+        self._profiles: dict[tuple[str, int | None], Profile] = {}
         self._programs: dict[tuple[str, str, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
@@ -179,6 +182,7 @@ class Launches:
         workers: int,
         printed: Callable[[str], object] | None,
         memories: Sequence[OwnedMemory],
+        seed: int | None,
     ) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
@@ -194,7 +198,8 @@ class Launches:
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
         show = printed or _to_standard_output
         with held(memories, in_order(args)) as owned:
-            how = How(engine, self._profile(profile), spread, show, owned)
+            fresh = None if seed is None else Fresh(operator.index(seed))
+            how = How(engine, self._profile(profile, seed), spread, show, owned, fresh)
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
 
@@ -211,7 +216,7 @@ class Launches:
         slots = limits.slots(ready, extents)
         self._launches += 1
         extents = extents._replace(launch=self._launches)
-        memory = self._memory(ready, extents, buffers, parameters, slots, how.owned)
+        memory = self._memory(ready, extents, buffers, parameters, slots, how)
         system = System(memory, extents.threads, how.printed, limits.check)
         host = Host(self.checked, ready, extents, memory, unit, system, limits)
         try:
@@ -240,7 +245,7 @@ class Launches:
                 owned.check_array(what, span.first, span.end)
 
     def _memory(
-        self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int, owned: Owned | None
+        self, ready: Program, extents: Extents, buffers: Buffers, parameters: bytes, slots: int, how: How
     ) -> Memory:
         """The memory of a launch of which so many CTAs are resident at once."""
         kernel, threads, members = ready.kernel, slots * extents.threads, extents.cluster_size
@@ -248,7 +253,9 @@ class Launches:
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
-        memory = Memory(self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members, owned)
+        memory = Memory(
+            self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members, how.owned, how.fresh
+        )
         if self._heap is not None:
             start = self.checked.sizes["global"]
             memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING
@@ -257,15 +264,15 @@ class Launches:
 
     def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        key = (name, how.profile.name, extents.cluster_size > 1, how.owned is not None)
+        key = (name, how.profile.key, extents.cluster_size > 1, how.owned is not None)
         if key not in self._programs:
             self._programs[key] = program(self.checked, name, how.profile, *key[2:])
         return self._programs[key]
 
-    def _profile(self, name: str) -> Profile:
-        if name not in self._profiles:
-            self._profiles[name] = Profile(name)
-        return self._profiles[name]
+    def _profile(self, name: str, seed: int | None) -> Profile:
+        if (name, seed) not in self._profiles:
+            self._profiles[name, seed] = Profile(name, seed)
+        return self._profiles[name, seed]
 
     def _engine(self, name: str) -> Engine:
         if name not in self._engines:
@@ -327,7 +334,7 @@ def _through(engine: Engine, host: Host, slots: int, how: How) -> int:
     prepared = engine.prepared(host.program, workers > 1, limits.check)
     share, works = Share(extents.ctas, slots, workers), []
     for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
-        empties = how.engine == "exact" or memory.is_large
+        empties = int(how.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
         works.append(partial(host._replace(memory=memory).run, prepared, slots, worker, share, empties))
     steps = together(works, limits.stop)
     limits.finished()

@@ -17,6 +17,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.language.checked import spaces, unbanked
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
 
 #: buffers of earlier launches that are known by name
@@ -105,10 +106,12 @@ class Memory:
         alive: int | None = None,
         cluster: int = 1,
         owned: Owned | None = None,
+        fresh: Fresh | None = None,
     ):
         """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are.
-        `owned` is what the caller owns of global memory, if the launch may reach any."""
-        self.space, self.buffers, self.owned = space, buffers, owned
+        `owned` is what the caller owns of global memory, if the launch may reach any. `fresh` decides what registers and the
+        memory of threads and CTAs begin with; without it they begin with zeros."""
+        self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
         self.layout = contracts.generic_addressing()
         module_global = module["global"]
         self.module_size = len(module_global)
@@ -277,12 +280,19 @@ class Memory:
         """Whether emptying it is best done by taking other arrays, or more than zeroes is to be written."""
         return max(len(self.shared), len(self.local)) > LARGE or self.first is not None
 
-    def clear(self) -> None:
-        """Shared and local memory as they are when CTAs begin. The arrays may be others then."""
+    def clear(self, first: int) -> None:
+        """Shared and local memory as they are when CTAs begin, from this one on. The arrays may be others then."""
         self.shared = self.buffers_of["shared"] = _emptied(self.shared)
         self.local = self.buffers_of["local"] = _emptied(self.local)
         self.alive = _emptied(self.alive)
         self.gone[:] = 0
+        if self.fresh is not None:
+            for space, array, parts in (("shared", self.shared, 1), ("local", self.local, self.threads)):
+                count, apart = len(self.gone) * parts, self.strides[space]
+                each = apart if space == "shared" else min(apart, LOCAL)
+                array[: count * apart].reshape(count, apart)[:, :each] = self.fresh.bytes_of(
+                    f".{space}", first * parts, count, each
+                )
         self.begin()
 
     def begin(self) -> None:

@@ -86,6 +86,7 @@ class Module:
         progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
         memory: Memory | Sequence[Memory] = (),
+        seed: int | None = None,
     ) -> Outcome:
         """Run an entry over a grid.
 
@@ -103,6 +104,10 @@ class Module:
         `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
         under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
         reads a clock, asks images or the system, or updates more than 64 bits at once.
+
+        `seed` decides what PTX leaves open and the profile does not choose: what registers, shared memory and the first bytes of
+        local memory hold before they are written, zeros without a seed, and results that nothing else settles. It decides the
+        same under both engines, and the same again in another launch.
 
         `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
@@ -137,7 +142,7 @@ class Module:
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed, memories)
+        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed, memories, seed)
 
     @alone
     def read(self, name: str) -> np.ndarray:

@@ -6,18 +6,50 @@ choice is given the freedom's type and its operands as terms, and returns the bi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from ptxspec.terms.core import Int, blame, integer, variable
+from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.exact import evaluate, refuse, unchosen
-from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits, number, select
 
 #: profile -> slug -> the function that chooses
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {}
 #: the profiles under which the nearest of the allowed results is taken for an approximate one
 _NEAREST: set[str] = set()
+
+
+#: the profile that settles all, whose result is changed by a seed
+_CHIP = "hopper"
+
+
+def _mixed(word: Int) -> Int:
+    """64 bits that all depend on all of a word's."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        word = low_bits((word ^ (word >> shift)) * factor, 64)
+    return word ^ (word >> 31)
+
+
+def _seeded(seed: int, slug: str, allowed: Callable[[Int], Bool] | None, type: Any, *operands: Int) -> Int:
+    """A result by a seed, for a freedom and its operands: any bits, where any are allowed; else those of a few that are, the
+    chip's changed in some bits or as they are."""
+    start = int.from_bytes(hashlib.sha256(f"{seed} {slug}".encode()).digest()[:8], "little")
+    word = integer(start)
+    for operand in operands:
+        word = _mixed(word ^ low_bits(operand, 64))
+    width = type.width
+    some = low_bits(_mixed(word) if width <= 64 else _mixed(word) * ((1 << width) // 0xFFFF_FFFF), width)
+    if allowed is None:
+        return some
+    chosen = low_bits(integer(CHOICES[_CHIP][slug](type, *operands)), width)
+    if number(allowed(integer(0))).op != "const":
+        return chosen  # which are allowed depends on more than the operands say
+    found = chosen
+    for candidate in (chosen ^ (low_bits(some, 1) << (width - 1)), chosen ^ low_bits(some, width // 2), some):
+        found = select(allowed(candidate), candidate, found)
+    return found
 
 
 def choice(slug: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -64,23 +96,38 @@ def load(name: str) -> None:
 
 
 class Profile:
-    """The choices of one profile. Raises ValueError for a name no page has."""
+    """The choices of one profile. With a `seed`, whatever the page leaves open is chosen by that, but for approximate results of
+    which it takes the nearest. Raises ValueError for a name no page has."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, seed: int | None = None):
         if name not in names():
             raise ValueError(f"no profile is called {name!r}; there are {', '.join(names())}")
         load(name)
         self.name = name
         self._choices = CHOICES.get(name, {})
         self._functions: dict[tuple[Any, ...], Callable[..., int] | None] = {}
+        if seed is not None:
+            load(_CHIP)
+        open_to = {} if seed is None else CHOICES[_CHIP].keys() - self._choices.keys()
+        self._seed = seed if open_to else None
+        #: what tells this profile's results from those of others
+        self.key = name if self._seed is None else f"{name} with the seed {seed}"
+
+    def _choice(self, freedom: Any) -> Callable[..., Any] | None:
+        """What resolves a freedom: the page, or the seed; None where nothing does."""
+        slug, _, kind, _, allowed, *_ = freedom.attrs
+        if slug in self._choices or self._seed is None or kind == DEVIATION:
+            return self._choices.get(slug)
+        return partial(_seeded, self._seed, slug, allowed)
 
     def term(self, freedom: Any) -> Int:
         """The chosen bits as a term over the freedom's operands; what is documented, if the profile knows of no deviation.
         Raises NoChoice if it leaves the result open."""
-        slug, width, _, type, *_ = freedom.attrs
-        if slug not in self._choices:
+        _, width, _, type, *_ = freedom.attrs
+        choice = self._choice(freedom)
+        if choice is None:
             return integer(unchosen(freedom))
-        return low_bits(integer(self._choices[slug](type, *freedom.args)), width)
+        return low_bits(integer(choice(type, *freedom.args)), width)
 
     def chooses(self, freedom: Any) -> bool:
         """Whether the result is settled: by the profile's choice, or because it is documented."""
@@ -105,15 +152,18 @@ class Profile:
         """The chosen bits for the operands' values; those documented, if the profile knows of no deviation. Raises NoChoice if
         it leaves them open."""
         slug, width, _, type, *_ = freedom.attrs
-        if slug not in self._choices:
+        choice = self._choice(freedom)
+        if choice is None:
             return refuse(freedom, operands)
-        function = self._function(slug, width, type, freedom.args)
+        function = self._function(choice, slug, width, type, freedom.args)
         if function is not None:
             return int(function(*operands))
-        chosen = low_bits(integer(self._choices[slug](type, *map(integer, operands))), width)
+        chosen = low_bits(integer(choice(type, *map(integer, operands))), width)
         return int(evaluate(chosen, {}))
 
-    def _function(self, slug: str, width: int, type: Any, arguments: tuple[Any, ...]) -> Callable[..., int] | None:
+    def _function(
+        self, choice: Callable[..., Any], slug: str, width: int, type: Any, arguments: tuple[Any, ...]
+    ) -> Callable[..., int] | None:
         """A choice as a Python function of the operands, written once for all operands of these ranges; None where one may be
         negative."""
         from ptxspec.terms.python_code import written
@@ -127,6 +177,6 @@ class Profile:
                     a if a.op == "const" else variable(name, max(1, a.hi.bit_length()))
                     for name, a in zip(names, arguments, strict=True)
                 ]
-                chosen = low_bits(integer(self._choices[slug](type, *operands)), width)
+                chosen = low_bits(integer(choice(type, *operands)), width)
                 self._functions[key] = partial(written(chosen, "choose", *names), self.value)
         return self._functions[key]

@@ -10,6 +10,9 @@ IDLE, OUT = 0, -1
 #: what stage a launch is in: no CTAs are resident; their memory is empty; they run; the host is asked; it has answered
 NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
 
+#: what the host does with the memory of CTAs before they begin: nothing, it empties it, or it fills that and the registers
+LEAVES, EMPTIES, FILLS = range(3)
+
 #: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes
 NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE = range(5)
 #: whom an instruction meets: the same numbers, and those that ask the host

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
+from ptxspec.machine.driver.codes import FILLS
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
@@ -52,7 +53,8 @@ class _Beginning:
 
     def zeros(self) -> str:
         """Zero the registers that may be read before they are written, and the memory of the CTAs and threads."""
-        layout, lines = self.layout, []
+        layout, lines = self.layout, [f"  %filled = icmp eq i64 %host_empties, {FILLS}"]
+        lines.append("  br i1 %filled, label %registers_done, label %registers_zero\nregisters_zero:")
         registers = layout.program.kernel.registers
         read = layout.live[0] | (registers.keys() & IN_ROWS) - {BEGINS, ENDS}  # the host writes these two
         for i, name in enumerate(sorted(read)):
@@ -66,6 +68,7 @@ class _Beginning:
                 f"  {base} = {row}\n"
                 f"{self.emptying(base, f'{base}size')}"
             )
+        lines.append("  br label %registers_done\nregisters_done:")
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
         for space, count in (("shared", "resident_ctas"), ("local", "resident_threads")):

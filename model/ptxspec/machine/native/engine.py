@@ -16,12 +16,14 @@ from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.engine import Fault
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
 from ptxspec.machine.native.code import Code, driver
-from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE
+from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
@@ -46,7 +48,7 @@ class NativeEngine:
 
     def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
         shape = program.clustered, program.owned
-        key = (id(program.kernel), program.profile.name, *shape, hosts.is_checked(), spread)
+        key = (id(program.kernel), program.profile.key, *shape, hosts.is_checked(), spread)
         found = self._compiled.get(key)
         if found is None:
             capacity = resident(program)
@@ -150,6 +152,19 @@ class NativeRun:
             for name in (BEGINS, ENDS):
                 at = self.layout.offsets[name]
                 self.arrays["registers"][at : at + 8 * self.layout.capacity].view(np.uint64)[:] = memory.first or 0
+        if memory.fresh is not None:
+            self._fill(memory.fresh)
+
+    def _fill(self, fresh: Fresh) -> None:
+        """Let registers that may be read before they are written begin as a seed decides; those of the engine as zeros."""
+        count, first = len(self.memory.gone) * self.extents.threads, self.get("first") * self.extents.threads
+        registers = self.program.kernel.registers
+        for name in registers.keys() & IN_ROWS - {BEGINS, ENDS}:
+            size = bits_of(registers[name]) // 8
+            self.arrays["registers"][self.layout.offsets[name] :][: size * count] = 0
+        for name in self.layout.live[0] - IN_ROWS:
+            found = fresh.registers(name, registers[name].width, first, count)
+            self.arrays["registers"][self.layout.offsets[name] :][: found.size] = found.reshape(-1)
 
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""
