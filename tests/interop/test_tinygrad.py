@@ -58,6 +58,15 @@ def test_an_operation(name: str) -> None:
         assert (np.abs(found - wide) <= case.tolerance * np.maximum(1, np.abs(wide))).all(), np.abs(found - wide).max()
 
 
+def test_tensor_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    load = ptxspec.load
+    monkeypatch.setattr(ptxspec, "load", lambda text, path: texts.append(text) or load(text, path))
+    x = np.eye(48, dtype=np.float16)
+    assert np.array_equal((Tensor(x, device="CUDA").matmul(Tensor(x, device="CUDA"), dtype="float")).numpy(), x)
+    assert "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in "".join(texts)
+
+
 def test_there_are_many() -> None:
     assert len(CASES) >= 30
 

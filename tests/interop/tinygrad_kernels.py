@@ -153,5 +153,32 @@ CASES: dict[str, Case] = {
     "cast from truth values": Case((X > 0,), lambda x: x.cast(dtypes.float) * 2, lambda x: x * np.float32(2)),
     "bits of floats": Case((X,), lambda x: x.bitcast(dtypes.uint32) >> 23, lambda x: x.view(np.uint32) >> 23),
 }
-#: products that tinygrad gives to tensor cores (mma.sync): what they are, and for which architecture
-TENSOR_CORES: dict[str, Case] = {}
+
+
+def halves(*shape: int) -> np.ndarray:
+    """Small integers, so that every sum of products is exact."""
+    return RANDOM.integers(-4, 5, shape).astype(np.float16)
+
+
+#: products that tinygrad gives to tensor cores (mma.sync)
+TENSOR_CORES: dict[str, Case] = {
+    "half product, single sums": Case(
+        (halves(32, 32), halves(32, 32)),
+        lambda x, y: x.matmul(y, dtype=dtypes.float),
+        lambda x, y: np.matmul(x.astype(np.float32), y),
+    ),
+    "half product, half sums": Case(
+        (halves(16, 48), halves(48, 64)), lambda x, y: x.matmul(y, dtype=dtypes.half), lambda x, y: x @ y
+    ),
+    "half product of random numbers": Case(
+        (floats(64, 32).astype(np.float16), floats(32, 16).astype(np.float16)),
+        lambda x, y: x.matmul(y, dtype=dtypes.float),
+        lambda x, y: x.astype(np.float64) @ y,
+        1e-5,
+    ),
+    "batched half product": Case(
+        (halves(3, 16, 16), halves(3, 16, 24)),
+        lambda x, y: x.matmul(y, dtype=dtypes.float),
+        lambda x, y: np.matmul(x.astype(np.float32), y),
+    ),
+}
