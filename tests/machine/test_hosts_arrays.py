@@ -76,12 +76,18 @@ OWNED = kernel(
     "atom.global.add.u32 %r6, [%rd4+4], 1; add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; st.global.u32 [%rd1], %r5;",
     ".param .u64 out, .param .u64 more, .param .u64 last",
 )
+#: a product of matrices, for which the lanes of a warp give one another several words each
+MATRICES = kernel(
+    ".reg .b32 %m<4>; mov.u32 %m0, %r1; mov.u32 %m1, 0;"
+    "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%m2, %m3}, {%m0}, {%m0}, {%m1, %m1}; st.global.u32 [%rd1], %m2;"
+)
 
 
 def launch(source: str) -> list[int]:
     """What one of the kernels leaves, under the native engine."""
     module = ptxspec.load(source)
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
+    how = {"block": 32} if source is MATRICES else how
     more: list[Any] = []
     if source is BANKS:
         module.write("two", np.arange(8, dtype=np.uint32))
@@ -97,7 +103,15 @@ def launch(source: str) -> list[int]:
     return out.tolist()
 
 
-SOURCES = {"functions": SOURCE, "loops": LOOPS, "clusters": CLUSTERS, "banks": BANKS, "images": IMAGE, "owned": OWNED}
+SOURCES = {
+    "functions": SOURCE,
+    "loops": LOOPS,
+    "clusters": CLUSTERS,
+    "banks": BANKS,
+    "images": IMAGE,
+    "owned": OWNED,
+    "matrices": MATRICES,
+}
 
 
 @pytest.fixture
@@ -209,6 +223,7 @@ def tampering(
 
 #: which kernel touches each array
 TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
+TOUCHES |= dict.fromkeys(("words", "learned_words"), MATRICES)
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS)
 
 
