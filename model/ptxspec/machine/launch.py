@@ -69,12 +69,14 @@ class Bounds(NamedTuple):
 
 
 class How(NamedTuple):
-    """By what a launch is run: the engine, the profile, how many threads of the host there may be, and where texts go."""
+    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, and when
+    copies happen that finish later."""
 
     engine: str
     profile: Profile
     workers: int
     printed: Callable[[str], object]
+    copies: options.Copies
 
 
 class Launches:
@@ -89,7 +91,8 @@ class Launches:
         self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
         self._heap = self._make_heap()
         self._space = AddressSpace(len(self._data["global"]))
-        self._engines: dict[str, Engine] = {}
+        self._native: NativeEngine | None = None
+        self._exact: ExactEngine | None = None
         self._profiles: dict[str, Profile] = {}
         self._programs: dict[tuple[str, str, bool], Program] = {}
         self._launches = 0
@@ -174,6 +177,7 @@ class Launches:
         profile: str,
         workers: int,
         printed: Callable[[str], object] | None,
+        copies: Any,
     ) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
@@ -187,7 +191,8 @@ class Launches:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
-        how = How(engine, self._profile(profile), spread, printed or _to_standard_output)
+        when = _when(copies, engine)
+        how = How(engine, self._profile(profile), spread, printed or _to_standard_output, when)
         return self._run(kernel, extents, in_order(args), limits, how)
 
     def _run(self, kernel: Kernel, extents: Extents, args: Sequence[Any], limits: Limits, how: How) -> Outcome:
@@ -205,7 +210,7 @@ class Launches:
         system = System(memory, extents.threads, how.printed, limits.check)
         host = Host(self.checked, ready, extents, memory, unit, system, limits)
         try:
-            steps = _through(self._engine(how.engine), host, slots, how) if ready.flow.blocks else 0
+            steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         finally:
@@ -245,10 +250,15 @@ class Launches:
             self._profiles[name] = Profile(name)
         return self._profiles[name]
 
-    def _engine(self, name: str) -> Engine:
-        if name not in self._engines:
-            self._engines[name] = NativeEngine() if name == "native" else ExactEngine()
-        return self._engines[name]
+    def _engine(self, how: How) -> Engine:
+        if how.engine == "native":
+            if self._native is None:
+                self._native = NativeEngine()
+            return self._native
+        if self._exact is None:
+            self._exact = ExactEngine()
+        self._exact.copies = how.copies
+        return self._exact
 
     def write(self, name: str, value: Any) -> None:
         """Set a variable, or what a bank holds."""
@@ -281,6 +291,20 @@ class Launches:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
             raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
         return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _when(copies: Any, engine: str) -> options.Copies:
+    """When copies happen that finish later. Raises TypeError for what says no such thing, and ValueError where the engine cannot
+    do it."""
+    if isinstance(copies, int | np.integer) and not isinstance(copies, bool):
+        when: options.Copies = int(copies)
+    elif isinstance(copies, str) and copies in ("early", "late"):
+        when = "early" if copies == "early" else "late"
+    else:
+        raise TypeError(f"copies is 'early', 'late' or an integer, not {copies!r}")
+    if engine == "native" and when != "early":
+        raise ValueError(f"the native engine copies early; engine='exact' has copies={copies!r}")
+    return when
 
 
 def _to_standard_output(text: str) -> None:

@@ -82,6 +82,7 @@ class Module:
         memory_limit: int | None = None,
         progress: Progress | None = None,
         printed: Callable[[str], object] | None = None,
+        copies: options.Copies = "early",
     ) -> Outcome:
         """Run an entry over a grid.
 
@@ -97,7 +98,11 @@ class Module:
 
         `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
         under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
-        reads a clock, asks images or the system, or updates more than 64 bits at once.
+        reads a clock, asks images or the system, has copies that finish later, or updates more than 64 bits at once.
+
+        `copies` says when copies happen that finish later (cp.async): "early", where they are begun, or "late", where their
+        thread waits for them; an integer is a seed that chooses a place between the two for each. The native engine copies early.
+        An access that races with a copy ends the launch under all of them.
 
         `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
         limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
@@ -131,7 +136,7 @@ class Module:
 
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
-        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed)
+        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed, copies)
 
     @alone
     def read(self, name: str) -> np.ndarray:
