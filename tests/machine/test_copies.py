@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -543,14 +544,122 @@ def test_nothing_is_kept_from_launch_to_launch() -> None:
 def test_a_large_kernel_copies() -> None:
     """One that is compiled in pieces, with accesses set apart."""
     more = "\n".join(
-        f"ld.shared.u32 %r{10 + i % 8}, [%r4+{4 * (i % 4)}]; add.u32 %r5, %r5, %r{10 + i % 8};" for i in range(1200)
+        f"ld.shared.u32 %r{10 + i % 8}, [%r4+{4 * (i % 4)}]; add.u32 %r5, %r5, %r{10 + i % 8};" for i in range(600)
     )
     right = copying(f"mov.u32 %r5, 0; {COPY}\ncp.async.wait_all;\n{more}\nst.global.u32 [%rd1], %r5;")
     out = blank(2)
     ptxspec.load(right).launch("k", block=2, args=[out, numbers()])
-    assert out.tolist() == [300 * (1 + 2 + 3 + 4), 300 * (5 + 6 + 7 + 8)]
+    assert out.tolist() == [150 * (1 + 2 + 3 + 4), 150 * (5 + 6 + 7 + 8)]
     with pytest.raises(ptxspec.LaunchError, match="copy not waited for"):
         ptxspec.load(right.replace("cp.async.wait_all;", "")).launch("k", block=2, args=[out, numbers()])
+
+
+# random programs --------------------------------------------------------------------------------------------------------
+
+
+#: the line of a random program's first instruction, each of which has two
+FIRST = 17
+
+
+class Plain:
+    """What copies mean, once more: bytes, and a list of copies under way for each thread. It knows nothing of the page."""
+
+    def __init__(self, source: bytes):
+        self.shared, self.source = bytearray(64), bytearray(source)
+        self.begun: list[dict[str, Any]] = []
+        self.committed, self.read = [0, 0], 0
+
+    def race(self, filled: range | None, written: range | None) -> int | None:
+        """The line of a copy that an access races with: of what it touches in shared memory, or writes in the source."""
+        for copy in sorted(self.begun, key=lambda c: c["to"].start):
+            if filled is not None and set(copy["to"]) & set(filled):
+                return int(copy["line"])
+            if written is not None and set(copy["from"]) & set(written):
+                return int(copy["line"])
+        return None
+
+    def begin(self, thread: int, line: int, to: int, source: int, size: int, read: int) -> None:
+        own = {"thread": thread, "line": line, "to": range(to, to + size), "from": range(source, source + read)}
+        self.shared[to : to + size] = self.source[source : source + read] + bytes(size - read)
+        self.begun.append(own | {"group": self.committed[thread]})
+
+    def wait(self, thread: int, most: int | None) -> None:
+        last = 1 << 30 if most is None else self.committed[thread] - most
+        self.begun = [c for c in self.begun if c["thread"] != thread or c["group"] >= last]
+        if most is None:
+            self.committed[thread] += 1
+
+
+def random_program(rng: random.Random, length: int) -> tuple[str, Any]:
+    """(a program of two threads that take turns, what it leaves: the rule, the lines, or both memories)"""
+    plain, lines = Plain(bytes(range(1, 65))), []
+    outcome: Any = None
+    for number in range(length):
+        thread, line, race, rule = rng.randrange(2), FIRST + 2 * number, None, "copy not waited for"
+        match rng.choice(["copy", "copy", "copy", "commit", "wait", "wait", "all", "load", "store", "write"]):
+            case "copy":
+                size = rng.choice([4, 8, 16])
+                to, source = (rng.randrange(64 // size) * size for _ in range(2))
+                read = rng.choice([size, size, rng.randrange(size + 1)])
+                text = f"cp.async.ca.shared.global [%r4+{to}], [%rd2+{source}], {size}, {read};"
+                race = plain.race(range(to, to + size), None)
+                plain.begin(thread, line, to, source, size, read)
+            case "commit":
+                text = "cp.async.commit_group;"
+                plain.committed[thread] += 1
+            case "wait":
+                most = rng.randrange(3)
+                text = f"cp.async.wait_group {most};"
+                plain.wait(thread, most)
+            case "all":
+                text = "cp.async.wait_all;"
+                plain.wait(thread, None)
+            case "load":
+                size = rng.choice([1, 2, 4, 8])
+                at = rng.randrange(64 // size) * size
+                text = f"ld.shared.b{8 * size} %x{size}, [%r4+{at}];"
+                race = plain.race(range(at, at + size), None)
+            case "store":
+                size = rng.choice([1, 2, 4])
+                at = rng.randrange(64 // size) * size
+                text = f"st.shared.b{8 * size} [%r4+{at}], 7;"
+                race = plain.race(range(at, at + size), None)
+                plain.shared[at : at + size] = (7).to_bytes(size, "little")
+            case _:
+                at, rule = rng.randrange(64), "source of a copy"
+                text = f"st.global.u8 [%rd2+{at}], 9;"
+                race = plain.race(None, range(at, at + 1))
+                plain.source[at] = 9
+        lines.append(f"@%p{thread} {text}\nbar.sync 0;")
+        if race is not None and outcome is None:
+            outcome = rule, line, race
+    take = "".join(f"ld.shared.u32 %r5, [%r4+{at}]; st.global.u32 [%rd0+{at}], %r5; " for at in range(0, 64, 4))
+    head = """
+.reg .b16 %x1, %x2; .reg .b32 %x4; .reg .b64 %x8; .shared .align 16 .b8 cells[64]; mov.u32 %r4, cells;
+ld.param.u64 %rd2, [source]; setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r1, 1;
+"""
+    source = kernel(head + "\n".join(lines) + "\ncp.async.wait_all; bar.sync 0; " + take, BOTH)
+    return source, outcome or (bytes(plain.shared), bytes(plain.source))
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_random_programs(seed: int) -> None:
+    rng = random.Random(f"copies:{seed}")
+    source, outcome = random_program(rng, 40)
+    while (len(outcome) == 3) != (seed % 3 == 0):  # a third of them race
+        source, outcome = random_program(rng, 40 if seed % 3 == 0 else 12)
+    args = [blank(16), np.frombuffer(bytes(range(1, 65)), np.uint8).copy()]
+    if len(outcome) == 2:
+        out, data = both(source, args, block=2)
+        assert (out.tobytes(), data.tobytes()) == outcome
+        for copies in ("late", seed):
+            mine = [a.copy() for a in args]
+            ptxspec.load(source).launch("k", block=2, args=mine, engine="exact", copies=copies)
+            assert tuple(a.tobytes() for a in mine) == outcome
+        return
+    error = fault(source, args, block=2)
+    assert error.where is not None and error.other is not None
+    assert (error.rule, error.where.line, error.other.line) == outcome
 
 
 # rules of pages ----------------------------------------------------------------------------------------------------------
