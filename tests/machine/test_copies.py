@@ -15,7 +15,7 @@ from launching import ENGINES, both, each, fault, kernel
 import ptxspec
 from ptxspec import contracts
 from ptxspec.literate import finder
-from ptxspec.machine.driver import copies as driver
+from ptxspec.machine import copies as driver
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.native import copies as native
 from ptxspec.terms.steps import Step
@@ -731,6 +731,18 @@ def test_a_rule_that_says_something_else(name: str, wrong: Any, source: str, mon
         after = found()
     assert before[0] == before[-1] != after[0] == after[-1]
     assert found() == before
+
+
+def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
+    from ptxspec.machine.outstanding import UNITS, Extent
+
+    declared = driver.Machine.__annotations__
+    assert {name for name, kind in declared.items() if kind == "Column"} == set(UNITS) == set(Extent(1, 1, 1).lengths())
+    steps = {name for name, own in vars(driver.Machine).items() if inspect.isfunction(own) and not name.startswith("_")}
+    assert steps == set(driver.steps())
+    for name, (step, _) in driver.steps().items():
+        given = inspect.signature(getattr(driver.Machine, name)).parameters
+        assert len(given) == 2 + len(step.operands)  # the machine and the record's number come first
 
 
 def test_the_page_says_how_large_copies_are() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
+from ptxspec.machine import copies as driver
 from ptxspec.machine.deferred import Deferred
-from ptxspec.machine.driver import copies as driver
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.outstanding import Outstanding, Sparse

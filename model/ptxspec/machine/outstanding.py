@@ -1,6 +1,6 @@
 """Copies that are under way: what they fill and read, and the accesses that race with them.
 
-The arrays are written by `driver/copies.py`. There are none for a kernel that does not copy.
+The arrays are written by `machine/copies.py`. There are none for a kernel that does not copy.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from ptxspec.terms.lowering import Lowering
 
 @cache
 def functions(checked: bool) -> frozenset[str]:
-    """What calls of the functions of driver/copies.py need."""
-    from ptxspec.machine.driver import copies
+    """What calls of the functions of machine/copies.py need."""
+    from ptxspec.machine import copies
 
     steps = {name: Taken(*taken) for name, taken in copies.steps().items()}
     world = World(FIELD, {name: Array(unit) for name, unit in UNITS.items()}, steps, {}, checked)
