@@ -44,7 +44,8 @@ def rows(form: Form) -> np.ndarray:
 
 def _copies(form: Form) -> list[tuple[int, int]]:
     """Where each copy lies in the thread's bytes, and how many it fills."""
-    if isinstance(form.meaning(form.absences[-1]).effect, Copy) and 4 in form.definition.constant_ranges["size"]:
+    sizes = form.definition.constants("size", form.modifiers)
+    if isinstance(form.meaning(form.absences[-1]).effect, Copy) and sizes and len(sizes) > 1:
         return [(0, 16), (16, 8), (24, 4)]
     return [(0, 16), (16, 16)]
 
