@@ -243,3 +243,24 @@ def test_a_validator_finds_what_is_wrong() -> None:
     assert validated("forms", '{"error": "x", "kind": "unknown", "status": 1}')
     with pytest.raises(ValidationError):
         validated("forms", '{"error": "x", "kind": "surprise", "status": 1}')
+
+
+def test_a_race_names_both_places(tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(
+        ".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 out) { .reg .b64 %p; .reg .b32 %x;\n"
+        ".shared .align 4 .b32 s; ld.param.u64 %p, [out]; cp.async.ca.shared.global [s], [%p], 4;\n"
+        "  cp.async.commit_group; cp.async.wait_group 1;\n  ld.shared.u32 %x, [s]; st.global.u32 [%p], %x; ret; }"
+    )
+    run = ("run", str(tmp_path / "k.ptx"), "-a", "u32[1]=5", "--block", "2")
+    for more in (
+        (),
+        ("--engine", "exact"),
+        ("--engine", "exact", "--copies", "late"),
+        ("--engine", "exact", "--copies", "-7"),
+    ):
+        fault = asked(*run, *more, status=1)["fault"]
+        assert fault["rule"] == "copy not waited for" and fault["line"] == 4
+        other = fault["other"]
+        assert (other["line"], other["thread"], other["instruction"][:8]) == (2, [0, 0, 0], "cp.async")
+    for wrong in (("--copies", "late"), ("--engine", "exact", "--copies", "never")):
+        assert asked(*run, *wrong, status=2)["kind"] == "usage"

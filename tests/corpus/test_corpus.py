@@ -7,10 +7,12 @@ import resource
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mutants import Account, Mutant, Verdict, complaint, mutants, refusal, verdicts
 from seeds import modules, seeds
 
+import ptxspec
 from ptxspec.language.check import check
 from ptxspec.language.gaps import gaps_of
 from ptxspec.literate.finder import DOCUMENTS
@@ -18,7 +20,7 @@ from ptxspec.literate.finder import DOCUMENTS
 #: sources of which nvcc's output is refused: what the first complaint says, and why
 MISSING = {"external": ("nothing defines", "other modules do; ptxas refuses it too when it is alone")}
 #: sources of which nvcc's output has gaps, by the first words of their families
-GAPS = {"asynchronous": ("cp.async", "mbarrier"), "tensors": ("wmma",)}
+GAPS = {"tensors": ("wmma",)}
 
 #: what may differ: what the complaint of the one who refuses says, and the entry of the register of ambiguities, or why
 KNOWN = {
@@ -91,8 +93,17 @@ def test_what_nvcc_prints(name: str) -> None:
     assert ours is None
     gaps = [gap.message for gap in gaps_of(check(modules()[name]))]
     assert all(gap.startswith(GAPS.get(source, ())) for gap in gaps), gaps
-    # for an early target nvcc copies by loads and stores
-    assert bool(gaps) == (source in GAPS and name != "asynchronous sm_75")
+    assert bool(gaps) == (source in GAPS)
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(modules()) if name.startswith("asynchronous ")])
+@pytest.mark.parametrize("engine", ["exact", "native"])
+def test_copies_that_finish_later_run(name: str, engine: str) -> None:
+    """For an early target nvcc copies by loads and stores; without optimization, by calls of many functions."""
+    values = np.arange(256, dtype=np.int32)
+    found = np.zeros_like(values)
+    ptxspec.load(modules()[name]).launch("_Z1kPK4int4PS_", block=64, args=[values, found], engine=engine)
+    assert np.array_equal(found.reshape(64, 4), values.reshape(64, 4)[::-1])
 
 
 def test_what_people_write() -> None:

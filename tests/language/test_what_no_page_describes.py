@@ -79,15 +79,15 @@ def test_every_further_form_has_an_example() -> None:
     ("version", "target", "instruction", "message"),
     [
         ("9.5", "sm_90", "wmma.mma.sync.alinged.m16n16k16.row.col.f32.f32 %f0, %r0, %r1, %f1;", "wmma.mma has no .alinged; did you mean .aligned"),
-        ("9.5", "sm_90", "cp.asinc.wait_all;", "there is no cp.asinc.wait_all; did you mean cp.async.wait_all?"),
-        ("6.5", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs PTX ISA 7.0; the module says 6.5"),
-        ("7.0", "sm_75", "cp.async.wait_all;", "cp.async.wait_all needs target sm_80; the module says sm_75"),
+        ("9.5", "sm_90", "cp.asinc.bulk.commit_group;", "there is no cp.asinc.bulk.commit_group; did you mean .async for .asinc?"),
+        ("6.5", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs PTX ISA 7.0; the module says 6.5"),
+        ("7.0", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs target sm_80; the module says sm_75"),
         ("9.5", "sm_90", "wgma.fence.sync.aligned;", "wgma is no instruction of PTX; did you mean wgmma?"),
         ("9.5", "sm_100a", "cvt.rn.satfinite.e2m1x2.f23 %c0, %f0, %f1;", "there is no cvt.rn.satfinite.e2m1x2.f23"),
         ("8.5", "sm_90", "ld.global.v8.f32 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, [%rd0];", "needs PTX ISA 8.8"),
         ("9.5", "sm_90", "ld.global.v8.f32 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, [%rd0];", "needs target sm_100"),
         ("9.5", "sm_90", "mbarrier.inval.shared.b64 [%unheard];", "%unheard is not declared"),
-        ("9.5", "sm_90", "@%unheard cp.async.wait_all;", "the guard %unheard is not declared"),
+        ("9.5", "sm_90", "@%unheard cp.async.bulk.commit_group;", "the guard %unheard is not declared"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, message: str) -> None:
@@ -98,9 +98,9 @@ def test_a_mistake_is_no_gap(version: str, target: str, instruction: str, messag
 CALLED = """.version 8.0
 .target sm_90
 .address_size 64
-.func inner() { cp.async.wait_all; ret; }
+.func inner() { cp.async.bulk.commit_group; ret; }
 .func middle() { call inner; ret; }
-.func spare() { cp.async.commit_group; mbarrier.inval.shared.b64 [0]; ret; }
+.func spare() { cp.async.bulk.commit_group; mbarrier.inval.shared.b64 [0]; ret; }
 .global .u64 pointer[1] = { spare };
 .visible .entry direct() { call middle; ret; }
 .visible .entry indirect() {
@@ -149,8 +149,8 @@ def test_the_checker_counts_them_as_instructions() -> None:
 
 
 def test_a_question_about_one_says_so() -> None:
-    with pytest.raises(ptxspec.PtxError, match=r"cp\.async\.wait_all is PTX"):
-        ptxspec.evaluate("cp.async.wait_all;")
+    with pytest.raises(ptxspec.PtxError, match=r"cp\.async\.bulk\.commit_group is PTX"):
+        ptxspec.evaluate("cp.async.bulk.commit_group;")
     with pytest.raises(ptxspec.PtxError, match=r"is PTX .*not described here"):
         ptxspec.prove("add.u8x4 d, a, b;", "add.u8x4 d, b, a;")
 

@@ -25,6 +25,7 @@ from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native import code
 from ptxspec.machine.native import engine as native
 from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
+from ptxspec.machine.outstanding import UNITS
 from ptxspec.terms.native import Library
 
 HERE = Path(__file__).parent
@@ -66,6 +67,11 @@ BANKS = ".version 2.1\n.target sm_20\n.extern .const[2] .b32 two[];\n" + (
 )
 LOOPS = kernel(
     "mov.u32 %r5, 0; LOOP: mov.u32 %r6, %tid.x; mad.lo.u32 %r5, %r5, 3, %r6; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 1000; @%p1 bra LOOP; st.global.u32 [%rd1], %r5;"
+)
+COPIES = kernel(
+    ".shared .u32 s[132]; mov.u32 %r4, s; mad.lo.u32 %r4, %r1, 16, %r4; cp.async.ca.shared.global [%r4], [%rd1], 4;"
+    "cp.async.commit_group; cp.async.ca.shared.global [%r4+4], [%rd1], 4, 3; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r5, [%r4];"
+    "cp.async.wait_all; ld.shared.u32 %r6, [%r4+4]; add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r1; st.global.u32 [%rd1], %r5;"
 )
 IMAGE = f"""{HEADER}.visible .entry k(.param .u64 out, .param .surfref s) {{ .reg .u64 o; .reg .u32 r; .reg .u32 x;
   ld.param.u64 o, [out]; mov.u32 x, %tid.x; shl.b32 x, x, 2; sust.b.1d.b32.trap [s, {{x}}], {{x}};
@@ -111,6 +117,7 @@ SOURCES = {
     "images": IMAGE,
     "owned": OWNED,
     "matrices": MATRICES,
+    "copies": COPIES,
 }
 
 
@@ -224,7 +231,7 @@ def tampering(
 #: which kernel touches each array
 TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
 TOUCHES |= dict.fromkeys(("words", "learned_words"), MATRICES)
-TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS)
+TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(UNITS, COPIES)
 
 
 @pytest.mark.parametrize("name", ARRAYS)

@@ -108,7 +108,7 @@ def refusals() -> list[str]:
     except ptxspec.Unsupported as error:
         said.append(str(error))
     try:
-        ptxspec.load(".version 8.0 .target sm_90 .entry k() { cp.async.wait_all; ret; }").launch("k")
+        ptxspec.load(".version 8.0 .target sm_90 .entry k() { cp.async.bulk.commit_group; ret; }").launch("k")
     except ptxspec.GapError as error:
         said.append(error.diagnostics[0].message)
     try:

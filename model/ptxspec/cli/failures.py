@@ -90,16 +90,23 @@ def _is(error: BaseException, module: str, name: str) -> TypeGuard[Any]:
 
 def _fault(error: Any) -> dict[str, Any]:
     """The fields of a LaunchError; what a fault has not is null."""
-    where = error.where
     return {
         "rule": error.rule,
         "note": error.note,
+        **_place(error.where),
+        "address": error.address,
+        "page": error.page,
+        "other": error.other and _place(error.other),
+    }
+
+
+def _place(where: Any) -> dict[str, Any]:
+    """The fields of a thread and its instruction."""
+    return {
         "thread": where and list(where.thread),
         "cta": where and list(where.cta),
         "file": where and where.path,
         "line": where and where.line,
         "column": where and where.column,
         "instruction": where and where.instruction,
-        "address": error.address,
-        "page": error.page,
     }

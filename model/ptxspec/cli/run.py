@@ -47,6 +47,13 @@ from ptxspec.escaping import LINES, printable
     help="Threads of this machine over which the CTAs are spread.",
 )
 @click.option(
+    "--copies",
+    default="early",
+    show_default=True,
+    metavar="early|late|SEED",
+    help="When copies happen that finish later. The native engine copies early.",
+)
+@click.option(
     "--step-limit",
     type=click.IntRange(0, 1 << 62),
     help="Most thread-instructions to execute; without it, what ends loops in a minute.",
@@ -67,6 +74,7 @@ def command(
     save: tuple[str, ...],
     cluster: str | None,
     as_json: bool,
+    copies: str,
     **options: Any,
 ) -> None:
     """Run an entry of a PTX file and show the arrays it leaves behind."""
@@ -75,6 +83,7 @@ def command(
 
     shape = reading.extents("--grid", grid), reading.extents("--block", block)
     options["cluster"] = None if cluster is None else reading.extents("--cluster", cluster)
+    options["copies"] = _copies(copies)
     values = reading.arguments(arguments)
     files = saving.saves(save, values)
     before = [v.copy() if v.ndim else None for v in values]
@@ -101,6 +110,16 @@ def command(
         put_json({**facts, "printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}})
     else:
         _show(facts, {i: values[i] for i in changed})
+
+
+def _copies(asked: str) -> str | int:
+    """When copies happen that finish later. Fails for what says no such thing."""
+    if asked in ("early", "late"):
+        return asked
+    try:
+        return int(asked)
+    except ValueError:
+        raise Failed(f"--copies {asked}: early, late or a whole number") from None
 
 
 def _entry(kernels: list[str], asked: str | None) -> str:

@@ -24,6 +24,7 @@ from ptxspec.contracts.calls import (
     functions,
     system_functions,
 )
+from ptxspec.contracts.copies import Copies, copies
 from ptxspec.contracts.declarations import (
     Attributes,
     Initializers,
@@ -110,6 +111,7 @@ __all__ = [
     "ConstantExpressions",
     "ContractError",
     "ControlFlow",
+    "Copies",
     "Directives",
     "Divergence",
     "Family",
@@ -150,6 +152,7 @@ __all__ = [
     "clusters",
     "constant_expressions",
     "control_flow",
+    "copies",
     "directives",
     "divergence",
     "floating_point",

@@ -211,6 +211,13 @@ class Accesses(Protocol):
         """Whether bytes in these states, beside one another in a number, may all be read, or written."""
 
     @overload
+    def first_permitted(self, states: int, size: int, count: int) -> bool: ...
+    @overload
+    def first_permitted(self, states: Int, size: int, count: Int) -> Bool: ...
+    def first_permitted(self, states: Int | int, size: int, count: Int | int) -> Bool | bool:
+        """Whether the first `count` of so many bytes in these states may be read."""
+
+    @overload
     def alive(self, states: int, size: int) -> bool: ...
     @overload
     def alive(self, states: Int, size: int) -> Bool: ...

@@ -76,8 +76,8 @@ class Mnemonics(Protocol):
         """Those among them that may also stand after a blank."""
 
     @property
-    def IN_ORDER(self) -> tuple[str, ...]:
-        """Words whose order counts, beside types."""
+    def IN_ORDER(self) -> Mapping[str, tuple[str, ...]]:
+        """By opcode, the words whose order counts, beside types."""
 
     @property
     def REPEATED(self) -> tuple[str, ...]:

@@ -284,13 +284,13 @@ class Opcode:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
         page = contracts.mnemonics()
         words = mnemonic.split(".")[1:]
-        own = page.NEXT_TO.get(self.name, ())
+        own, in_order = page.NEXT_TO.get(self.name, ()), page.IN_ORDER.get(self.name, ())
         count = next((i for i, word in enumerate(words) if word not in own), len(words))
 
         def once(words: list[str]) -> list[str]:
             return [w for i, w in enumerate(words) if w not in page.REPEATED or w not in words[:i]]
 
-        types = [w for w in words[count:] if w in TYPES or w in page.IN_ORDER]
+        types = [w for w in words[count:] if w in TYPES or w in in_order]
         others = [w for w in words[count:] if w not in types]
         return tuple(once(words[:count])), tuple(types), tuple(sorted(once(others)))
 
@@ -395,6 +395,7 @@ def _operand_shape(form: Form) -> tuple[Any, ...]:
         annotation = parameter.annotation if parameter else None
         kind = "tuple" if isinstance(annotation, TupleOf) else "value"
         kind = annotation.name if isinstance(annotation, Special) else kind
+        kind = "predicate" if annotation == TYPES["pred"] else kind
         shape.append(
             (kind, operand.memory, operand.group, operand.bracketed, operand.optional, operand.offset, operand.sign)
         )

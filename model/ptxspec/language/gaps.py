@@ -17,7 +17,7 @@ class GapError(PtxError):
     instructions, as for `PtxError`.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_90
-    ... .entry k() { cp.async.wait_all; ret; }
+    ... .entry k() { cp.async.bulk.commit_group; ret; }
     ... .entry other() { ret; }''', "k.ptx")
     >>> module.launch("other").steps
     1
@@ -25,7 +25,7 @@ class GapError(PtxError):
     ...     module.launch("k")
     ... except ptxspec.GapError as error:
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
-    2 cp.async.wait_all is PTX (waiting for copies); it is not described here
+    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes); it is not described here
     """
 
 

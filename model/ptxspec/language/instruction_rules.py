@@ -158,6 +158,21 @@ class InstructionRules:
                 given = operand.value if isinstance(operand, tree.Number) else "this"
                 message = f"{plan.form.mnemonic} needs {wanted} here, not {given}"
                 self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
+        self._constants_in_bounds(item, plan)
+
+    def _constants_in_bounds(self, item: tree.Instruction, plan: Plan) -> None:
+        """Complain of a constant that is greater than another one, by which it is bounded."""
+        definition = plan.form.definition
+        constants = {
+            part.name: (index, operand.value)
+            for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True))
+            if isinstance(part, Read) and isinstance(operand, tree.Number)
+        }
+        for name, bound in definition.constant_bounds.items():
+            if name in constants and bound in constants and not 0 <= constants[name][1] <= constants[bound][1]:
+                (index, value), (_, most) = constants[name], constants[bound]
+                message = f"{plan.form.mnemonic} needs a constant from 0 to {most} here, not {value}"
+                self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
 
 
 def _named_place(operand: tree.Operand, kernel: Kernel) -> Place | None:

@@ -29,7 +29,7 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
         return None if kind is kinds.INTEGER else f"{form.mnemonic} needs an integer constant here"
     match wanted:
         case Special():
-            return _special_problem(form, wanted, kind)
+            return _special_problem(form, wanted, kind, operand.name)
         case TupleOf():
             types = form.definition.elements(operand.name, form.modifiers)
             return _tuple_problem(form, types, kind, rules, exact=not operand.bracketed)
@@ -180,10 +180,10 @@ _NAMES = {
 }
 
 
-def _special_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
-    """Why an operand cannot stand for what is no value, or None."""
+def _special_problem(form: Form, wanted: Special, kind: Kind, name: str) -> str | None:
+    """Why an operand of this name cannot stand for what is no value, or None."""
     if wanted.name == "address":
-        return _address_problem(form, kind)
+        return _address_problem(form, kind, form.definition.spaces.get(name))
     if wanted.name in HANDLES:
         return _handle_problem(form, wanted, kind)
     if wanted.name == "variable_address":
@@ -200,12 +200,16 @@ def _special_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
     return f"{form.mnemonic}: operands that are {wanted.name} are not supported yet"
 
 
-def _address_problem(form: Form, kind: Kind) -> str | None:
-    """Why an operand cannot stand for the address of an access, or None."""
+def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
+    """Why an operand cannot stand for the address of an access, or None. `own` is the state space that the definition gives it,
+    if it does."""
     if not isinstance(kind, kinds.Memory):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
     page = spaces()
     written = [w for w in (m.split("::")[0] for m in form.mnemonic.split(".")[1:]) if w in page.ADDRESSABLE]
+    said = str(form.modifiers.get("ss") or "").split("::")[0]
+    if own is not None:
+        written, said = [own], own
     match kind.base:
         case None:
             if written != [page.OF_NUMBERS]:
@@ -218,7 +222,7 @@ def _address_problem(form: Form, kind: Kind) -> str | None:
                 where = f"an address in .{written[0]}" if written else "a generic address"
                 return f"{where} has {least} bits"
         case kinds.Variable(space):
-            if space != str(form.modifiers.get("ss") or "").split("::")[0]:
+            if space != said:
                 return f"{form.mnemonic} cannot reach a variable in .{space}: say its state space"
         case kinds.Opaque():
             return f"{form.mnemonic} reaches memory, no opaque variable"

@@ -10,15 +10,23 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule
 
 
-class Violation(Exception):
-    """A rule was broken by an access; raised by the memory, completed by the launch."""
+class Other(NamedTuple):
+    """The instruction that an access races with: the resident thread that executed it, and its index."""
 
-    def __init__(self, rule: str, note: str):
+    thread: int
+    op: int
+
+
+class Violation(Exception):
+    """A rule was broken by an access; raised by the memory, completed by the launch. `other` is what the access races with, if
+    it does."""
+
+    def __init__(self, rule: str, note: str, other: Other | None = None):
         super().__init__(note)
-        self.rule, self.note = rule, note
+        self.rule, self.note, self.other = rule, note, other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.rule, self.note)
+        return self.__class__, (self.rule, self.note, self.other)
 
 
 class Where(NamedTuple):
@@ -42,7 +50,7 @@ class LaunchError(Exception):
 
     `rule` names what was broken ("misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit",
     "no choice", …), `where` the thread and instruction (None where the fault is nobody's alone), `address` the address
-    accessed, `page` the document and line that state the rule.
+    accessed, `page` the document and line that state the rule. Where two instructions race, `other` is the one that came first.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p];
@@ -55,27 +63,34 @@ class LaunchError(Exception):
     """
 
     def __init__(
-        self, rule: str, note: str, where: Where | None = None, address: int | None = None, page: str | None = None
+        self,
+        rule: str,
+        note: str,
+        where: Where | None = None,
+        address: int | None = None,
+        page: str | None = None,
+        other: Where | None = None,
     ):
         stated = _stated(rule)
         if stated is not None:
             page = f"{page_name(stated.path)}:{stated.line}"
         lines = [f"{printable(rule)}: {printable(note, chr(10))}"]
         if where is not None:
-            lines.append(f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}")
-            instruction = printable(shortened(where.instruction, MOST_SAID))
-            lines.append(f"  at {printable(where.path)}:{where.line}: {instruction}")
+            lines += _told(where)
         if address is not None:
             lines.append(f"  address {address:#x}")
+        if other is not None:
+            lines += ["  after", *_told(other)]
         if stated is not None:
             lines.append(f"  the rule: {stated.sentence}")
         if page:
             lines.append(f"  see {page}")
         super().__init__("\n".join(lines))
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
+        self.other = other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.rule, self.note, self.where, self.address, self.page)
+        return self.__class__, (self.rule, self.note, self.where, self.address, self.page, self.other)
 
 
 class EngineFault(Exception):
@@ -84,6 +99,15 @@ class EngineFault(Exception):
 
     def __init__(self, note: str):
         super().__init__(f"internal error of the native engine: {note}")
+
+
+def _told(where: Where) -> list[str]:
+    """Lines that tell a thread and an instruction."""
+    instruction = printable(shortened(where.instruction, MOST_SAID))
+    return [
+        f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}",
+        f"  at {printable(where.path)}:{where.line}: {instruction}",
+    ]
 
 
 def _shown(coordinates: tuple[int, int, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from ptxspec.machine.flow import Block, names_read
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import Known, known
 from ptxspec.machine.memory import Memory
+from ptxspec.machine.outstanding import size_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
@@ -37,7 +38,9 @@ from ptxspec.machine.program import (
     asks_host,
     call_target,
     check_end,
+    check_read,
     check_room,
+    check_source,
     check_variable,
     given,
     in_frame,
@@ -48,15 +51,20 @@ from ptxspec.machine.program import (
 from ptxspec.machine.scripts import Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
+from ptxspec.options import Copies
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Commit,
+    Copy,
+    Copying,
     Effect,
     Ending,
     Exit,
@@ -78,29 +86,35 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.registries import changing
 
+if TYPE_CHECKING:
+    from ptxspec.machine.exact_copies import ExactCopies
+
 
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
     def __init__(self) -> None:
         self._programs: dict[tuple[int, str, bool], Interpreted] = {}
+        #: when copies happen that finish later, in the launches from now on
+        self.copies: Copies = "early"
 
     def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
         key = (id(program.kernel), program.profile.key, program.clustered)
         if key not in self._programs:
             self._programs[key] = Interpreted(program, known(program, "exact"))
-        return self._programs[key]
+        return self._programs[key]._replace(copies=self.copies)
 
 
 class Interpreted(NamedTuple):
-    """A program, and what is known of it."""
+    """A program, what is known of it, and when its copies happen."""
 
     program: Program
     known: Known
+    copies: Copies = "early"
 
     def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> ExactRun:
-        return ExactRun(self.program, self.known, memory, extents, slots, watch)
+        return ExactRun(self, memory, extents, slots, watch)
 
 
 class Machine:
@@ -133,10 +147,9 @@ class Faulted(Exception):
 class ExactRun:
     """One launch."""
 
-    def __init__(
-        self, program: Program, known: Known, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]
-    ):
-        self.watch, self.known = watch, known
+    def __init__(self, prepared: Interpreted, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
+        program = prepared.program
+        self.watch, self.known = watch, prepared.known
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables()
@@ -151,6 +164,12 @@ class ExactRun:
         self.special = SpecialValues(unchanging(names), program.clustered, extents)
         self.failed: Fault | None = None
         self.machine = self._machine(slots)
+        self.copies = self._copies(prepared.copies) if program.copies else None
+
+    def _copies(self, when: Copies) -> ExactCopies:
+        from ptxspec.machine.exact_copies import ExactCopies  # a page that few kernels need
+
+        return ExactCopies(self.machine, self.memory, when)
 
     def _machine(self, slots: int) -> Any:
         m: Any = Machine()
@@ -210,6 +229,8 @@ class ExactRun:
         if self.memory.fresh is not None:
             self.fill(self.memory.fresh, self.machine.first * self.extents.threads)
         self.stacks: list[list[Activation]] = [[] for _ in range(threads)]
+        if self.copies is not None:
+            self.copies.forget()
 
     def fill(self, fresh: Fresh, first: int) -> None:
         """Let registers that may be read before they are written begin as a seed decides."""
@@ -248,6 +269,8 @@ class ExactRun:
                 goes = count
             if goes == WAITS or goes == count or ends(number, goes, goes in self.narrow, took, m.turn_length):
                 put(m, thread, count + 1 if goes == WAITS else goes)
+                if goes == count and self.copies is not None:
+                    self.copies.deferred.ended(thread)
                 return took
             number = goes
 
@@ -268,6 +291,8 @@ class ExactRun:
                 index = self.plain[index]
                 continue
             self.at(index)
+            if self.copies is not None:
+                self.copies.deferred.goes_on()
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
                 if isinstance(effect, Ending):
                     return self.ends(effect, op, index, block, thread)
@@ -275,7 +300,7 @@ class ExactRun:
             index += 1
         return block.next
 
-    def act(self, effect: Access | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(self, effect: Access | Copying | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         with self.faults(thread, index):
@@ -287,6 +312,8 @@ class ExactRun:
                 case Update():
                     self.load(effect, op, env, thread)
                     self.store(effect, op, env, thread)
+                case Copy() | Commit() | Await():
+                    self.copy(effect, op, index, thread)
                 case StackEnd() | Reserve() | Release():
                     self.move_stack(effect, env, thread)
                 case _:
@@ -549,6 +576,30 @@ class ExactRun:
         for i, value in enumerate(self.values("stored", effect.values, env, thread)):
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
+
+    def copy(self, effect: Copying, op: Any, index: int, thread: int) -> None:
+        """Begin a copy, commit a group, or wait for copies."""
+        assert self.copies is not None
+        match effect:
+            case Copy():
+                terms, size = (effect.read, effect.to, effect.source), size_of(op)
+                read, to, source = self.values("copied", terms, {}, thread)
+                check_read(read, size)
+                self.address = to
+                check_variable(self.program, index, to, size)
+                _, there = self.memory.access(effect.space, to, size, True, thread // self.extents.threads, thread)
+                self.address = source
+                check_source(self.program, index, source, size)
+                self.copies.begin(thread, index, there, size, self.memory.source(source, size, read), read)
+            case Commit():
+                self.copies.commit(thread)
+            case Await(most=None):
+                self.copies.wait(thread, None)
+            case Await(most=most):
+                (groups,) = self.values("most", (most,), {}, thread)
+                self.copies.wait(thread, groups)
+            case _:
+                assert_never(effect)
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
         (self.address,) = self.values("address", (effect.address,), env, thread)

@@ -124,7 +124,9 @@ class Host(NamedTuple):
         if isinstance(fault.error, NoChoice):
             return open_result(fault.error, where)
         assert isinstance(fault.error, Violation)
-        return LaunchError(fault.error.rule, fault.error.note, where, fault.address)
+        raced = fault.error.other
+        other = None if raced is None else self._where(running, raced.thread, raced.op)
+        return LaunchError(fault.error.rule, fault.error.note, where, fault.address, other=other)
 
 
 def open_result(error: NoChoice, where: Where | None) -> LaunchError:

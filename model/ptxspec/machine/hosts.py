@@ -46,8 +46,9 @@ def is_checked() -> bool:
 def names() -> tuple[str, ...]:
     """What a record may name: arrays, and what compiled code takes from its own data."""
     from ptxspec.machine.driver import inventory
+    from ptxspec.machine.outstanding import UNITS
 
-    return (*ARRAYS, *CONTROL, *inventory.columns())
+    return (*ARRAYS, *CONTROL, *inventory.columns(), *UNITS)
 
 
 def number_of(what: str) -> int:

@@ -74,7 +74,8 @@ class Bounds(NamedTuple):
 
 
 class How(NamedTuple):
-    """By what a launch is run: the engine, the profile, how many threads of the host there may be, and where texts go."""
+    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, and when
+    copies happen that finish later."""
 
     engine: str
     profile: Profile
@@ -82,6 +83,7 @@ class How(NamedTuple):
     printed: Callable[[str], object]
     owned: Owned | None
     fresh: Fresh | None
+    copies: options.Copies
 
 
 class Launches:
@@ -96,7 +98,8 @@ class Launches:
         self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
         self._heap = self._make_heap()
         self._space = AddressSpace(len(self._data["global"]))
-        self._engines: dict[str, Engine] = {}
+        self._native: NativeEngine | None = None
+        self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
         self._programs: dict[tuple[str, str, bool, bool], Program] = {}
         self._launches = 0
@@ -183,6 +186,7 @@ class Launches:
         printed: Callable[[str], object] | None,
         memories: Sequence[OwnedMemory],
         seed: int | None,
+        copies: Any,
     ) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
@@ -196,10 +200,11 @@ class Launches:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
+        when = _when(copies, engine)
         show = printed or _to_standard_output
         with held(memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
-            how = How(engine, self._profile(profile, seed), spread, show, owned, fresh)
+            how = How(engine, self._profile(profile, seed), spread, show, owned, fresh, when)
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
 
@@ -220,7 +225,7 @@ class Launches:
         system = System(memory, extents.threads, how.printed, limits.check)
         host = Host(self.checked, ready, extents, memory, unit, system, limits)
         try:
-            steps = _through(self._engine(how.engine), host, slots, how) if ready.flow.blocks else 0
+            steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
         finally:
@@ -266,7 +271,10 @@ class Launches:
         """An entry, ready for an engine."""
         key = (name, how.profile.key, extents.cluster_size > 1, how.owned is not None)
         if key not in self._programs:
-            self._programs[key] = program(self.checked, name, how.profile, *key[2:])
+            ready = program(self.checked, name, how.profile, *key[2:])
+            if ready.copies and ready.owned:
+                raise ValueError(f"{name} has copies that finish later (cp.async): pass it arrays, not memory of your own")
+            self._programs[key] = ready
         return self._programs[key]
 
     def _profile(self, name: str, seed: int | None) -> Profile:
@@ -274,10 +282,15 @@ class Launches:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]
 
-    def _engine(self, name: str) -> Engine:
-        if name not in self._engines:
-            self._engines[name] = NativeEngine() if name == "native" else ExactEngine()
-        return self._engines[name]
+    def _engine(self, how: How) -> Engine:
+        if how.engine == "native":
+            if self._native is None:
+                self._native = NativeEngine()
+            return self._native
+        if self._exact is None:
+            self._exact = ExactEngine()
+        self._exact.copies = how.copies
+        return self._exact
 
     def write(self, name: str, value: Any) -> None:
         """Set a variable, or what a bank holds."""
@@ -310,6 +323,20 @@ class Launches:
             known = sorted(n for n, p in self.checked.places.items() if p.space in self._data and "@" not in n)
             raise KeyError(f"no variable in .global or .const is called {name}; there are {', '.join(known) or 'none'}")
         return self._data[place.space][place.offset : place.offset + place.size]
+
+
+def _when(copies: Any, engine: str) -> options.Copies:
+    """When copies happen that finish later. Raises TypeError for what says no such thing, and ValueError where the engine cannot
+    do it."""
+    if isinstance(copies, int | np.integer) and not isinstance(copies, bool):
+        when: options.Copies = int(copies)
+    elif isinstance(copies, str) and copies in ("early", "late"):
+        when = "early" if copies == "early" else "late"
+    else:
+        raise TypeError(f"copies is 'early', 'late' or an integer, not {copies!r}")
+    if engine == "native" and when != "early":
+        raise ValueError(f"the native engine copies early; engine='exact' has copies={copies!r}")
+    return when
 
 
 def _to_standard_output(text: str) -> None:

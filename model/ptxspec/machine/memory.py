@@ -19,6 +19,7 @@ from ptxspec.language.checked import spaces, unbanked
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
+from ptxspec.machine.outstanding import Extent, Outstanding
 
 #: buffers of earlier launches that are known by name
 REMEMBERED = 10_000
@@ -142,6 +143,8 @@ class Memory:
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         self.heap: Heap | None = None
+        #: the copies that are under way, where a kernel has such
+        self.copies: Outstanding | None = None
         self.first = alive
         self.alive = untouched(0 if alive is None else len(self.local))
         self.begin()
@@ -187,11 +190,39 @@ class Memory:
                 return reached, address - base
         return "global", address
 
+    def extent_of_copies(self) -> Extent:
+        """How much there is that copies may fill and read. Accesses may be looked at that begin at the end."""
+        granules = len(self.shared) // contracts.copies().GRANULE
+        return Extent(granules, self.total + PADDING, len(self.gone) * self.threads)
+
     def access(
         self, space: str, address: int, size: int, write: bool, slot: int, thread: int
     ) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
+        array, index = self._found(space, address, size, write, slot, thread)
+        if self.copies is not None:
+            if array is self.shared:
+                self.copies.check_shared(index, size)
+            elif array is self.arena and write:
+                self.copies.check_global(index, size)
+        return array, index
+
+    def source(self, address: int, size: int, read: int) -> int:
+        """The index in the arena at which a copy of `size` bytes reads the first `read`; 0 if it reads none. Raises Violation if
+        a rule is broken."""
+        check_alignment(address, size)
+        if not read:
+            return 0
+        index = self.offset(address)
+        if index is None or not rules().first_permitted(_states(self.shadow, index, size), size, read):
+            raise self._global_violation(address, read, False)
+        return index
+
+    def _found(
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+    ) -> tuple[np.ndarray, int]:
+        """The same as `access`, copies that are under way left aside."""
         reached, at = self.locate(space, address)
         space = reached.partition("::")[0]
         check_alignment(address, size)

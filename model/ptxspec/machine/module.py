@@ -87,6 +87,7 @@ class Module:
         printed: Callable[[str], object] | None = None,
         memory: Memory | Sequence[Memory] = (),
         seed: int | None = None,
+        copies: options.Copies = "early",
     ) -> Outcome:
         """Run an entry over a grid.
 
@@ -103,7 +104,11 @@ class Module:
 
         `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
         under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
-        reads a clock, asks images or the system, or updates more than 64 bits at once.
+        reads a clock, asks images or the system, has copies that finish later, or updates more than 64 bits at once.
+
+        `copies` says when copies happen that finish later (cp.async): "early", where they are begun, or "late", where their
+        thread waits for them; an integer is a seed that chooses a place between the two for each. The native engine copies early.
+        An access that races with a copy ends the launch under all of them.
 
         `seed` decides what PTX leaves open and the profile does not choose: what registers, shared memory and the first bytes of
         local memory hold before they are written, zeros without a seed, and results that nothing else settles. It decides the
@@ -142,7 +147,9 @@ class Module:
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        return self._launches.launch(name, asked, args, bounds, engine, profile, workers, printed, memories, seed)
+        return self._launches.launch(
+            name, asked, args, bounds, engine, profile, workers, printed, memories, seed, copies
+        )
 
     @alone
     def read(self, name: str) -> np.ndarray:

@@ -27,8 +27,9 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
+from ptxspec.machine.outstanding import size_of
 from ptxspec.terms.core import integer
-from ptxspec.terms.effects import Access, Call
+from ptxspec.terms.effects import Access, Call, Copy
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -46,6 +47,14 @@ class Known(NamedTuple):
     variable: str = ""
 
 
+class Reach(NamedTuple):
+    """What an instruction reaches: so many bytes at an address of a state space."""
+
+    space: str
+    address: Any
+    bytes: int
+
+
 class Overruns:
     """The accesses of a program that leave their variable: instruction's index -> what is said of it. `address` gives where a
     variable lies in its state space; `places` has the definitions of the module's own."""
@@ -55,6 +64,8 @@ class Overruns:
         self.layout = contracts.generic_addressing()
         self.page = contracts.memory_rules()
         self.found: dict[int, str] = {}
+        #: the same for what copies read
+        self.sources: dict[int, str] = {}
         for number, state in self._states().items():
             self._through(flow.blocks[number], dict(state), self._note)
 
@@ -102,7 +113,7 @@ class Overruns:
             return state
         for index in range(block.start, block.end):
             op = code[index]
-            if note is not None and isinstance(op.plan.meaning.effect, Access):
+            if note is not None and isinstance(op.plan.meaning.effect, Access | Copy):
                 note(index, op, state)
             if not op.plan.meaning.lands:
                 self._write(op, state)
@@ -197,29 +208,40 @@ class Overruns:
     # accesses ------------------------------------------------------------------------------------------------------------
 
     def _note(self, index: int, op: Op, state: dict[str, Known]) -> None:
-        """Look at an access."""
+        """Look at an access, or at both of a copy."""
         effect = op.plan.meaning.effect
+        if isinstance(effect, Copy):
+            self._reach(self.found, index, op, state, Reach(effect.space, effect.to, size_of(op)))
+            read = self._inputs(op, state, set(_variables(effect.read)))
+            count = None if read is None else self._value(effect.read, read, int)
+            if count is not None and count.value:
+                self._reach(self.sources, index, op, state, Reach(effect.of, effect.source, count.value))
+            return
         assert isinstance(effect, Access)
-        inputs = self._inputs(op, state, set(_variables(effect.address)))
+        self._reach(self.found, index, op, state, Reach(op.space or effect.space, effect.address, effect.bytes))
+
+    def _reach(self, found: dict[int, str], index: int, op: Op, state: dict[str, Known], reach: Reach) -> None:
+        """Note in `found` what is to be said of bytes that an instruction reaches, if they leave a variable."""
+        inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return
-        at = self._value(effect.address, inputs, lambda value: value & (1 << 64) - 1)
+        at = self._value(reach.address, inputs, lambda value: value & (1 << 64) - 1)
         if at is None or not at.variable:
             return
         name = at.variable
         place = self.kernel.places[name]
         own = spaces().OF_FRAMES if place.framed else place.space
-        space = (op.space or effect.space).partition("::")[0]
+        space = reach.space.partition("::")[0]
         if space not in (own, "generic"):
             return
         base = self.layout.base(own) if space == "generic" else 0
         offset = (at.value - base - self._start(name)) & (1 << 64) - 1
         offset -= offset >> 63 << 64
-        size = effect.bytes
+        size = reach.bytes
         held = self._size(name, place)
         if abs(offset) < self.page.reach(own, base != 0) and self.page.leaves(offset, size, held):
             holds = "" if held is None else f", which has {held} bytes"
-            self.found[index] = (
+            found[index] = (
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
 

@@ -13,6 +13,7 @@ from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment
+from ptxspec.machine.outstanding import copies
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles
 from ptxspec.machine.special import asked
@@ -47,6 +48,10 @@ class Program(NamedTuple):
     """whether several threads of the host may run its CTAs"""
     state_bytes: int = 0
     """bytes that a resident thread takes at most"""
+    sources: dict[int, str] = {}
+    """the copies that read beyond the variable which their address is formed from, and what is said of each"""
+    copies: bool = False
+    """whether it has copies that finish later"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -75,8 +80,14 @@ def program(checked: Checked, name: str, profile: Profile, clustered: bool, owne
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
     bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel))
-    found = Overruns(kernel, ready.flow, ready.address_of, checked.places).found
-    return ready._replace(overruns=found, spreads=may_spread(ready), state_bytes=state_bytes(ready))
+    overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places)
+    return ready._replace(
+        overruns=overruns.found,
+        sources=overruns.sources,
+        copies=copies(kernel),
+        spreads=may_spread(ready),
+        state_bytes=state_bytes(ready),
+    )
 
 
 def constant_of(program: Program, type: Type | None, operand: Any) -> int | None:
@@ -152,11 +163,11 @@ def asks_host(program: Program) -> bool:
 
 def may_spread(program: Program) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
-    clock, and what it updates is one word at a time."""
+    clock, has no copies that finish later, and what it updates is one word at a time."""
     code = program.kernel.code
     updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
-    return alone and not asks_host(program) and not any(reads_clock(op) for op in code)
+    return alone and not asks_host(program) and not copies(program.kernel) and not any(reads_clock(op) for op in code)
 
 
 def resident(program: Program) -> int:
@@ -243,6 +254,20 @@ def check_variable(program: Program, index: int, address: int, size: int) -> Non
     if said is not None:
         check_alignment(address, size)
         raise Violation("out of bounds", said)
+
+
+def check_source(program: Program, index: int, address: int, size: int) -> None:
+    """Raise Violation if a copy reads beyond the variable that its address is formed from."""
+    said = program.sources.get(index)
+    if said is not None:
+        check_alignment(address, size)
+        raise Violation("out of bounds", said)
+
+
+def check_read(read: int, size: int) -> None:
+    """Raise Violation if a copy that fills so many bytes may not read so many."""
+    if not contracts.copies().fits(read, size):
+        raise Violation("copy size", f"{read} bytes are to be read, and {size} filled")
 
 
 def describe(op: Op, text: str) -> str:

@@ -10,11 +10,14 @@ from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Commit,
+    Copy,
     Effect,
     Exit,
     ImageAccess,
@@ -85,6 +88,8 @@ def role_of(effect: Effect | None) -> Role:
         case ImageAccess():
             return Role(is_image=True)
         case None | Load() | Store() | Update() | StackEnd() | Reserve() | Release():
+            return Role()
+        case Copy() | Commit() | Await():
             return Role()
         case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
             return Role()

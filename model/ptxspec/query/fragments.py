@@ -24,11 +24,14 @@ from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Commit,
+    Copy,
     Effect,
     Exit,
     ImageAccess,
@@ -74,6 +77,8 @@ def told(effect: Effect) -> tuple[str, str]:
             return "store", "writes memory"
         case Update():
             return "update", "reads and writes memory"
+        case Copy() | Commit() | Await():
+            return "copy", "begins a copy that finishes later, or waits for one"
         case Collective():
             return "collective", "depends on the other lanes of the warp"
         case Arrive() | Wait() | ClusterArrive() | ClusterWait():

@@ -11,11 +11,14 @@ from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable,
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Commit,
+    Copy,
     Effect,
     Exit,
     ImageAccess,
@@ -122,6 +125,23 @@ def update_each(
     new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
     _note(Update(space, integer(at), type, new, how))
     return old
+
+
+def begin_copy(space: str, to: Int, of: str, source: Int, size: Int, read: Int, **how: Any) -> None:
+    """Begin to fill `size` bytes, a constant, at an address of a state space: the first `read` with what lies at `source` in the
+    space `of`, the others with zeros. The thread has to wait for it. `how` names cache operators and the like."""
+    _note(Copy(space, integer(to), of, integer(source), integer(size), integer(read), how))
+
+
+def commit_copies() -> None:
+    """Let the copies that the thread has begun since it did so last be a group."""
+    _note(Commit())
+
+
+def wait_for_copies(most: Int | None = None) -> None:
+    """Wait for the groups of copies that the thread has committed, but for the last `most` of them; without a number, for all
+    copies that it has begun."""
+    _note(Await(None if most is None else integer(most)))
 
 
 class Collected(NamedTuple):

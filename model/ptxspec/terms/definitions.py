@@ -30,6 +30,8 @@ class Definition:
         self.module = function.__module__
         self.signature = inspect.signature(function)
         self.constant_ranges: dict[str, Constants | Callable[..., Constants]] = {}
+        self.constant_bounds: dict[str, str] = {}
+        self.spaces: dict[str, str] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
         self.implications: list[Implication] = []
@@ -337,6 +339,22 @@ def limits_constants(definition: Definition, **ranges: Constants | Callable[...,
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")
     definition.constant_ranges.update(ranges)
+
+
+def bounds_constants(definition: Definition, **bounds: str) -> None:
+    """A constant that stands for one of these operands is at most the constant that stands for the one named beside it."""
+    for name in (*bounds, *bounds.values()):
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.constant_bounds.update(bounds)
+
+
+def reaches_in(definition: Definition, **spaces: str) -> None:
+    """An address that stands for one of these operands is one of this state space, and not of that which `.ss` names."""
+    for name in spaces:
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.spaces.update(spaces)
 
 
 def takes_wider_registers(definition: Definition) -> None:

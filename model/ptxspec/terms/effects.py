@@ -77,6 +77,36 @@ class Update:
         return self.type.bytes * self.count
 
 
+# Copies that finish later -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Begin to fill `size` bytes, a constant, at `to` in a state space: the first `read` with what lies at `source` in another
+    one, the others with zeros. `how` names cache operators and the like."""
+
+    space: str
+    to: Int
+    of: str
+    source: Int
+    size: Int
+    read: Int
+    how: Mapping[str, Any] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Let the copies that the thread has begun since it did so last be a group."""
+
+
+@dataclass(frozen=True)
+class Await:
+    """Wait for the groups of copies that the thread has committed, but for the last `most` of them. Without a number, wait for
+    all copies that it has begun."""
+
+    most: Int | None
+
+
 # Other threads ---------------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +233,8 @@ class Release:
 #: those that access memory
 Access: TypeAlias = Load | Store | Update
 #: those that leave other values in memory
+#: those that are about copies that finish later
+Copying: TypeAlias = Copy | Commit | Await
 #: those that ask for the stack of a thread
 StackUse: TypeAlias = StackEnd | Reserve | Release
 #: those by which a thread goes elsewhere, or ends
@@ -215,7 +247,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | StackUse | Ending
+Effect: TypeAlias = Access | Copying | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:

@@ -1,8 +1,8 @@
 """Cases for the forms whose effect is on memory or on the course of a program: loads, stores, ordered updates, branches, calls,
-returns, barriers, fences, and instructions that change nothing.
+returns, barriers, fences, copies that finish later, and instructions that change nothing.
 
-Each form runs alone in a kernel of one CTA (memory_kernels.py, instruction_kernels.py, control_kernels.py). The first cells of
-what its threads leave are kept.
+Each form runs alone in a kernel of one CTA (memory_kernels.py, instruction_kernels.py, copy_kernels.py, control_kernels.py). The
+first cells of what its threads leave are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.generate import cluster_cases, control_kernels, matrix_cases, memory_kernels, warp_cases
+from ptxspec.evidence.generate import (
+    cluster_cases,
+    control_kernels,
+    copy_kernels,
+    matrix_cases,
+    memory_kernels,
+    warp_cases,
+)
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.instruction_kernels import kernel, module, words
@@ -29,7 +36,8 @@ KEPT = 4
 
 
 def kind(form: Form) -> str | None:
-    """Which kernels there are for a form: "access", "update" or "control"; None if it is asked elsewhere, or not at all."""
+    """Which kernels there are for a form: "access", "update", "copy" or "control"; None if it is asked elsewhere, or not at
+    all."""
     if (
         comparable(form)
         or warp_cases.meets(form)
@@ -40,6 +48,8 @@ def kind(form: Form) -> str | None:
         return None
     if memory_kernels.moves(form):
         return "access"
+    if copy_kernels.shows(form):
+        return "copy"
     if updates(form.meaning(form.absences[-1])):
         return None if undefined(form.meaning()) else "update"
     return "control" if control_kernels.shows(form) else None
@@ -70,7 +80,7 @@ class EffectCase(NamedTuple):
     def alike(self) -> Any:
         """Cache operators, hints, orders and scopes make no difference here."""
         meaning = self.form.meaning(self.absent)
-        if self.kind == "control" or meaning.effect is None:
+        if self.kind in ("control", "copy") or meaning.effect is None:
             return self.name
         return self.kind, meaning.effect, meaning.results, self.form.modifiers.get("vec")
 
@@ -81,6 +91,8 @@ class EffectCase(NamedTuple):
     def text(self, name: str) -> str:
         if self.kind == "access":
             return memory_kernels.text_of(self.form, name)
+        if self.kind == "copy":
+            return copy_kernels.text_of(self.form, name)
         if self.kind == "control":
             return control_kernels.text_of(self.form, name, self.absent)
         return kernel(self.form, name, self.absent).text
@@ -88,6 +100,8 @@ class EffectCase(NamedTuple):
     def module(self, texts: Sequence[str]) -> str:
         if self.kind == "update":
             return module([]) + "\n".join([*texts, ""])
+        if self.kind == "copy":
+            return plain_module(texts)
         own = memory_kernels if self.kind == "access" else control_kernels
         return plain_module(texts, own.declarations())
 
@@ -119,6 +133,8 @@ def cases(own: Iterable[Form]) -> list[EffectCase]:
 def _cells(form: Form, what: str) -> np.ndarray:
     if what == "control":
         return control_kernels.rows(form)
+    if what == "copy":
+        return copy_kernels.rows(form)
     if what == "access":
         loads = isinstance(form.meaning().effect, Load)
         return memory_kernels.rows_of_load() if loads else memory_kernels.rows_of_store()

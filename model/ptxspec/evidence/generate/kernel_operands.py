@@ -96,7 +96,8 @@ def place_text(type: Special, place: Operand, form: Form) -> str:
         return "[kept]"
     if isinstance(form.meaning(form.absences[-1]).effect, Update):
         return f"[{cell_register(form)}]"
-    space = form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
+    own = form.definition.spaces.get(place.name)
+    space = own or form.modifiers.get("ss") or form.modifiers.get("space") or "generic"
     by_space = {"shared": "cell", "local": "own", "const": "constant", "param": "argument", "global": "shared_by_all"}
     name = by_space.get(str(space).split("::")[0], "%in")
     if type.name == "variable_address":

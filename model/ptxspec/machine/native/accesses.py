@@ -22,7 +22,7 @@ class Check(Protocol):
     """Goes on if a condition holds; else something is said of the address, the instruction's index, and which of its checks it
     was."""
 
-    def __call__(self, condition: str, address: str, index: int, why: int = OWN) -> None: ...
+    def __call__(self, condition: str, address: str, index: int, why: int | str = OWN) -> None: ...
 
 
 class Shared(Protocol):
@@ -105,18 +105,15 @@ class Accesses:
             text.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
             there = rules().alive(variable("%states", size * 8), size)
             self.check(Lowering(e, {"%states": name}).truth(there), shown, index)
+        if holder == "shared" and self.program.copies:
+            self.untouched(offset, size, shown, index)
         return text.at(reached.array, offset, 1, size, base=reached.holds, length=reached.length)
 
     def in_global(self, aligned: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
         """The pointer for an address of global memory: among the host's arrays, among the module's variables, or in a piece of
         what the caller owns, if the kernel may reach any."""
         e = self.emitter
-        in_buffers = e.binary("sub", address, "%buffer_base", 64)
-        is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
-        shifted = e.binary("add", in_buffers, "%buffer_start", 64)
-        in_module = e.binary("sub", address, "%module_base", 64)
-        offset = e.select(is_buffer, shifted, in_module, 64)
-        inside = e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+        offset, inside = self.found_in_global(address)
         if not self.program.owned:
             self.check(e.logic("and", aligned, inside), shown, index)
             return self.in_arena(offset, shown, size, write, index)
@@ -161,7 +158,37 @@ class Accesses:
         states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
         permitted = rules().permitted(variable("%states", size * 8), size, write)
         self.check(Lowering(e, {"%states": states}).truth(permitted), shown, index)
+        if write and self.program.copies:
+            self.unread(offset, size, shown, index)
         return text.at("arena", offset, 1, size)
+
+    def found_in_global(self, address: str) -> tuple[str, str]:
+        """Where an address of global memory lies in the arena, and whether it does."""
+        e = self.emitter
+        in_buffers = e.binary("sub", address, "%buffer_base", 64)
+        is_buffer = e.compare("ult", in_buffers, "%buffer_size", 64)
+        shifted = e.binary("add", in_buffers, "%buffer_start", 64)
+        in_module = e.binary("sub", address, "%module_base", 64)
+        offset = e.select(is_buffer, shifted, in_module, 64)
+        return offset, e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
+
+    def untouched(self, offset: str, size: int, shown: str, index: int) -> None:
+        """Check that no copy under way fills any of so many bytes of shared memory."""
+        text, page, name = self.text, contracts.copies(), f"%flags{len(self.text.lines)}"
+        count = max(1, size // page.GRANULE)
+        place = self.emitter.binary("udiv", offset, str(page.GRANULE), 64)
+        cell = text.at("filling", place, 1, count)
+        text.lines.append(f"  {name} = load i{8 * count}, ptr {cell}, align 1")  # never one that was loaded before
+        may = page.may_touch(variable("%filling", 8 * count))
+        self.check(Lowering(self.emitter, {"%filling": name}).truth(may), shown, index)
+
+    def unread(self, offset: str, size: int, shown: str, index: int) -> None:
+        """Check that no copy under way reads any of so many bytes of global memory."""
+        text, name = self.text, f"%readers{len(self.text.lines)}"
+        cell = text.at("reading", offset, 4, 4 * size)
+        text.lines.append(f"  {name} = load i{32 * size}, ptr {cell}, align 4")
+        may = contracts.copies().may_write(variable("%readers", 32 * size))
+        self.check(Lowering(self.emitter, {"%readers": name}).truth(may), shown, index)
 
     def reached(self, space: str, address: str, shown: str, index: int) -> Reached:
         """What an access to a space other than global memory may reach."""

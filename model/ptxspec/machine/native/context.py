@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory, protocol
+from ptxspec.machine.outstanding import UNITS
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
 #: the host's arrays
-ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns())
+ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *UNITS)
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
@@ -25,13 +26,14 @@ FIELD = {name: i for i, name in enumerate(CONTEXT)}
 #: those that the kernel's code reads where it needs them
 TOUCHED = (
     *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
-    "learned_value", "words", "learned_words",
+    "learned_value", "words", "learned_words", "filling", "reading",
 )  # fmt: skip
 POINTERS = (*TOUCHED, "record")
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
 
-#: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names
-OWN, ROOM, VARIABLE = 0, 1, 2
+#: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of a
+#: copy, that of what it reads (and 256 times as many bytes as it reads), of the variable there, or of how many bytes it reads
+OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ = range(6)
 
 
 def bits_of(type: Type) -> int:

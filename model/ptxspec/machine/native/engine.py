@@ -19,11 +19,13 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
+from ptxspec.machine.native import context
 from ptxspec.machine.native.code import Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
+from ptxspec.machine.outstanding import UNITS, Outstanding, size_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
@@ -31,13 +33,20 @@ from ptxspec.machine.program import (
     asks_host,
     call_target,
     check_end,
+    check_read,
     check_room,
+    check_source,
     check_variable,
     resident,
     stopped,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Load, Stop
+from ptxspec.terms.effects import Access, Copy, Load, Stop
+
+
+def _untouched(name: str, length: int) -> np.ndarray:
+    """An array of copies under way, all zeros."""
+    return untouched(UNITS[name] * length).view(f"i{UNITS[name]}")
 
 
 class NativeEngine:
@@ -103,6 +112,9 @@ class NativeRun:
         }  # fmt: skip
         if memory.owned is not None:
             more["owned"] = memory.owned.rows
+        if program.copies:
+            memory.copies = Outstanding(memory.extent_of_copies(), _untouched)
+            more |= memory.copies.arrays
         for name, array in more.items():
             self._lies(name, array)
         self.record = hosts.new_record()
@@ -180,13 +192,16 @@ class NativeRun:
         if isinstance(effect, Stop):
             return Fault(thread, op, None, stopped(effect))
         address = self.get("failed_address") & (1 << 64) - 1
-        error = self._violation(thread, op, address, self.get("failed_why"))
-        return Fault(thread, op, address if isinstance(effect, Access) else None, error)
+        why = self.get("failed_why")
+        error = self._violation(thread, op, address, why)
+        return Fault(thread, op, address if isinstance(effect, Access | Copy) and why != context.READ else None, error)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
+        if isinstance(effect, Copy):
+            return self._violation_of_copy(effect, op, thread, address, why)
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)
         try:
@@ -197,6 +212,24 @@ class NativeRun:
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
+
+    def _violation_of_copy(self, effect: Copy, op: int, thread: int, value: int, why: int) -> Violation:
+        """What the beginning of a copy broke; `value` is the address, or the number of bytes that are to be read."""
+        size, (read, which) = size_of(self.program.kernel.code[op]), divmod(why, 256)
+        try:
+            match which:
+                case context.READ:
+                    check_read(value, size)
+                case context.SOURCE:
+                    self.memory.source(value, size, read)
+                case context.SOURCE_VARIABLE:
+                    check_source(self.program, op, value, size)
+                case _:
+                    check_variable(self.program, op, value, size)
+                    self.memory.access(effect.space, value, size, True, thread // self.extents.threads, thread)
+        except Violation as violation:
+            return violation
+        raise AssertionError("the native engine refused a copy that the memory allows")
 
     def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
         """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""

@@ -9,6 +9,7 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.copies import Copies
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.outlined import Outlined, returned
 from ptxspec.machine.native.registers import Registers
@@ -17,11 +18,14 @@ from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
+    Await,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Commit,
+    Copy,
     Effect,
     Exit,
     ImageAccess,
@@ -80,6 +84,7 @@ class Acting:
     def __init__(self, text: Text, registers: Registers, operands: Operands, accesses: Accesses, stack: Stack):
         self.text, self.registers, self.operands = text, registers, operands
         self.accesses, self.stack = accesses, stack
+        self.copies = Copies(text, accesses) if text.program.copies else None
 
     def write(self, op: Op, effect: Effect, index: int) -> None:
         """Do what an instruction does, if its guard holds, and let its registers have what they get by that."""
@@ -117,6 +122,10 @@ class Acting:
         match effect:
             case StackEnd() | Reserve() | Release():
                 return self.stack.move(op, effect, env, index)
+            case Copy() | Commit() | Await():
+                assert self.copies is not None
+                self.copies.act(op, effect, env, index)
+                return []
             case Update() if self.text.layout.spread:
                 self._update_alone(effect, self.accesses.access(op, lowering, index), env, index)
                 return self.operands.results(op, Lowering(self.text.emitter, env))

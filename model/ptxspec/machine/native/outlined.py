@@ -92,7 +92,7 @@ def _access(layout: Layout, space: str, size: int, write: bool, needs: set[str])
     """The parameters and the body of the function that checks one kind of access."""
     text = Text(layout, needs)
 
-    def check(condition: str, address: str, index: int, why: int = OWN) -> None:
+    def check(condition: str, address: str, index: int, why: int | str = OWN) -> None:
         """Go on if the condition holds; the caller says what is wrong otherwise."""
         good = text.label("good")
         text.lines.append(f"  br i1 {condition}, label %{good}, label %refused, !prof !0")

@@ -105,7 +105,7 @@ class Text:
         start = self.emitter.binary("mul", "%thread", "%local_stride", 64)
         return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
 
-    def check(self, condition: str, address: str, index: int, why: int = OWN) -> None:
+    def check(self, condition: str, address: str, index: int, why: int | str = OWN) -> None:
         """Go on if the condition holds, else report the fault: the address, or another number that it is about, and which check
         of the instruction failed."""
         good, bad = self.label("good"), self.label("bad")
