@@ -84,7 +84,12 @@ def _exists(form: Form, era: str) -> bool:
     version, target = era.split()
     now = (tuple(map(int, version.split("."))), int(target.removeprefix("sm_")))
     since, gone = form.definition.availability(form.modifiers, now[1]), form.removal
-    return now[0] >= since[0] and now[1] >= since[1] and (gone is None or now[0] < gone[0] or now[1] < gone[1])
+    return (
+        now[0] >= since[0]
+        and now[1] >= since[1]
+        and not form.only
+        and (gone is None or now[0] < gone[0] or now[1] < gone[1])
+    )
 
 
 #: names that a kernel declares for its one instruction

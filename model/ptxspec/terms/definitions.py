@@ -100,6 +100,13 @@ class Definition:
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
 
+    def only(self, modifiers: dict[str, Any]) -> tuple[str, ...]:
+        """The targets of whose features the form with these modifiers needs one's; none if its number alone counts."""
+        found = [r.only for r in self.rules if r.only and all(modifiers.get(k) in v for k, v in r.where.items())]
+        if len(found) > 1:
+            raise blame(f"{self.path}:{self.line}: {self.name}: two rules name targets of one form: {found}")
+        return found[0] if found else ()
+
     def removal(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, target) from which on the form no longer exists, both together; None if it stays."""
         for rule in self.removals:

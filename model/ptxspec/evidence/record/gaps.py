@@ -30,9 +30,8 @@ def unasked(form: Form) -> str | None:
     """Why no GPU can be asked for a form; None if one can, be it after somebody has written a kernel for such forms."""
     if comes_later(form):
         (major, minor), target = form.availability
-        return (
-            f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and sm_{target}"
-        )
+        where = " or ".join(form.only) or f"sm_{target}"
+        return f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and {where}"
     if any(family.asks(form) for family in FAMILIES.values()):
         return None
     if asks_images(form):
