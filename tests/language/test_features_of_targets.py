@@ -20,6 +20,22 @@ INSTRUCTIONS = {
     "tcgen05.shift.cta_group::1.down [%r0];": (8, 6),
     "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%rd0], %rd1;": (8, 3),
     "setmaxnreg.inc.sync.aligned.u32 64;": (8, 0),
+    "cvt.rn.satfinite.e2m1x2.f32 %c0, %f0, %f1;": (8, 6),
+    "cvt.rn.satfinite.e4m3x2.bf16x2 %h0, %r0;": (9, 1),
+    "cvt.rn.scaled::n2::ue8m0.bf16x2.e3m2x2 %r0, %h0, %h1;": (9, 2),
+    "cvt.rn.satfinite.s2f6x2.f32 %h0, %f0, %f1;": (9, 1),
+    "cvt.rs.satfinite.e4m3x4.f32 %r0, {%f0,%f1,%f2,%f3}, %r1;": (8, 7),
+    "cvt.rz.satfinite.e4m3x2.f32 %h0, %f0, %f1;": (9, 4),
+    "cvt.rz.satfinite.relu.tf32.f32 %r0, %f0;": (8, 6),
+    "redux.sync.min.abs.NaN.f32 %f0, %f1, %r0;": (8, 6),
+    "add.sat.u32 %r0, %r1, %r2;": (9, 2),
+    "add.sat.s16x2 %r0, %r1, %r2;": (9, 2),
+    "min.u8x4 %r0, %r1, %r2;": (9, 2),
+    "clmad.hi.u64 %rd0, %rd1, %rd2, %rd3;": (9, 3),
+    "ld.global.L2::evict_first.v8.f32 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, [%rd0];": (8, 8),
+    "st.v4.f64 [%rd0], {%fd0,%fd1,%fd2,%fd3};": (8, 8),
+    "fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster;": (9, 4),
+    "fence.proxy.tensormap::generic.release.gpu;": (8, 3),
 }
 
 

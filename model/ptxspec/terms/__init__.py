@@ -38,6 +38,7 @@ from ptxspec.terms.changes import settled
 from ptxspec.terms.core import Bool, Int, TermError, integer
 from ptxspec.terms.definitions import (
     Definition,
+    cannot_be_asked,
     changes_nothing,
     gives_addresses,
     has_elements,
@@ -157,6 +158,7 @@ __all__ = [
     "branch",
     "branch_among",
     "cache_policy",
+    "cannot_be_asked",
     "changes_nothing",
     "clamp",
     "collective",

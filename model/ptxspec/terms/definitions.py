@@ -38,6 +38,8 @@ class Definition:
         self.registers = False
         self.gives_addresses = False
         self.changes_nothing = False
+        #: why no GPU can be asked what its forms do, if that is so
+        self.unasked: str | None = None
         self.discards = False
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
         parameters = self.signature.parameters.values()
@@ -374,6 +376,11 @@ def changes_nothing(*definitions: Definition) -> None:
         if definition.results:
             raise blame(f"{definition.name} has results, so that it does change something")
         definition.changes_nothing = True
+
+
+def cannot_be_asked(definition: Definition, why: str) -> None:
+    """No kernel of one instruction shows what a GPU does with its forms; the ledger says why."""
+    definition.unasked = why
 
 
 def reads_special_registers(definition: Definition, **where: Any) -> None:

@@ -32,6 +32,8 @@ def unasked(form: Form) -> str | None:
         (major, minor), target = form.availability
         where = " or ".join(form.only) or f"sm_{target}"
         return f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and {where}"
+    if form.definition.unasked is not None:
+        return form.definition.unasked
     if any(family.asks(form) for family in FAMILIES.values()):
         return None
     if asks_images(form):
