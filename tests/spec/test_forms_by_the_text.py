@@ -195,3 +195,42 @@ def test_products_without_carries(half: str) -> None:
     assert got.tolist() == want
     carried = (x * y >> (64 if half == "hi" else 0) for x, y in zip(a.tolist(), b.tolist(), strict=True))
     assert got.tolist() != [p & (1 << 64) - 1 ^ z for p, z in zip(carried, c.tolist(), strict=True)]
+
+
+LOOP = """.version 9.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 values)
+{
+  .reg .u64 %at, %x, %y; .reg .u32 %t, %i; .reg .pred %p;
+  ld.param.u64 %at, [values];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %at, %t, 8, %at;
+  ld.global.u64 %x, [%at];
+  mov.u64 %y, 0x9e3779b97f4a7c15;
+  mov.u32 %i, 0;
+again:
+  clmad.hi.u64 %y, %x, %y, %x;
+  clmad.lo.u64 %x, %x, %x, %y;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, 20;
+  @%p bra again;
+  st.global.u64 [%at], %x;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["native", "exact"])
+def test_products_without_carries_in_a_loop(engine: Any) -> None:
+    """A loop that the native engine goes through with many threads side by side."""
+    values = np.random.default_rng(11).integers(0, 1 << 64, 64, dtype=np.uint64)
+    want = []
+    for x in values.tolist():
+        y = 0x9E3779B97F4A7C15
+        for _ in range(20):
+            y = without_carries(x, y) >> 64 ^ x
+            x = without_carries(x, x) & (1 << 64) - 1 ^ y
+        want.append(x)
+    ptxspec.load(LOOP).launch("k", args=[values], block=64, engine=engine)
+    assert values.tolist() == want

@@ -91,6 +91,9 @@ def test_words_have_the_widths_of_the_processor() -> None:
     ("text", "wide"),
     [
         ("  %v = select i1 %c, i128 %a, i128 0", True),
+        ("  %v = select i1 %c, i128 0, i128 %b", True),
+        ("  %v = select i1 %c, i128 1, i128 22", False),
+        ("  %most6 = select i1 %most3, i128 0, i128 %most5", False),
         ("  %v = select i1 %c, i64 %a, i64 0", False),
         ("shl i128 %a, 1", False),
     ],

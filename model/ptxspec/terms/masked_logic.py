@@ -34,11 +34,13 @@ _INSTRUCTION = re.compile(
 )
 
 
-_WIDE_SELECTION = re.compile(r" = select i1 [^,]+, i128 ")
+#: what names begin with that are worked out once, before a loop of vectors
+ONCE = "most"
+_WIDE_SELECTION = re.compile(rf"^ *%(?!{ONCE})\S+ = select i1 [^,]+, i128 (?:%|[^,]+, i128 %)", re.M)
 
 
 def selects_wide_words(text: str) -> bool:
-    """Whether LLVM's text selects among words of 128 bits."""
+    """Whether LLVM's text selects among words of 128 bits that are not all constants, other than once."""
     return _WIDE_SELECTION.search(text) is not None
 
 

@@ -357,7 +357,8 @@ class Library:
         import llvmlite
         import llvmlite.binding as llvm
 
-        wide = masked_logic.FEATURE in _processor()[1] and masked_logic.selects_wide_words(text)
+        of_vectors = vectorize or LOOP_HINT in text
+        wide = of_vectors and masked_logic.FEATURE in _processor()[1] and masked_logic.selects_wide_words(text)
         machine = _target_machine(level, masked_logic.WITHOUT if wide else "")
         declarations = sorted(n for n in needs if n.startswith("declare"))
         definitions = sorted(n for n in needs if not n.startswith("declare"))
