@@ -131,7 +131,7 @@ class Warps(Family):
         return [str(form)]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return warp_cases.cases(form for form in own if self.asks(form))
+        return warp_cases.cases(form for form in own if not comes_later(form))
 
     def remarks(
         self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
@@ -199,7 +199,7 @@ class Effects(Family):
         return [key(v, absent) for v in form.variants for absent in form.absences]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return effect_cases.cases(form for form in own if self.asks(form))
+        return effect_cases.cases(form for form in own if not comes_later(form))
 
 
 class Clusters(Family):
@@ -215,7 +215,7 @@ class Clusters(Family):
         return [str(form)]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return cluster_cases.cases(form for form in own if self.asks(form))
+        return cluster_cases.cases(form for form in own if not comes_later(form))
 
     def every(self) -> Sequence[Case]:
         """Those of the forms, and those of the special registers."""
