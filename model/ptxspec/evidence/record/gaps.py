@@ -59,7 +59,7 @@ def entry(form: Form, known: Records, differing: set[str]) -> dict[str, Any] | N
 
 def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
     """What one record says under all these names; None if it lacks one of them."""
-    if kept is None or not all(name in kept.values for name in names):
+    if kept is None or not names or not all(name in kept.values for name in names):
         return None
     return {
         "agrees": differing.isdisjoint(names),
