@@ -47,9 +47,10 @@ def written() -> dict[str, str]:
 
 def _is_later(line: str) -> bool:
     """Whether an instruction of an example is one that no module for sm_90 has yet, and ptxas 13.0 does not know."""
-    mnemonic = line.split("//")[0].strip().split(" ")[0]
+    mnemonic, _, operands = line.split("//")[0].strip().partition(" ")
     opcode = registry().opcodes.get(mnemonic.split(".")[0])
     found = opcode.find(mnemonic) if opcode is not None else []
+    found = [f for f in found if len(f.places) == operands.count(",") + 1] or found
     return bool(found) and all(f.removal is None and module_for(f) != TODAY for f in found)
 
 
