@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate import cluster_cases, effect_cases, matrix_cases, memory_kernels, warp_cases
+from ptxspec.evidence.generate import effect_cases, memory_kernels
 from ptxspec.evidence.record import gaps, stored_answers
-from ptxspec.evidence.record.families import EFFECTS, FUNCTIONS
+from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.effects import Load, Store
 
@@ -61,13 +61,12 @@ def test_every_form_is_asked_or_says_why_not() -> None:
     for f in ptxspec.forms():
         if effect_cases.asks_images(f):  # test_images_of_the_gpu.py
             continue
-        in_clusters = cluster_cases.asks(f)  # test_clusters_of_the_gpu.py
         ways = [
             FUNCTIONS.asks(f),
-            warp_cases.meets(f),
-            matrix_cases.asks(f),
-            effect_cases.kind(f) is not None,
-            in_clusters,
+            WARPS.asks(f),
+            EFFECTS.asks(f),
+            MATRICES.asks(f),
+            CLUSTERS.asks(f),
             gaps.unasked(f) is not None,
         ]
         assert ways.count(True) == 1 or (not any(ways) and gaps.entry(f, known, set()) is None), str(f)

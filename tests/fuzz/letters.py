@@ -7,7 +7,7 @@ from functools import cache
 
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.fuzzing.alphabet import types_of
-from ptxspec.evidence.generate.instruction_kernels import comes_later
+from ptxspec.evidence.generate.instruction_kernels import is_of_today
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.terms.kinds import VectorOf
 from ptxspec.terms.profiles import Profile
@@ -56,7 +56,7 @@ def part(opcode: str, number: int) -> str:
     Empty for one that programs do without: it is no function of its operands, modules of today have it not, or it needs registers
     that they have not."""
     form = _forms(opcode)[number]
-    if form.removal is not None or comes_later(form) or not comparable(form) or not _has_registers(form):
+    if not is_of_today(form) or not comparable(form) or not _has_registers(form):
         return ""
     meaning = form.meaning(form.absences[-1])
     if any(not _profile().chooses(f) for f in freedoms_in(*[v for r in meaning.results for v in r.values])):
@@ -87,7 +87,12 @@ def exists(form: Form, era: Era) -> bool:
     """Whether modules of a version, for a target, have the form."""
     version, target = era
     since, gone = form.definition.availability(form.modifiers, target), form.removal
-    return version >= since[0] and target >= since[1] and (gone is None or version < gone[0] or target < gone[1])
+    return (
+        version >= since[0]
+        and target >= since[1]
+        and not form.only
+        and (gone is None or version < gone[0] or target < gone[1])
+    )
 
 
 def choose(source: random.Random, wanted: str, era: Era = TODAY) -> Form:

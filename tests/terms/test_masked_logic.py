@@ -85,3 +85,19 @@ def test_words_have_the_widths_of_the_processor() -> None:
     Lowering(Emitter(lines, set()), {"a": "%a", "b": "%b"}).low(term, TYPES["u64"].width)
     widths = {int(w) for w in re.findall(r"\bi(\d+)\b", "\n".join(lines))}
     assert widths <= {*WIDTHS, 128} and 128 in widths
+
+
+@pytest.mark.parametrize(
+    ("text", "wide"),
+    [
+        ("  %v = select i1 %c, i128 %a, i128 0", True),
+        ("  %v = select i1 %c, i128 0, i128 %b", True),
+        ("  %v = select i1 %c, i128 1, i128 22", False),
+        ("  %most6 = select i1 %most3, i128 0, i128 %most5", False),
+        ("  %v = select i1 %c, i64 %a, i64 0", False),
+        ("shl i128 %a, 1", False),
+    ],
+)
+def test_selections_among_wide_words_are_noticed(text: str, wide: bool) -> None:
+    """They are compiled without AVX-512: test_forms_by_the_text.py has products that were wrong."""
+    assert masked_logic.selects_wide_words(text) is wide

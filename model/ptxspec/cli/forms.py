@@ -47,7 +47,7 @@ def _row(form: Any) -> dict[str, Any]:
         "form": str(form),
         "operands": _operand_types(form),
         "since": f"{since[0]}.{since[1]}",
-        "target": f"sm_{target}",
+        "target": " ".join(form.only) or f"sm_{target}",
         "removed": None if form.removal is None else "PTX {}.{}, sm_{}".format(*form.removal[0], form.removal[1]),
         "page": form.page,
     }

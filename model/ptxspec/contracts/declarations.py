@@ -144,6 +144,10 @@ class OpaqueTypes(Protocol):
         """The first version and target with handles in registers."""
 
     @property
+    def INDIRECT_SAMPLERS(self) -> Version:
+        """The first version with those of samplers, and of textures beside samplers."""
+
+    @property
     def OPAQUE_SINCE(self) -> Version:
         """The version that brought opaque types, and ended .tex."""
 

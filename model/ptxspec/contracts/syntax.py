@@ -98,6 +98,10 @@ class Family(Protocol):
     def needs(self) -> int: ...
 
     @property
+    def only(self) -> tuple[str, ...]:
+        """The targets of whose features it needs one's, if not all targets from the first on have it."""
+
+    @property
     def words(self) -> frozenset[str]:
         """The modifiers that it may have."""
 
@@ -146,6 +150,9 @@ class Directives(Protocol):
     @property
     def TARGETS(self) -> Mapping[str, Version]:
         """The targets, each with the version that brought it."""
+
+    def features(self, target: str) -> tuple[str, ...]:
+        """What a target has beside its number: the names of the targets that stand for it, its own first."""
 
     @property
     def OPTIONS(self) -> Mapping[str, tuple[Version, int | None]]:

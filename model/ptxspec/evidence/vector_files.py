@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence.generate.function_cases import table_of
-from ptxspec.evidence.generate.instruction_kernels import LATER, TODAY, comes_later, kernel, module
+from ptxspec.evidence.generate.instruction_kernels import kernel, module, module_for
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.evidence.vector_contents import README, digits, expected, open_results, wanted, written_forms
 from ptxspec.evidence.vector_folder import ABOUT, FORMAT, install, own_files, refuse_losses, stage
@@ -55,7 +55,7 @@ def lines_of(opcode: str, profile: str) -> Iterator[str]:
         line = {
             "form": str(form),
             "page": form.page,
-            "ptx": module([kernel(form, "vector")], *(LATER if comes_later(form) else TODAY)),
+            "ptx": module([kernel(form, "vector")], *module_for(form)),
             "inputs": ins,
             "outputs": outs,
             "rows": [[digits(v, t) for v, t in zip(row, types, strict=True)] for row in table],

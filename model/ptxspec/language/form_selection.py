@@ -79,10 +79,10 @@ def select_form(
 
 def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, module: Epoch) -> Misfit | None:
     """Why a module of this version and target does not have the form, or None."""
-    version, target = module
+    version, target = module.version, module.target
     since, needed = plan.form.definition.availability(plan.form.modifiers, target)
     page = page_name(plan.form.definition.path)
-    early = too_early(mnemonic, since, needed, module)
+    early = too_early(mnemonic, since, needed, module, plan.form.only)
     if early is not None:
         return Misfit(None, early, page)
     gone = plan.form.removal

@@ -69,6 +69,11 @@ class Form(NamedTuple):
         return self.definition.availability(self.modifiers)
 
     @property
+    def only(self) -> tuple[str, ...]:
+        """The targets of whose features the form needs one's, such as sm_100f; none if all from the sm number on have it."""
+        return self.definition.only(self.modifiers)
+
+    @property
     def removal(self) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, sm number) from which on, both together, the form no longer exists; None if it stays."""
         return self.definition.removal(self.modifiers)
@@ -175,7 +180,7 @@ class Form(NamedTuple):
         since, target = self.definition.availability(self.modifiers, epoch.target)
         gone = self.removal
         removed = gone is not None and epoch.version >= gone[0] and epoch.target >= gone[1]
-        return epoch.version >= since and epoch.target >= target and not removed
+        return epoch.version >= since and epoch.target >= target and epoch.has(self.only) and not removed
 
     def _lacking(self, absent: tuple[str, ...]) -> tuple[str, ...]:
         written = {o.name for o in self.syntax.operands}

@@ -49,22 +49,28 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
         more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None
         if more is None:
             return None
-        found, since, needs = Missing(mnemonic, more.what), more.since, more.needs
+        found, family = Missing(mnemonic, more.what), more
     else:
         family = page.FAMILIES[name]
         foreign = page.foreign(mnemonic, name)
         if foreign:
             instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in sorted(family.words)))
             return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
-        found, since, needs = Missing(name, family.what), family.since, family.needs
-    return found if module is None else too_early(mnemonic, since, needs, module) or found
+        found = Missing(name, family.what)
+    early = None if module is None else too_early(mnemonic, family.since, family.needs, module, family.only)
+    return early or found
 
 
-def too_early(mnemonic: str, since: tuple[int, int], needs: int, module: Epoch) -> str | None:
-    """Why a module has not yet what came with a version and a target, or None."""
+def too_early(
+    mnemonic: str, since: tuple[int, int], needs: int, module: Epoch, only: tuple[str, ...] = ()
+) -> str | None:
+    """Why a module has not what came with a version and a target, or is only on targets with some features, or None."""
     if module.version < since:
         major, minor = module.version
         return f"{mnemonic} needs PTX ISA {since[0]}.{since[1]}; the module says {major}.{minor}"
+    if not module.has(only):
+        which = ", ".join(only[:-1]) + f" or {only[-1]}" if len(only) > 1 else only[0]
+        return f"{mnemonic} needs target {which}; the module says {module.target_name}"
     if module.target < needs:
-        return f"{mnemonic} needs target sm_{needs}; the module says sm_{module.target}"
+        return f"{mnemonic} needs target sm_{needs}; the module says {module.target_name}"
     return None

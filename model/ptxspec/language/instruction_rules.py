@@ -51,7 +51,8 @@ class InstructionRules:
                     return True
         if effect is not None:
             return False
-        early = any(isinstance(k, kinds.Opaque) for k in shape) and self.opaque.too_early_for_handles()
+        handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
+        early = handles and self.opaque.too_early_for_handles("samplerref" in handles)
         if early:
             self.context.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
             return True

@@ -27,7 +27,6 @@ from ptxspec.language.operand_resolution import Operands, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.editions import Epoch
 from ptxspec.terms.types import TYPES
 
 
@@ -167,7 +166,7 @@ class Instructions:
         """The plan for an instruction of this shape, or why there is none."""
         context = self.context
         opcode = context.table.get(mnemonic.split(".")[0])
-        return find_form(opcode, mnemonic, shape, context.rules, Epoch(context.version, context.target))
+        return find_form(opcode, mnemonic, shape, context.rules, context.epoch)
 
 
 def _memory(element: Any) -> tree.Address:

@@ -15,6 +15,7 @@ from ptxspec.language.parser import operand_offset
 from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
+from ptxspec.terms.editions import Epoch
 from ptxspec.terms.types import TYPES, Type
 
 
@@ -58,6 +59,7 @@ class Context:
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}
         self.version = module.version
         self.target = target_number(module.target[0])
+        self.epoch = Epoch(module.version, self.target, features(module.target[0]))
         directives = contracts.directives()
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
@@ -137,6 +139,13 @@ class Context:
     def operand_position(self, item: tree.Instruction, index: int) -> int:
         """The offset of an operand, found by reading the instruction once more."""
         return operand_offset(self.source.text, item.position, index)
+
+
+def features(target: str) -> tuple[str, ...]:
+    """The features of some chips alone that a target has, one that there is not having none."""
+    name = re.sub("^compute_", "sm_", target)
+    page = contracts.directives()
+    return page.features(name) if name in page.TARGETS else ()
 
 
 def target_number(target: str) -> int:

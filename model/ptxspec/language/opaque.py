@@ -143,14 +143,17 @@ class OpaqueVariables:
         if not self.independent and any(sources[n].annotation.name == "sampler" for n in handles & given.keys()):
             wrong = "in unified texture mode a texture has its sampler, and no other is named"
         if any(_name(given[n]) in registers for n in handles & given.keys()):
-            wrong = self.too_early_for_handles() or wrong
+            samples = any(sources[n].annotation.name == "sampler" for n in handles & given.keys())
+            wrong = self.too_early_for_handles(self.independent and samples) or wrong
         if wrong is not None:
             self.context.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
         return wrong is None
 
-    def too_early_for_handles(self) -> str | None:
-        """Why no register holds a handle in this module, or None."""
-        version, target = contracts.opaque_types().INDIRECT
+    def too_early_for_handles(self, of_sampler: bool) -> str | None:
+        """Why no register holds a handle, of a sampler or beside one, in this module, or None."""
+        page = contracts.opaque_types()
+        version, target = page.INDIRECT
+        version = max(version, page.INDIRECT_SAMPLERS) if of_sampler else version
         if self.context.version >= version and self.context.target >= target:
             return None
         return f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"

@@ -273,7 +273,9 @@ class Launches:
         if key not in self._programs:
             ready = program(self.checked, name, how.profile, *key[2:])
             if ready.copies and ready.owned:
-                raise ValueError(f"{name} has copies that finish later (cp.async): pass it arrays, not memory of your own")
+                raise ValueError(
+                    f"{name} has copies that finish later (cp.async): pass it arrays, not memory of your own"
+                )
             self._programs[key] = ready
         return self._programs[key]
 

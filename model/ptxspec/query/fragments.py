@@ -13,7 +13,7 @@ from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.form_selection import Misfit, find_form, without_form
 from ptxspec.language.forms import Form, page_name, registry
-from ptxspec.language.module_context import target_number
+from ptxspec.language.module_context import features, target_number
 from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import target_problem, version_problem
@@ -281,7 +281,7 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
         problem = target_problem(heading.target, heading.version)
         if problem is not None:
             raise source.error(heading.target_position or 0, problem, cited.DIRECTIVES)
-        epoch = epoch._replace(target=target_number(heading.target))
+        epoch = epoch._replace(target=target_number(heading.target), features=features(heading.target))
     return epoch
 
 

@@ -184,7 +184,7 @@ def forms_html(module: str) -> str:
     for form in forms(module):
         (major, minor), target = form.availability
         operands = str(form).removeprefix(form.mnemonic).strip()
-        key = (operands, _types(form), f"{major}.{minor}", f"sm_{target}{_removal(form)}")
+        key = (operands, _types(form), f"{major}.{minor}", f"{', '.join(form.only) or f'sm_{target}'}{_removal(form)}")
         groups.setdefault(key, []).append(form.mnemonic)
     lines = []
     for (operands, types, version, machine), mnemonics in groups.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.terms.core import blame
-from ptxspec.terms.editions import Edition, Epoch, edition, target_number
+from ptxspec.terms.editions import Edition, Epoch, edition, feature_name, target_number
 from ptxspec.terms.editions import version as _version
 from ptxspec.terms.types import Type
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 class Rule(NamedTuple):
     """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on. With `before` the
-    rule is one for targets before that."""
+    rule is one for targets before that, with `only` they exist only on targets that have the features of one of these."""
 
     where: dict[str, tuple[Any, ...]]
     since: tuple[int, int]
     target: int
     before: int | None = None
+    only: tuple[str, ...] = ()
 
 
 class Removal(NamedTuple):
@@ -50,13 +51,21 @@ class Implication(NamedTuple):
 
 
 def available(
-    definition: Definition, *, since: str = "1.0", target: str = "sm_10", before: str | None = None, **where: Any
+    definition: Definition,
+    *,
+    since: str = "1.0",
+    target: str = "sm_10",
+    before: str | None = None,
+    only: tuple[str, ...] = (),
+    **where: Any,
 ) -> None:
     """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
-    and a target from `target` on. Several rules may apply to a form: it needs what they all need. One with `before` applies in
-    modules whose target comes before that."""
+    and a target from `target` on, or one with the features of one of the targets `only`, such as "sm_100f". Several rules may
+    apply to a form: it needs what they all need, and not more than one of them has `only`. One with `before` applies in modules
+    whose target comes before that."""
     end = None if before is None else target_number(before)
-    definition.rules.append(Rule(_conditions(definition, where), _version(since), target_number(target), end))
+    least = min((target_number(feature_name(name)[:-1]) for name in only), default=target_number(target))
+    definition.rules.append(Rule(_conditions(definition, where), _version(since), least, end, tuple(only)))
 
 
 def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:

@@ -40,6 +40,8 @@ class Definition:
         self.registers = False
         self.gives_addresses = False
         self.changes_nothing = False
+        #: why no GPU can be asked what its forms do, if that is so
+        self.unasked: str | None = None
         self.discards = False
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
         parameters = self.signature.parameters.values()
@@ -101,6 +103,13 @@ class Definition:
             if all(modifiers.get(k) in values for k, values in rule.where.items()):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
+
+    def only(self, modifiers: dict[str, Any]) -> tuple[str, ...]:
+        """The targets of whose features the form with these modifiers needs one's; none if its number alone counts."""
+        found = [r.only for r in self.rules if r.only and all(modifiers.get(k) in v for k, v in r.where.items())]
+        if len(found) > 1:
+            raise blame(f"{self.path}:{self.line}: {self.name}: two rules name targets of one form: {found}")
+        return found[0] if found else ()
 
     def removal(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, target) from which on the form no longer exists, both together; None if it stays."""
@@ -385,6 +394,11 @@ def changes_nothing(*definitions: Definition) -> None:
         if definition.results:
             raise blame(f"{definition.name} has results, so that it does change something")
         definition.changes_nothing = True
+
+
+def cannot_be_asked(definition: Definition, why: str) -> None:
+    """No kernel of one instruction shows what a GPU does with its forms; the ledger says why."""
+    definition.unasked = why
 
 
 def reads_special_registers(definition: Definition, **where: Any) -> None:

@@ -10,10 +10,21 @@ from ptxspec.terms.core import blame
 
 
 class Epoch(NamedTuple):
-    """What a module says of itself: its PTX ISA version, and the number of its target."""
+    """What a module says of itself: its PTX ISA version, the number of its target, and the features that this has beside, which
+    only some chips have: the names of the targets that stand for them, its own first. None: all features."""
 
     version: tuple[int, int]
     target: int
+    features: tuple[str, ...] | None = None
+
+    @property
+    def target_name(self) -> str:
+        """The target as a module names it."""
+        return self.features[0] if self.features else f"sm_{self.target}"
+
+    def has(self, only: tuple[str, ...]) -> bool:
+        """Whether the target has the features of one of these targets; of no targets: always."""
+        return not only or self.features is None or not set(only).isdisjoint(self.features)
 
 
 #: later than every version, on a later target than all: the epoch of what says neither
@@ -31,12 +42,11 @@ class Edition(NamedTuple):
 
     def holds(self, epoch: Epoch) -> bool:
         """Whether the epoch is one of them."""
-        version, target = epoch
         return (
-            version >= self.since
-            and (self.before is None or version < self.before)
-            and target >= self.target
-            and (self.before_target is None or target < self.before_target)
+            epoch.version >= self.since
+            and (self.before is None or epoch.version < self.before)
+            and epoch.target >= self.target
+            and (self.before_target is None or epoch.target < self.before_target)
         )
 
     @property
@@ -87,6 +97,14 @@ def target_number(text: str) -> int:
     if found is None:
         raise blame(f"{text!r} is no target: write it like 'sm_20'")
     return int(found[1])
+
+
+def feature_name(text: str) -> str:
+    """The name of a target that stands for features of some chips alone, as pages write it. Raises TermError, which names the
+    page's line, for what is none."""
+    if re.fullmatch(r"sm_(\d+)[af]", text) is None:
+        raise blame(f"{text!r} is no target of some chips alone: write it like 'sm_100f'")
+    return text
 
 
 def before(version: tuple[int, int], target: int) -> Epoch:

@@ -129,6 +129,8 @@ if TYPE_CHECKING:  # what a type checker sees: operands are integers or truth va
     f16: TypeAlias = Int
     f32: TypeAlias = Int
     f64: TypeAlias = Int
+    u16x2: TypeAlias = Int
+    ue8m0x2: TypeAlias = Int
 else:
     of = _Of()
     vector = _Vector()

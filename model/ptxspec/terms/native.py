@@ -361,14 +361,16 @@ class Library:
         import llvmlite
         import llvmlite.binding as llvm
 
-        machine = _target_machine(level)
+        of_vectors = vectorize or LOOP_HINT in text
+        wide = of_vectors and masked_logic.FEATURE in _processor()[1] and masked_logic.selects_wide_words(text)
+        machine = _target_machine(level, masked_logic.WITHOUT if wide else "")
         declarations = sorted(n for n in needs if n.startswith("declare"))
         definitions = sorted(n for n in needs if not n.startswith("declare"))
         text = _in_environment(text, machine.triple.partition("-")[0], entered)
         self.text = "\n".join([f'target triple = "{machine.triple}"', *declarations, *definitions, text])
         made_of = (
             self.text,
-            f"{level} {passes} {vectorize} {masked_logic.WITHOUT}",
+            f"{level} {passes} {vectorize} {masked_logic.WITHOUT} {wide}",
             *_processor(),
             llvmlite.__version__,
         )
@@ -377,7 +379,7 @@ class Library:
         if code is None:
             began = time.process_time()
             code = machine.emit_object(_optimized(self.text, machine, level, passes, vectorize))
-            if masked_logic.FEATURE in _processor()[1] and masked_logic.may_have(code):
+            if not wide and masked_logic.FEATURE in _processor()[1] and masked_logic.may_have(code):
                 plain = _target_machine(level, masked_logic.WITHOUT)
                 code = plain.emit_object(_optimized(self.text, plain, level, passes, vectorize))
             object_code.keep(name, code, time.process_time() - began)

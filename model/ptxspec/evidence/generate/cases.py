@@ -128,9 +128,12 @@ def key(form: Form, absent: Iterable[str]) -> str:
 HEAD = (".version 9.0", ".target sm_90", ".address_size 64")
 
 
-def plain_module(texts: Sequence[str], declarations: Sequence[str] = ()) -> str:
+def plain_module(
+    texts: Sequence[str], declarations: Sequence[str] = (), version: str = "9.0", target: str = "sm_90"
+) -> str:
     """A module of some kernels, behind what they share."""
-    return "\n".join([*HEAD, *declarations, *texts, ""])
+    head = (f".version {version}", f".target {target}", *HEAD[2:])
+    return "\n".join([*head, *declarations, *texts, ""])
 
 
 def entry(name: str, lines: Iterable[str], argument: int = 64) -> str:

@@ -46,7 +46,7 @@ def shows(form: Form) -> bool:
     """Whether there is a kernel for the form here."""
     effect = form.meaning(form.absences[-1]).effect
     if effect is None:
-        return form.definition.changes_nothing
+        return form.definition.changes_nothing and form.definition.unasked is None
     if isinstance(effect, Jump):
         return True
     # a barrier of a warp is a collective without a result

@@ -23,7 +23,7 @@ from ptxspec.evidence.generate import (
 )
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
 from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import kernel, module, words
+from ptxspec.evidence.generate.instruction_kernels import kernel, module, module_for, words
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of, undefined, updates
 from ptxspec.language.forms import Form
@@ -86,7 +86,8 @@ class EffectCase(NamedTuple):
 
     @property
     def apart(self) -> Any:
-        return self.kind
+        """A module has one version and target."""
+        return self.kind, module_for(self.form)
 
     def text(self, name: str) -> str:
         if self.kind == "access":
@@ -103,7 +104,7 @@ class EffectCase(NamedTuple):
         if self.kind == "copy":
             return plain_module(texts)
         own = memory_kernels if self.kind == "access" else control_kernels
-        return plain_module(texts, own.declarations())
+        return plain_module(texts, own.declarations(), *module_for(self.form))
 
     def operands(self, row: int) -> tuple[int, ...]:
         return tuple(map(int, self.cells[row, :KEPT]))

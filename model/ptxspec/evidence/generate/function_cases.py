@@ -12,13 +12,11 @@ import numpy as np
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.instruction_kernels import (
     FORMER,
-    LATER,
-    TODAY,
     Kernel,
     cell_types,
-    comes_later,
     kernel,
     module_around,
+    module_for,
     words,
 )
 from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
@@ -101,9 +99,7 @@ class FunctionCase:
     @property
     def apart(self) -> Any:
         """A module has one version and target."""
-        if comes_later(self.form):
-            return LATER
-        return FORMER[self.form.removal[1]] if self.form.removal else TODAY
+        return FORMER[self.form.removal[1]] if self.form.removal else module_for(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent).text

@@ -32,15 +32,29 @@ MOST_THREADS, CELL = 1024, 16
 #: by the target from which a form is gone: the version and target of a module that has it
 FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
 
-#: the version and the target of a module that is asked about the other forms, and of one with forms that came after these
-TODAY, LATER = ("9.0", "sm_90"), ("9.5", "sm_120")
+#: the version and the target of a module that is asked about the other forms
+TODAY = ("9.0", "sm_90")
+#: the newest version, for forms that came after these, and the GPU's own target with all that it has beside its number
+NEWEST_VERSION, OWN_TARGET = "9.5", "sm_90a"
 
 
 def comes_later(form: Form) -> bool:
-    """Whether no module of today has a form, but one of a later version or target: neither the GPU that is asked knows it nor its
-    assembler."""
-    since, target = form.availability
-    return since > (9, 0) or target > 90
+    """Whether the GPU that is asked does not have a form: it is one of later targets."""
+    return form.availability[1] > 90 or bool(form.only and OWN_TARGET not in form.only)
+
+
+def module_for(form: Form) -> tuple[str, str]:
+    """The version and the target of the module in which a form that stays is asked about."""
+    since, _ = form.availability
+    version = NEWEST_VERSION if since > (9, 0) or comes_later(form) else TODAY[0]
+    if comes_later(form):
+        return version, form.only[0] if form.only else "sm_120"
+    return version, OWN_TARGET if form.only else TODAY[1]
+
+
+def is_of_today(form: Form) -> bool:
+    """Whether a module of today has a form."""
+    return form.removal is None and module_for(form) == TODAY
 
 
 class Kernel(NamedTuple):
@@ -262,7 +276,7 @@ def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = T
         ".global .texref some_texture;" if number >= (1, 5) else ".tex .u32 some_texture;",
         ".global .surfref some_surface;" if number >= (1, 5) else "",
         f".global .samplerref {SAMPLER};" if apart else "",
-        *(FUNCTIONS.values() if int(target.removeprefix("sm_")) >= 20 else ()),  # parameters in .param came with sm_20
+        *(FUNCTIONS.values() if target not in ("sm_10", "sm_13") else ()),  # parameters in .param came with sm_20
     ]
     own = (t if number >= (1, 4) else t.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for t in texts)
     return "\n".join([*head, *own, ""])

@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec.evidence.generate import matrix_cases
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import FORMER, TAKES_PART, kernel, module_around
+from ptxspec.evidence.generate.instruction_kernels import FORMER, TAKES_PART, kernel, module_around, module_for
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess
@@ -150,14 +150,14 @@ class WarpCase(NamedTuple):
 
     @property
     def apart(self) -> Any:
-        """Newer modules have some of the forms no longer."""
-        return self.form.removal is not None
+        """A module has one version and target. Newer modules have some of the forms no longer."""
+        return module_for(self.form) if self.form.removal is None else FORMER[70]
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent, around=True).text
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts, *(FORMER[70] if self.apart else ()))
+        return module_around(texts, *self.apart)
 
     def operands(self, row: int) -> tuple[int, ...]:
         cells = np.concatenate([launch.cells for launch in self.launches])

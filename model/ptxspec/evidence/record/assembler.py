@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from ptxspec.evidence.generate.instruction_kernels import (
     FORMER,
-    LATER,
     TODAY,
     Kernel,
-    comes_later,
     module,
+    module_for,
     names_sampler,
 )
 
@@ -57,6 +56,14 @@ def newest_ptxas() -> str:
     raise FileNotFoundError("no ptxas 13.5: make install brings it, on Linux on x86_64")
 
 
+def assembler_for(version: str, target: str) -> tuple[str, str]:
+    """(the path of the assembler that is asked about a module of this version and target, the target that it is told): the
+    newest for what 13.0 does not know. Raises FileNotFoundError if it is not there."""
+    newer = tuple(map(int, version.split("."))) > tuple(map(int, TODAY[0].split(".")))
+    later = target[-1] in "af" or int(target.removeprefix("sm_")) > 90
+    return newest_ptxas() if newer else ptxas(), target if later else TODAY[1]
+
+
 def version() -> str:
     """What ptxas calls itself, e.g. "13.0"."""
     text = subprocess.run([ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
@@ -91,9 +98,12 @@ def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
     there is none."""
     found: list[Refusal] = []
     for apart in (False, True):
-        lasting = [k for k in kernels if k.form.removal is None and names_sampler(k) is apart]
-        found += _refusals([k for k in lasting if not comes_later(k.form)], *TODAY)
-        found += _refusals([k for k in lasting if comes_later(k.form)], *LATER)
+        places: dict[tuple[str, str], list[Kernel]] = {}
+        for one in kernels:
+            if one.form.removal is None and names_sampler(one) is apart:
+                places.setdefault(module_for(one.form), []).append(one)
+        for place, own in places.items():
+            found += _refusals(own, *place)
     for gone, place in FORMER.items():
         found += _refusals([k for k in kernels if _gone(k) == gone], *place)
     return found
@@ -114,10 +124,10 @@ def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refu
 def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
     """It stops at many errors, so a module with refused kernels is assembled again without them."""
     found: list[Refusal] = []
-    remaining, newer = list(kernels), (version, target) == LATER
+    remaining, by, arch = list(kernels), *assembler_for(version, target)
     while remaining:
         text = module(remaining, version, target)
-        errors = assemble(text, LATER[1], "-O0", by=newest_ptxas()) if newer else assemble(text, TODAY[1], "-O0")
+        errors = assemble(text, arch, "-O0", by=by)
         if not errors:
             break
         ends = []

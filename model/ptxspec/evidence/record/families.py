@@ -125,13 +125,13 @@ class Warps(Family):
     engine: Engine = "native"
 
     def asks(self, form: Form) -> bool:
-        return warp_cases.meets(form)
+        return warp_cases.meets(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(form)]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return warp_cases.cases(own)
+        return warp_cases.cases(form for form in own if not comes_later(form))
 
     def remarks(
         self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
@@ -193,13 +193,13 @@ class Effects(Family):
     seed = effect_cases.SEED
 
     def asks(self, form: Form) -> bool:
-        return effect_cases.kind(form) is not None
+        return effect_cases.kind(form) is not None and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [key(v, absent) for v in form.variants for absent in form.absences]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return effect_cases.cases(own)
+        return effect_cases.cases(form for form in own if not comes_later(form))
 
 
 class Clusters(Family):
@@ -209,13 +209,13 @@ class Clusters(Family):
     seed = cluster_cases.SEED
 
     def asks(self, form: Form) -> bool:
-        return cluster_cases.asks(form)
+        return cluster_cases.asks(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [str(form)]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        return cluster_cases.cases(own)
+        return cluster_cases.cases(form for form in own if not comes_later(form))
 
     def every(self) -> Sequence[Case]:
         """Those of the forms, and those of the special registers."""

@@ -30,9 +30,10 @@ def unasked(form: Form) -> str | None:
     """Why no GPU can be asked for a form; None if one can, be it after somebody has written a kernel for such forms."""
     if comes_later(form):
         (major, minor), target = form.availability
-        return (
-            f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and sm_{target}"
-        )
+        where = " or ".join(form.only) or f"sm_{target}"
+        return f"by the text: the GPU that was asked does not have it, which needs PTX ISA {major}.{minor} and {where}"
+    if form.definition.unasked is not None:
+        return form.definition.unasked
     if any(family.asks(form) for family in FAMILIES.values()):
         return None
     if asks_images(form):
@@ -58,7 +59,7 @@ def entry(form: Form, known: Records, differing: set[str]) -> dict[str, Any] | N
 
 def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
     """What one record says under all these names; None if it lacks one of them."""
-    if kept is None or not all(name in kept.values for name in names):
+    if kept is None or not names or not all(name in kept.values for name in names):
         return None
     return {
         "agrees": differing.isdisjoint(names),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections import deque
@@ -20,11 +21,13 @@ T = TypeVar("T")
 
 
 def assemble(text: str, level: str) -> bytes:
-    """A module's machine code for sm_90."""
+    """A module's machine code for sm_90, or for sm_90a if it says so."""
+    head = re.match(r"\.version (\d\.\d)\s+\.target (\w+)", text)
+    by, arch = assembler.assembler_for(*head.groups()) if head else (assembler.ptxas(), "sm_90")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
         source.write_text(text)
-        subprocess.run([assembler.ptxas(), "-arch=sm_90", "-w", level, str(source), "-o", str(target)], check=True)
+        subprocess.run([by, f"-arch={arch}", "-w", level, str(source), "-o", str(target)], check=True)
         return target.read_bytes()
 
 

@@ -20,7 +20,7 @@ SHOWN = 6
 
 def room_for(gpu: Any, questions: Sequence[Question]) -> tuple[Any, Any]:
     """Device memory for the rows of `in` and of `out` of any of the questions."""
-    size = max(launch.cells.nbytes for q in questions for launch in q.launches)
+    size = max((launch.cells.nbytes for q in questions for launch in q.launches), default=1)
     return gpu.allocate(size), gpu.allocate(size)
 
 

@@ -21,6 +21,7 @@ from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.registers import Registers, Rows
 from ptxspec.machine.native.text import Text
+from ptxspec.terms import masked_logic
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import LOOP_HINT, Emitter
 from ptxspec.terms.types import TYPES, Type
@@ -166,7 +167,7 @@ class Narrow:
         self.lines[:] = [*inside, *gathered, *idle]
         limit: list[str] = []
         often = contracts.divergence().rounds(MOST, self.length)
-        emitter = Emitter(limit, self.emitter.needs, stem="most")
+        emitter = Emitter(limit, self.emitter.needs, stem=masked_logic.ONCE)
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
         calls = any(" call " in line and "@llvm." not in line for line in inside)
         hint = "" if calls else LOOP_HINT  # LLVM would say that it cannot

@@ -10,7 +10,7 @@ from typing import Any
 from ptxspec.evidence.generate import warp_cases
 from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import comes_later
+from ptxspec.evidence.generate.instruction_kernels import TODAY, module_for
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.kinds import Fragment, Immediate, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
@@ -75,7 +75,7 @@ def meets_whole(form: Form) -> bool:
 
 def names() -> list[str]:
     """The forms of today that programs are made of, spelled with the selectors and signs of their operands."""
-    found = [f for f in forms() if (comparable(f) or meets_whole(f)) and not comes_later(f)]
+    found = [f for f in forms() if (comparable(f) or meets_whole(f)) and module_for(f) == TODAY]
     return [str(v) for f in found for v in f.variants if not left_out(v)]
 
 
