@@ -23,6 +23,8 @@ ASKED = [
     ("setp", "setp.lt.u32"), ("shfl", "shfl.up.b32"), ("match", "match.all.sync.b32"), ("bar", "bar.red.popc.u32"),
     ("ld", "ld.const.v2.u32"), ("st", "st.param.u8"), ("bra", "bra"), ("red", "red.relaxed.cta.global.add.u32"),
     ("ld", "ld.shared::cluster.u32"), ("mapa", "mapa.u64"), ("barrier", "barrier.cluster.wait"),
+    ("mma", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"), ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x2.trans.b16"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16"),
 ]  # fmt: skip
 
 
@@ -79,6 +81,8 @@ def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> 
         "answers.npz",
         "warps.json",
         "warps.npz",
+        "matrices.json",
+        "matrices.npz",
         "effects",
         "clusters",
     }
