@@ -37,7 +37,7 @@ def test_the_functions_are_used() -> None:
     source = kernel(PREPARE + MIXED * TIMES)
     (_, _), (_, module) = each(source)
     module.launch("k", block=32, args=[np.zeros(32, np.uint32)])
-    (compiled,) = module._launches._engines["native"]._compiled.values()  # type: ignore[attr-defined]
+    (compiled,) = module._launches._native._compiled.values()  # type: ignore[union-attr]
     texts = [library.text for library in compiled.code.libraries]
     assert sum("@outlined_" in text for text in texts) > 10
     assert all(text.count("\n") < 3 * LARGE for text in texts)

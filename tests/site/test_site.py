@@ -237,7 +237,12 @@ def test_reading_order() -> None:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small site: a register with one entry, the profiles without their links, and the page of one instruction."""
-    for page in ("spec/instructions/integer/div.md", "spec/profiles/hopper.md", "spec/profiles/portable.md"):
+    for page in (
+        "spec/instructions/integer/div.md",
+        "spec/profiles/hopper.md",
+        "spec/profiles/portable.md",
+        "spec/profiles/nearest.md",
+    ):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         text = (DOCUMENTS / page).read_text("utf-8")
         (tmp_path / page).write_text(re.sub(r"\]\([^)]*\)", "]", text))

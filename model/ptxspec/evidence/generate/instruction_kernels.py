@@ -8,7 +8,6 @@ out after the destinations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.kernel_operands import (
@@ -151,11 +150,9 @@ def _several(form: Form, type: Any, one: Callable[[Any], str]) -> str:
 
 
 def _destination_text(form: Form, place: Operand, results: list[Any], own: _Registers) -> str:
-    type_of = partial(form.definition.type_of, place.name, modifiers=form.modifiers)
-    text = _several(form, type_of(results.pop(0)), own.destination)
-    if place.second:
-        text += "|" + _several(form, type_of(results.pop(0)), own.destination)
-    return text
+    annotations = [results.pop(0) for _ in range(2 if place.second else 1)]
+    types = (form.definition.type_of(place.name, one, form.modifiers) for one in annotations)
+    return "|".join(_several(form, type, own.destination) for type in types)
 
 
 def _source_text(form: Form, place: Operand, annotation: Any, own: _Registers) -> str:
