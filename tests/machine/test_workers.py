@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -88,6 +89,15 @@ def test_what_is_no_number_of_threads(count: object) -> None:
         ptxspec.load(SUM).launch("k", args=[np.zeros(2, np.uint32)], workers=count)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell has what it starts in the background ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_while_others_work_stops_them() -> None:
     """The first work is done, and its thread waits for the second when the user interrupts it."""
     stopped, main = threading.Event(), threading.get_ident()
