@@ -14,9 +14,10 @@ from typing import Any
 
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written
+from ptxspec.machine.special import asked
 from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.effects import Effect, Load, Store
+from ptxspec.terms.effects import Effect, Load, Store, terms_of
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, substitute
 
@@ -109,44 +110,22 @@ class _Parts:
 
     def _made(self, meaning: Meaning, written: Sequence[tuple[Written, Any]]) -> Op:
         """The instruction with this meaning: it reads what the one it is part of does, and the registers that are known."""
-        names = {i.name for i in meaning.inputs}
+        used = _variables(meaning)
+        inputs = tuple(i for i in meaning.inputs if any(v.attrs[0] in used for v in i.variables))
+        names = {i.name for i in inputs}
         read: list[tuple[Any, Any]] = [
             (part, operand)
             for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)
             if isinstance(part, Read) and part.name in names
         ]
-        used = _variables(meaning)
-        read = [(part, operand) for part, operand in read if _is_used(meaning, part.name, used)]
-        kept = [name for name in self.kept if name in names and name in used]
-        meaning = meaning._replace(
-            inputs=tuple(i for i in meaning.inputs if i.name in {p.name for p, _ in read} | {*kept})
-        )
-        read += [(Read(name), tree.Name(name)) for name in kept]
+        read += [(Read(name), tree.Name(name)) for name in self.kept if name in names]
         parts, operands = zip(*written, *read, strict=True) if written or read else ((), ())
-        plan = self.op.plan._replace(meaning=meaning, parts=tuple(parts))
+        plan = self.op.plan._replace(meaning=meaning._replace(inputs=inputs), parts=tuple(parts))
         return self.op._replace(plan=plan, operands=tuple(operands))
 
 
 def _variables(meaning: Meaning) -> set[str]:
     """The variables that a meaning depends on."""
-    from ptxspec.terms.effects import terms_of
-
     terms = [v for r in meaning.results for v in r.values]
     terms += terms_of(meaning.effect) if meaning.effect is not None else []
-    found: set[str] = set()
-    todo, seen = list(terms), {id(t) for t in terms}
-    while todo:
-        term = todo.pop()
-        if term.op == "var":
-            found.add(term.attrs[0])
-        for below in term.args:
-            if id(below) not in seen:
-                seen.add(id(below))
-                todo.append(below)
-    return found
-
-
-def _is_used(meaning: Meaning, name: str, used: set[str]) -> bool:
-    """Whether an input is one that the meaning depends on."""
-    (own,) = (i for i in meaning.inputs if i.name == name)
-    return any(v.attrs[0] in used for v in own.variables)
+    return set().union(*map(asked, terms))
