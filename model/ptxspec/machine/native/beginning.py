@@ -5,8 +5,8 @@ from __future__ import annotations
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.codes import FILLS
-from ptxspec.machine.native import copies
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
+from ptxspec.machine.native.copies import call, functions
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
@@ -21,8 +21,8 @@ def beginning(layout: Layout, needs: set[str]) -> str:
     text = _Beginning(layout, needs)
     forgotten = ""
     if layout.program.copies:
-        needs |= copies.functions(layout.checked)
-        forgotten = copies.call("copies_are_forgotten")
+        needs |= functions(layout.checked)
+        forgotten = call("copies_are_forgotten")
     every = list(layout.special_offsets)
     by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
     return f"""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import ptxspec.machine.native.context as context
 from ptxspec import contracts
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
@@ -19,7 +20,6 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
-from ptxspec.machine.native import context
 from ptxspec.machine.native.code import Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.frame import Frame, Room, address_of, lies
