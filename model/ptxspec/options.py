@@ -8,6 +8,8 @@ from typing import Literal
 Engine = Literal["native", "exact"]
 #: when copies happen that finish later: where they are begun, where they are waited for, or where a seed says
 Copies = Literal["early", "late"] | int
+#: which products and sums without rounding modifiers are contracted
+Contract = Literal["none", "all"]
 #: what comes of a question to the prover
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
 #: the kinds of results that PTX leaves open, and the one that a machine is known to get differently

@@ -264,3 +264,15 @@ def test_a_race_names_both_places(tmp_path: Path) -> None:
         assert (other["line"], other["thread"], other["instruction"][:8]) == (2, [0, 0, 0], "cp.async")
     for wrong in (("--copies", "late"), ("--engine", "exact", "--copies", "never")):
         assert asked(*run, *wrong, status=2)["kind"] == "usage"
+
+
+def test_a_run_contracts_what_it_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(
+        ".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 out) { .reg .b64 %p; .reg .f32 %x, %y;\n"
+        "ld.param.u64 %p, [out]; ld.global.f32 %x, [%p]; mul.f32 %y, %x, %x; sub.f32 %y, %y, %x;\n"
+        "st.global.f32 [%p], %y; ret; }"
+    )
+    run = ("run", str(tmp_path / "k.ptx"), "-a", "f32[1]=1.1")
+    one, other = (asked(*run, "--contract", how)["changed"]["0"] for how in ("none", "all"))
+    assert asked(*run)["changed"]["0"] == one != other
+    assert asked(*run, "--contract", "some", status=2)["kind"] == "usage"

@@ -54,6 +54,13 @@ from ptxspec.escaping import LINES, printable
     help="When copies happen that finish later. The native engine copies early.",
 )
 @click.option(
+    "--contract",
+    type=click.Choice(["none", "all"]),
+    default="none",
+    show_default=True,
+    help="Which products and sums without rounding modifiers become fused multiply-adds.",
+)
+@click.option(
     "--step-limit",
     type=click.IntRange(0, 1 << 62),
     help="Most thread-instructions to execute; without it, what ends loops in a minute.",

@@ -24,6 +24,7 @@ from ptxspec.contracts.calls import (
     functions,
     system_functions,
 )
+from ptxspec.contracts.contraction import Contraction, contraction
 from ptxspec.contracts.copies import Copies, copies
 from ptxspec.contracts.declarations import (
     Attributes,
@@ -110,6 +111,7 @@ __all__ = [
     "Clusters",
     "ConstantExpressions",
     "ContractError",
+    "Contraction",
     "ControlFlow",
     "Copies",
     "Directives",
@@ -151,6 +153,7 @@ __all__ = [
     "barriers",
     "clusters",
     "constant_expressions",
+    "contraction",
     "control_flow",
     "copies",
     "directives",

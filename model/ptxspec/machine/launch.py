@@ -73,9 +73,22 @@ class Bounds(NamedTuple):
     progress: Progress | None
 
 
+class Wanted(NamedTuple):
+    """By what a launch is to be run, as it was asked for."""
+
+    engine: Any
+    profile: str
+    workers: Any
+    printed: Callable[[str], object] | None
+    memories: Sequence[OwnedMemory]
+    seed: int | None
+    copies: Any
+    contract: Any
+
+
 class How(NamedTuple):
-    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, and when
-    copies happen that finish later."""
+    """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, when
+    copies happen that finish later, and whether products and sums are contracted."""
 
     engine: str
     profile: Profile
@@ -84,6 +97,7 @@ class How(NamedTuple):
     owned: Owned | None
     fresh: Fresh | None
     copies: options.Copies
+    contracts_all: bool
 
 
 class Launches:
@@ -101,7 +115,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         self._bound: dict[str, Any] = {}
@@ -174,37 +188,28 @@ class Launches:
                 bound[handle], names[handle] = value, f"argument {i} ({place.name})"
         return bound, names
 
-    def launch(
-        self,
-        name: str,
-        asked: Asked,
-        args: Sequence[Any],
-        bounds: Bounds,
-        engine: str,
-        profile: str,
-        workers: int,
-        printed: Callable[[str], object] | None,
-        memories: Sequence[OwnedMemory],
-        seed: int | None,
-        copies: Any,
-    ) -> Outcome:
+    def launch(self, name: str, asked: Asked, args: Sequence[Any], bounds: Bounds, wanted: Wanted) -> Outcome:
         """Run an entry over a grid."""
         kernel = self.checked.kernels.get(name)
         if kernel is None:
             raise ValueError(f"no entry is called {name!r}; there are {', '.join(self.checked.kernels) or 'none'}")
         self._refuse_gaps(kernel.name)
         extents = _shape(kernel.name, kernel.performance, asked)
+        engine, workers, seed = wanted.engine, wanted.workers, wanted.seed
         if engine not in get_args(options.Engine):
             raise ValueError(f"an engine is 'native' or 'exact', not {engine!r}")
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
-        when = _when(copies, engine)
-        show = printed or _to_standard_output
-        with held(memories, in_order(args)) as owned:
+        when = _when(wanted.copies, engine)
+        if wanted.contract not in get_args(options.Contract):
+            raise ValueError(f"contract is 'none' or 'all', not {wanted.contract!r}")
+        show = wanted.printed or _to_standard_output
+        with held(wanted.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
-            how = How(engine, self._profile(profile, seed), spread, show, owned, fresh, when)
+            profile = self._profile(wanted.profile, seed)
+            how = How(engine, profile, spread, show, owned, fresh, when, wanted.contract == "all")
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
 
@@ -269,7 +274,7 @@ class Launches:
 
     def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        key = (name, how.profile.key, extents.cluster_size > 1, how.owned is not None)
+        key = (name, how.profile.key, extents.cluster_size > 1, how.owned is not None, how.contracts_all)
         if key not in self._programs:
             ready = program(self.checked, name, how.profile, *key[2:])
             if ready.copies and ready.owned:

@@ -88,6 +88,7 @@ class Module:
         memory: Memory | Sequence[Memory] = (),
         seed: int | None = None,
         copies: options.Copies = "early",
+        contract: options.Contract = "none",
     ) -> Outcome:
         """Run an entry over a grid.
 
@@ -109,6 +110,9 @@ class Module:
         `copies` says when copies happen that finish later (cp.async): "early", where they are begun, or "late", where their
         thread waits for them; an integer is a seed that chooses a place between the two for each. The native engine copies early.
         An access that races with a copy ends the launch under all of them.
+
+        `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may have
+        them (spec/arithmetic/contraction.md): "none", or "all" that follow one another.
 
         `seed` decides what PTX leaves open and the profile does not choose: what registers, shared memory and the first bytes of
         local memory hold before they are written, zeros without a seed, and results that nothing else settles. It decides the
@@ -142,14 +146,13 @@ class Module:
         >>> module.launch("fill", block=3, args=[values, np.float32(2)], engine="exact") == outcome
         True
         """
-        from ptxspec.machine.launch import Asked, Bounds
+        from ptxspec.machine.launch import Asked, Bounds, Wanted
 
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        return self._launches.launch(
-            name, asked, args, bounds, engine, profile, workers, printed, memories, seed, copies
-        )
+        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract)
+        return self._launches.launch(name, asked, args, bounds, wanted)
 
     @alone
     def read(self, name: str) -> np.ndarray:

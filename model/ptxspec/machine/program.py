@@ -10,6 +10,7 @@ from ptxspec.language.checked import Checked, Kernel, Op
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
+from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment
@@ -73,8 +74,12 @@ def function_addresses(checked: Checked) -> dict[str, int]:
     return {name: page.address_of(i) for i, name in enumerate((*checked.signatures, *checked.kernels))}
 
 
-def program(checked: Checked, name: str, profile: Profile, clustered: bool, owned: bool = False) -> Program:
+def program(
+    checked: Checked, name: str, profile: Profile, clustered: bool, owned: bool = False, contracts_all: bool = False
+) -> Program:
     kernel = linked(checked, name)
+    if contracts_all:
+        kernel = contracted(kernel)
     layout = contracts.generic_addressing()
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
