@@ -59,6 +59,12 @@ class Verdict(NamedTuple):
         return self.theirs is not None and self.theirs.startswith(CRASHES)
 
     @property
+    def dropped(self) -> bool:
+        """Whether ptxas gives no verdict because addresses have 32 bits, which they have by ours too (AMB-294)."""
+        said = self.theirs is not None and re.search("32-Bit (ABI|compilation)", self.theirs) is not None
+        return said and (self.ours is not None or check(self.mutant.text).address_size == 32)
+
+    @property
     def agrees(self) -> bool:
         return (self.ours is None) == (self.theirs is None)
 
@@ -140,7 +146,7 @@ class Account:
 
     def __init__(self) -> None:
         self.seen = Counter[tuple[bool, bool]]()
-        self.crashes = 0
+        self.crashes = self.dropped = 0
         self.gaps = Counter[str]()
         self.differences: dict[str, list[Verdict]] = {}
 
@@ -148,6 +154,9 @@ class Account:
         for verdict in found:
             if verdict.crashed:
                 self.crashes += 1
+                continue
+            if verdict.dropped:
+                self.dropped += 1
                 continue
             if verdict.gaps:
                 self.gaps[", ".join(verdict.gaps)] += 1
@@ -168,7 +177,8 @@ class Account:
         seen = self.seen
         return (
             f"both accept {seen[True, True]}, both refuse {seen[False, False]}, we alone refuse {seen[False, True]}, ptxas"
-            f" alone {seen[True, False]}; ptxas broke down on {self.crashes}; with gaps {self.gaps.total()}:"
+            f" alone {seen[True, False]}; ptxas broke down on {self.crashes}; addresses of 32 bits"
+            f" in {self.dropped}; with gaps {self.gaps.total()}:"
             f" agreement {100 * self.agreement:.2f} %"
         )
 

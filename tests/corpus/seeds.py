@@ -148,7 +148,8 @@ def forms() -> dict[str, str]:
     rng = random.Random(1)
     by_definition: dict[int, list[Form]] = {}
     for form in ptxspec.forms():
-        by_definition.setdefault(id(form.definition), []).append(form)
+        if not form.is_dropped:
+            by_definition.setdefault(id(form.definition), []).append(form)
     chosen: dict[tuple[str, bool], list[Kernel]] = {}
     found = {}
     for own in by_definition.values():

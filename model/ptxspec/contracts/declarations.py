@@ -24,10 +24,10 @@ class Variables(Protocol):
         """The address, of so many bits, of an array's element of `size` bytes; `offset` counts bytes."""
 
     @overload
-    def behind(self, address: int, offset: int) -> int: ...
+    def behind(self, address: int, offset: int, bits: int = 64) -> int: ...
     @overload
-    def behind(self, address: Int, offset: int) -> Int: ...
-    def behind(self, address: Int | int, offset: int) -> Int | int:
+    def behind(self, address: Int, offset: int, bits: int = 64) -> Int: ...
+    def behind(self, address: Int | int, offset: int, bits: int = 64) -> Int | int:
         """The address so many bytes behind another."""
 
 

@@ -46,6 +46,9 @@ class StateSpaces(Protocol):
     def GENERIC_BITS(self) -> int:
         """The width, in bits, of a register that holds a generic address."""
 
+    def takes_too_little(self, address_bits: int, taken: int) -> bool:
+        """Whether an instruction that takes so many bits of a variable's address needs a module with 32-bit addresses."""
+
     @property
     def OF_NUMBERS(self) -> str:
         """The space that a number alone is an address of."""

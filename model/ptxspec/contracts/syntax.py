@@ -158,6 +158,12 @@ class Directives(Protocol):
     def OPTIONS(self) -> Mapping[str, tuple[Version, int | None]]:
         """The options of .target, each with the version that brought it and the target from which on it is refused."""
 
+    def may_be_narrow(self, said: int | None, target: int) -> bool:
+        """Whether addresses may have 32 bits in a module for a target that says 32, 64 or nothing of them."""
+
+    def address_size(self, said: int | None, needs_narrow: bool) -> int:
+        """The bits of an address, where the module says this of them and something in it may need 32."""
+
     @property
     def PRESERVED(self) -> Mapping[str, int]:
         """The directives about preserved registers, each with the greatest number that it takes."""

@@ -131,7 +131,7 @@ def standing(opcode: str) -> list[Standing]:
     return [
         Standing(
             form,
-            None if refused is None else not any(str(v) in refused for v in form.variants),
+            None if refused is None or form.is_dropped else not any(str(v) in refused for v in form.variants),
             _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
         )
         for form in own
@@ -173,7 +173,7 @@ def _refused(own: Sequence[Form]) -> set[str] | None:
     from ptxspec.evidence.record import assembler
 
     try:
-        return {str(r.kernel.form) for r in assembler.refusals(kernels_for(own))}
+        return {str(r.kernel.form) for r in assembler.refusals(kernels_for(f for f in own if not f.is_dropped))}
     except FileNotFoundError:
         return None
 

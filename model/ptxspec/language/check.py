@@ -63,6 +63,7 @@ def _checked(context: Context) -> Checked:
         context.signatures,
         context.used,
         second,
+        context.address_size,
     )
 
 

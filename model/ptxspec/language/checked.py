@@ -247,6 +247,8 @@ class Checked(NamedTuple):
     signatures: dict[str, Signature]
     used: dict[str, int] = {}
     second_names: dict[str, str] = {}
+    address_size: int = 64
+    """the bits of an address"""
 
 
 def operand_of(op: Op, name: str) -> Any:

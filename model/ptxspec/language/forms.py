@@ -74,6 +74,11 @@ class Form(NamedTuple):
         return self.definition.only(self.modifiers)
 
     @property
+    def is_dropped(self) -> bool:
+        """Whether the assemblers of today refuse the form in all modules: it needs addresses of 32 bits."""
+        return self.definition.needs_narrow_addresses(self.modifiers)
+
+    @property
     def removal(self) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, sm number) from which on, both together, the form no longer exists; None if it stays."""
         return self.definition.removal(self.modifiers)

@@ -21,6 +21,7 @@ from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
+from ptxspec.language.operand_fitting import written_space
 from ptxspec.language.operand_kinds import Kind
 from ptxspec.terms import effects
 from ptxspec.terms.kinds import Immediate, operand_type
@@ -60,6 +61,20 @@ class InstructionRules:
         if wrong:
             self.context.complain(item.position, wrong, cited.FUNCTIONS)
         return wrong is not None
+
+    def too_narrow(self, op: Op, item: tree.Instruction, shape: list[Kind]) -> bool:
+        """Whether there is a complaint about an instruction that needs addresses of 32 bits, which the module does not have.
+        Where it may have them, notes that it has."""
+        found = narrow_problem(op, shape)
+        if found is None:
+            return False
+        index, problem = found
+        if self.context.may_be_narrow:
+            self.context.needs_narrow = True
+            return False
+        at = item.position if index is None else self.context.operand_position(item, index)
+        self.context.complain(at, problem, cited.STATE_SPACES)
+        return True
 
     def address_problem(
         self, operands: tuple[tree.Operand, ...], shape: list[Kind], kernel: Kernel, position: int
@@ -174,6 +189,29 @@ class InstructionRules:
                 (index, value), (_, most) = constants[name], constants[bound]
                 message = f"{plan.form.mnemonic} needs a constant from 0 to {most} here, not {value}"
                 self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
+
+
+def narrow_problem(op: Op, shape: list[Kind]) -> tuple[int | None, str] | None:
+    """What is wrong with an instruction whose operands are of these kinds where addresses have 64 bits, and with which operand;
+    None if nothing is."""
+    form = op.plan.form
+    if form.definition.needs_narrow_addresses(form.modifiers):
+        return None, f"{form.mnemonic} is for modules with addresses of 32 bits"
+    page = spaces()
+    for index, kind in enumerate(shape):
+        match kind:
+            case kinds.Memory(base=Type() as type):
+                space = written_space(form, form.definition.spaces.get(form.places[index][0].name))
+                least = page.SPACES[space].address_bits if space else page.GENERIC_BITS
+                if type.width < least:
+                    return index, f"{f'an address in .{space}' if space else 'a generic address'} has {least} bits"
+            case kinds.Variable(space) if isinstance(op.operands[index], tree.Name):
+                least, taken = page.SPACES[space].address_bits, op.plan.meaning.results[0].type.width
+                if page.takes_too_little(least, taken):
+                    return index, f"an address in .{space} has {least} bits, and {form.mnemonic} takes {taken}"
+            case _:
+                pass
+    return None
 
 
 def _named_place(operand: tree.Operand, kernel: Kernel) -> Place | None:

@@ -80,6 +80,8 @@ class Instructions:
         if plan.meaning.uses_carry:
             kernel.registers[CONDITION_CODE] = TYPES["pred"]
         op = Op(plan, tuple(operands), guard, item.position)
+        if self.checks.too_narrow(op, item, shape):
+            return None
         if self.checks.reaches_function(op, item, kernel):
             return None
         if (said or resolver.special) and self.checks.refused(op, said, item, shape, kernel):

@@ -76,7 +76,15 @@ class _Linker:
     def complain(self, part: int, position: int, message: str) -> None:
         self.complaints[part].add(position, message, _PAGE)
 
+    def addresses_agree(self) -> None:
+        first = self.parts[0].address_size
+        for number, part in enumerate(self.parts):
+            if part.address_size != first:
+                message = f"addresses have {part.address_size} bits in this module, and {first} in the first"
+                self.complain(number, 0, message)
+
     def linked(self) -> Checked:
+        self.addresses_agree()
         self.stop()
         chosen = {name: self.choose(name, found) for name, found in self.declarations().items()}
         self.banks_agree(chosen)
@@ -116,6 +124,7 @@ class _Linker:
             sizes,
             functions,
             signatures,
+            address_size=self.parts[0].address_size,
         )
 
     def stop(self) -> None:

@@ -61,11 +61,21 @@ class Context:
         self.target = target_number(module.target[0])
         self.epoch = Epoch(module.version, self.target, features(module.target[0]))
         directives = contracts.directives()
+        #: what it says of the bits of its addresses
+        self.address_size_said = None if module.address_size_position is None else module.address_size
+        self.may_be_narrow = directives.may_be_narrow(self.address_size_said, self.target)
+        #: whether something in it needs addresses of 32 bits
+        self.needs_narrow = False
         #: whether entries name their parameters in a list, not among their variables
         self.lists_parameters = module.version >= directives.SINCE["a list of an entry's parameters"]
 
     def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
         self.complaints.add(position, message, page)
+
+    @property
+    def address_size(self) -> int:
+        """The bits of an address, once all bodies are checked."""
+        return contracts.directives().address_size(self.address_size_said, self.needs_narrow)
 
     def position_of(self, name: str) -> int:
         """Where a variable, a function or an entry of the module is declared for the first time."""

@@ -42,6 +42,9 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
                 if not operand.negatable and wanted.kind != "pred":
                     return "this operand cannot be negated"
                 kind = kind.of
+            narrower = form.definition.narrower.get(operand.name)
+            if narrower is not None and isinstance(kind, Type) and rules.agrees(narrower, kind):
+                return None
             return _value_problem(form, wanted, kind, rules)
         case _:
             assert_never(wanted)
@@ -200,27 +203,30 @@ def _special_problem(form: Form, wanted: Special, kind: Kind, name: str) -> str 
     return f"{form.mnemonic}: operands that are {wanted.name} are not supported yet"
 
 
+def written_space(form: Form, own: str | None) -> str:
+    """The state space that an instruction names for an address, which is `own` if its definition gives it one; "" for a generic
+    address."""
+    if own is not None:
+        return own
+    parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
+    return next((w for w in parts if w in spaces().ADDRESSABLE), "")
+
+
 def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
     """Why an operand cannot stand for the address of an access, or None. `own` is the state space that the definition gives it,
     if it does."""
     if not isinstance(kind, kinds.Memory):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
     page = spaces()
-    written = [w for w in (m.split("::")[0] for m in form.mnemonic.split(".")[1:]) if w in page.ADDRESSABLE]
-    said = str(form.modifiers.get("ss") or "").split("::")[0]
-    if own is not None:
-        written, said = [own], own
+    written = written_space(form, own)
+    said = own or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
         case None:
-            if written != [page.OF_NUMBERS]:
+            if written != page.OF_NUMBERS:
                 return f"an address that is a number alone is one of .{page.OF_NUMBERS}"
         case Type() as type:
             if type.kind in ("f", "pred") or type.width not in (32, 64):
                 return f"an address register has an integer or bit-size type of 32 or 64 bits, not {type}"
-            least = page.SPACES[written[0]].address_bits if written else page.GENERIC_BITS
-            if type.width < least:
-                where = f"an address in .{written[0]}" if written else "a generic address"
-                return f"{where} has {least} bits"
         case kinds.Variable(space):
             if space != said:
                 return f"{form.mnemonic} cannot reach a variable in .{space}: say its state space"

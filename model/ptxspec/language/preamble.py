@@ -61,7 +61,8 @@ def preamble(context: Context) -> None:
         context.complain(modes[-1], "a module has one texture mode", cited.DIRECTIVES)
     if module.address_size_position is not None:
         context.since(".address_size", module.address_size_position)
-        if module.address_size == 32:
-            context.complain(module.address_size_position, "addresses of 32 bits are not supported", cited.DIRECTIVES)
+        if module.address_size == 32 and not context.may_be_narrow:
+            problem = f"sm_{context.target} has no addresses of 32 bits"
+            context.complain(module.address_size_position, problem, cited.DIRECTIVES)
     for what, position in module.uses:
         context.since(what, position)

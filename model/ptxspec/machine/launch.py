@@ -111,7 +111,7 @@ class Launches:
         empty = np.zeros(0, np.uint8)
         self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
         self._heap = self._make_heap()
-        self._space = AddressSpace(len(self._data["global"]))
+        self._space = AddressSpace(len(self._data["global"]), self.checked.address_size)
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
@@ -220,6 +220,7 @@ class Launches:
         contracts.limits().check_shared(extents.dynamic_shared, extents.shared)
         unit = Unit(*self._images(kernel, args), how.profile, how.engine == "native", limits.check)
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
+        self._space.begin()
         buffers, parameters, arrays = arguments(kernel, args, self._space)
         if how.owned is not None:
             self._check_apart(how.owned, buffers, arrays)

@@ -53,12 +53,12 @@ def arguments(kernel: Kernel, args: Sequence[Any], space: AddressSpace) -> tuple
         if array is None:
             data_bytes = _scalar(what, value, type, place.size, is_array)
         else:
-            _check_pointer(what, type, is_array, type.width == 64)
+            _check_pointer(what, type, is_array, type.width in (space.bits, 64))
             if id(value) not in given:
                 given[id(value)] = _buffer(what, array, spans, space)
                 buffers.append((given[id(value)], host_bytes(array)))
                 arrays.append((what, array))
-            data_bytes = given[id(value)].base.to_bytes(8, "little")
+            data_bytes = given[id(value)].base.to_bytes(place.size, "little")
         block[place.offset : place.offset + place.size] = data_bytes
     return buffers, bytes(block), arrays
 

@@ -58,9 +58,11 @@ class Owned(Protocol):
 
 
 class AddressSpace:
-    """Global addresses of one module, handed out once: what lived where, and what still lives."""
+    """Global addresses of one module: what lived where, and what still lives. Those of 64 bits are handed out once."""
 
-    def __init__(self, module_size: int):
+    def __init__(self, module_size: int, bits: int = 64):
+        """`bits` is how many an address has."""
+        self.bits = bits
         layout = contracts.generic_addressing()
         self.alignment = contracts.memory_rules().BUFFER_ALIGNMENT
         self.module_base = layout.GLOBAL_BASE
@@ -71,7 +73,16 @@ class AddressSpace:
     def _after(self, address: int) -> int:
         return contracts.memory_rules().next_buffer(address)
 
+    def begin(self) -> None:
+        """Begin a launch: where addresses are few, those of earlier launches are handed out again."""
+        if self.bits < 64:
+            self._next = self._first
+            self._past.clear()
+
     def allocate(self, name: str, size: int, writable: bool) -> Allocation:
+        """A buffer. Raises ValueError if there are no addresses left."""
+        if self._next + size > 1 << self.bits:
+            raise ValueError(f"{name}: addresses of {self.bits} bits end before its {size:,} bytes do")
         found = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
         return found

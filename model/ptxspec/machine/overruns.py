@@ -57,10 +57,13 @@ class Reach(NamedTuple):
 
 class Overruns:
     """The accesses of a program that leave their variable: instruction's index -> what is said of it. `address` gives where a
-    variable lies in its state space; `places` has the definitions of the module's own."""
+    variable lies in its state space; `places` has the definitions of the module's own, whose addresses have so many bits."""
 
-    def __init__(self, kernel: Kernel, flow: Flow, address: Callable[[str], int], places: dict[str, Place]):
+    def __init__(
+        self, kernel: Kernel, flow: Flow, address: Callable[[str], int], places: dict[str, Place], address_size: int
+    ):
         self.kernel, self.flow, self.address, self.places = kernel, flow, address, places
+        self.address_size = address_size
         self.layout = contracts.generic_addressing()
         self.page = contracts.memory_rules()
         self.found: dict[int, str] = {}
@@ -184,13 +187,13 @@ class Overruns:
             return Known(0, 0)
         if isinstance(operand, tree.Address):
             base = Known(0, 0) if operand.base is None else self._operand(None, operand.base, state, False)
-            return None if base is None else _plus(base, operand.offset)
+            return None if base is None else self._plus(base, operand.offset)
         if isinstance(operand, tree.Number):
             value = constant_bits(operand, type) if type is not None and not type.is_float else None
             return None if value is None else Known(value, value)
         if isinstance(operand, tree.Sum):
             base = self._operand(None, operand.base, state, False)
-            return None if base is None else _plus(base, operand.offset)
+            return None if base is None else self._plus(base, operand.offset)
         if not isinstance(operand, tree.Name):
             return None
         if operand.text in self.kernel.registers:
@@ -245,6 +248,11 @@ class Overruns:
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
 
+    def _plus(self, base: Known, offset: int) -> Known:
+        behind = contracts.variables().behind
+        value, moved = (behind(at, offset, self.address_size) for at in (base.value, base.moved))
+        return Known(value, moved, base.variable)
+
     def _size(self, name: str, place: Place) -> int | None:
         """How many bytes a variable has; None if that is said elsewhere."""
         if place.in_a_bank:
@@ -260,8 +268,3 @@ def _variables(term: Any) -> Iterator[str]:
         if t.op == "var":
             yield t.attrs[0]
         todo.extend(t.args)
-
-
-def _plus(base: Known, offset: int) -> Known:
-    behind = contracts.variables().behind
-    return Known(behind(base.value, offset), behind(base.moved, offset), base.variable)

@@ -53,6 +53,8 @@ class Program(NamedTuple):
     """the copies that read beyond the variable which their address is formed from, and what is said of each"""
     copies: bool = False
     """whether it has copies that finish later"""
+    address_size: int = 64
+    """the bits of an address"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -85,13 +87,14 @@ def program(
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
     bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel))
-    overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places)
+    overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
         overruns=overruns.found,
         sources=overruns.sources,
         copies=copies(kernel),
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
+        address_size=checked.address_size,
     )
 
 
@@ -104,7 +107,7 @@ def constant_of(program: Program, type: Type | None, operand: Any) -> int | None
     if in_frame(program, operand) is not None or in_part(program, operand) is not None:
         return None
     if isinstance(operand, tree.Sum):
-        return contracts.variables().behind(program.address_of(operand.base.text), operand.offset)
+        return contracts.variables().behind(program.address_of(operand.base.text), operand.offset, program.address_size)
     if isinstance(operand, tree.Name) and operand.text not in program.kernel.registers:
         if operand.text in program.kernel.places or operand.text in program.functions:
             return program.address_of(operand.text)

@@ -119,12 +119,13 @@ class Writing:
     def operand(self, type: Any, width: int, operand: Any) -> str:
         mask = (1 << width) - 1
         if isinstance(operand, tree.Address):
+            size = self.program.address_size
             base = "0" if operand.base is None else self.operand(None, 64, operand.base)
             if not operand.offset:
-                return f"({base}) & {mask}"
+                return f"({base}) & {mask & (1 << size) - 1}"
             name = f"%base{len(self.bases)}"
             self.bases[name] = base
-            behind = self.script.value(contracts.variables().behind(variable(name, 64), operand.offset))
+            behind = self.script.value(contracts.variables().behind(variable(name, 64), operand.offset, size))
             return f"{behind} & {mask}"
         if isinstance(operand, tree.Not):
             return f"not {self.register(operand.name.text)}"

@@ -35,6 +35,7 @@ from ptxspec.terms.actions import (
 from ptxspec.terms.availability import (
     available,
     implied,
+    of_32_bit_addresses,
     removed,
 )
 from ptxspec.terms.changes import settled
@@ -51,6 +52,7 @@ from ptxspec.terms.definitions import (
     may_discard_result,
     reaches_in,
     reads_special_registers,
+    takes_narrower_registers,
     takes_no_constants,
     takes_wider_registers,
 )
@@ -211,6 +213,7 @@ __all__ = [
     "minimum",
     "number",
     "of",
+    "of_32_bit_addresses",
     "pred",
     "quotient",
     "reaches_in",
@@ -244,6 +247,7 @@ __all__ = [
     "store",
     "surface",
     "system_function",
+    "takes_narrower_registers",
     "takes_no_constants",
     "takes_wider_registers",
     "target_list",

@@ -75,6 +75,12 @@ def removed(definition: Definition, *, since: str, target: str = "sm_10", **wher
     definition.removals.append(rule)
 
 
+def of_32_bit_addresses(definition: Definition, **where: Any) -> None:
+    """Only modules whose addresses have 32 bits have the forms of `definition` whose modifiers match `where` (a value, or a tuple
+    of values)."""
+    definition.of_narrow_addresses.append(_conditions(definition, where))
+
+
 def implied(
     definition: Definition,
     *,

@@ -34,8 +34,12 @@ class Definition:
         self.spaces: dict[str, str] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
+        #: of its forms those that modules with 32-bit addresses alone have
+        self.of_narrow_addresses: list[dict[str, tuple[Any, ...]]] = []
         self.implications: list[Implication] = []
         self.wider = False
+        #: operands that may be registers of a narrower type too
+        self.narrower: dict[str, Type] = {}
         self.special_registers: dict[str, tuple[Any, ...]] | None = None
         self.registers = False
         self.gives_addresses = False
@@ -117,6 +121,10 @@ class Definition:
             if all(modifiers.get(k) in values for k, values in rule.where.items()):
                 return rule.since, rule.target
         return None
+
+    def needs_narrow_addresses(self, modifiers: dict[str, Any]) -> bool:
+        """Whether only modules with 32-bit addresses have the form with these modifiers."""
+        return any(all(modifiers.get(k) in values for k, values in own.items()) for own in self.of_narrow_addresses)
 
     def implied(self, modifiers: dict[str, Any], epoch: Epoch) -> dict[str, Any]:
         """What a form with these modifiers has beside them in a module of that epoch, without saying so."""
@@ -369,6 +377,11 @@ def reaches_in(definition: Definition, **spaces: str) -> None:
 def takes_wider_registers(definition: Definition) -> None:
     """Operands may be registers wider than the instruction's types, by the relaxed rules of type checking."""
     definition.wider = True
+
+
+def takes_narrower_registers(definition: Definition, **types: Type) -> None:
+    """These operands may be registers that agree with a narrower type, above whose bits zeros are added."""
+    definition.narrower.update(types)
 
 
 def takes_no_constants(definition: Definition) -> None:

@@ -32,9 +32,10 @@ class Operands:
         """An operand as a word of so many bits, or an i1; `type` is the one that a constant is of."""
         if isinstance(operand, tree.Address):
             base = "0" if operand.base is None else self.value(None, 64, operand.base)
-            if not operand.offset:
+            size = self.program.address_size
+            if not operand.offset and size == 64:
                 return base
-            behind = contracts.variables().behind(variable("%base", 64), operand.offset)
+            behind = contracts.variables().behind(variable("%base", 64), operand.offset, size)
             return Lowering(self.emitter, {"%base": base}).low(behind, 64)
         if isinstance(operand, tree.Indexed):
             return self.element(operand, width)
