@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from effort import at_most
 from launching import both, kernel
 
 import ptxspec
+from ptxspec import storage
 from ptxspec.machine import flow
-from ptxspec.machine.native import MANY_BLOCKS
+from ptxspec.machine.native import MANY_BLOCKS, code, outlined
 from ptxspec.terms import object_code
+from ptxspec.terms.native import Library
 
 
 def chain(blocks: int) -> str:
@@ -57,3 +61,24 @@ def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         if engine == "exact" or profile == "hopper":
             module.launch("k", args=[np.zeros(1, np.uint32)], profile=profile, engine=engine)
     assert len(made) == (2 if engine == "exact" else 1)
+
+
+def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No text has addresses, which another process would not have; what is found computes the same."""
+    monkeypatch.setattr(code, "LARGE", 200)
+    monkeypatch.setattr(code, "PIECE", 200)
+    monkeypatch.setattr(outlined, "LINES", 1)
+    monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(object_code, "WORTH", 0.0)
+    monkeypatch.setenv(object_code.VARIABLE, "1")
+    made: list[str] = []
+    plain = Library.__init__
+    monkeypatch.setattr(Library, "__init__", lambda own, text, *a, **k: made.append(text) or plain(own, text, *a, **k))
+    results, kept = [], []
+    for _ in range(2):
+        results.append(np.zeros(9, np.uint32))
+        ptxspec.load(chain(40)).launch("k", block=9, args=[results[-1]])
+        kept.append(len(list((tmp_path / "code").iterdir())))
+    assert sum("@outlined = global" in text for text in made) > 2 and "define {i32} @outlined_0" in made[0]
+    assert kept[0] == kept[1] == len(set(made)) and made.count(made[0]) == 2
+    assert np.array_equal(*results)

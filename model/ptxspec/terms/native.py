@@ -390,6 +390,11 @@ class Library:
     def address(self, name: str) -> int:
         return int(self._engine.get_function_address(name))
 
+    def fill(self, name: str, words: Sequence[int]) -> None:
+        """Give a variable of 64-bit words its values: addresses, which are known when the code is loaded and not before."""
+        place = self._engine.get_global_value_address(name)
+        (ctypes.c_uint64 * len(words)).from_address(place)[:] = list(words)
+
 
 def _optimized(text: str, machine: Any, level: int, names: Sequence[str] | None, vectorize: bool) -> Any:
     """The module of a text after LLVM's passes: those of these names, or all that belong to the level."""

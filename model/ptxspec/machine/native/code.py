@@ -25,7 +25,7 @@ LARGE, PIECE = 8_000, 4_000
 
 _WEIGHTS = f'!0 = !{{!"branch_weights", i32 2000, i32 1}}\n!9 = !{{}}\n{LOOP_HINTS}'
 _MEMORY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-_OUTLINED = re.compile(r"@outlined_(\d+)\b")
+_OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 
 class Code:
@@ -67,10 +67,6 @@ class Code:
         outlined = Outlined(self.layout)
         shared: dict[str, int] = {}
         addresses: list[int] = []
-
-        def place(found: re.Match[str]) -> str:
-            return f"inttoptr (i64 {shared[found[0]]} to ptr)"
-
         ranges = list(self._ranges())
         self.layout.divide(ranges)
         for number, members in enumerate(ranges):
@@ -81,14 +77,18 @@ class Code:
                 self.watch()
                 shared[name] = self._library(body, needed, QUICK).address(name[1:])
             self.watch()
-            library = self._library(_OUTLINED.sub(place, text), needs, QUICK)
+            text, called = _by_a_table(text)
+            library = self._library(text, needs, QUICK)
+            library.fill("outlined", [shared[name] for name in called])
             addresses += [library.address(f"piece{number}")] * len(members)
         self.watch()
-        table = ", ".join(f"i64 {address}" for address in addresses)
-        text = f"@pieces = private constant [{self.count} x i64] [{table}]\n{turns_text(self.layout, of_several(self.count))}"
+        text = (
+            f"@pieces = global [{self.count} x i64] zeroinitializer\n{turns_text(self.layout, of_several(self.count))}"
+        )
         needs = set()
         text += narrow_texts(self.layout, needs) + beginning(self.layout, needs)
         library = self._library(text, needs)
+        library.fill("pieces", addresses)
         self.turns, self.begin = library.address("turns"), library.address("begin")
 
     def _ranges(self) -> Iterator[range]:
@@ -100,6 +100,22 @@ class Code:
                 yield range(begin, number)
                 begin, lines = number, self.layout.lines_of(block)
         yield range(begin, self.count)
+
+
+def _by_a_table(text: str) -> tuple[str, list[str]]:
+    """A piece that calls the functions set apart by addresses in its table `@outlined`, and their names in the table's order: a
+    text with the addresses themselves would be another one in every process, and its machine code never found again."""
+    places: dict[str, int] = {}
+    calls = 0
+
+    def call(found: re.Match[str]) -> str:
+        nonlocal calls
+        calls += 1
+        at = places.setdefault(found[2], len(places))
+        return f"  %outlined{calls} = load ptr, ptr getelementptr (i64, ptr @outlined, i64 {at})\n{found[1]}%outlined{calls}"
+
+    text = _OUTLINED.sub(call, text)
+    return f"@outlined = global [{len(places)} x i64] zeroinitializer\n{text}", list(places)
 
 
 @cache
