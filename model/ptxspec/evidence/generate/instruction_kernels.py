@@ -31,6 +31,7 @@ MOST_THREADS, CELL = 1024, 16
 #: by the version and the target from which a form is gone: those of a module that has it
 FORMER = {
     ((6, 4), 70): ("6.3", "sm_60"),
+    ((6, 5), 10): ("6.4", "sm_70"),
     ((6, 3), 10): ("6.2", "sm_70"),
     ((3, 2), 20): ("3.0", "sm_13"),
     ((1, 4), 10): ("1.3", "sm_13"),
