@@ -77,7 +77,7 @@ def test_every_further_form_has_an_example() -> None:
 @pytest.mark.parametrize(
     ("version", "target", "instruction", "message"),
     [
-        ("9.5", "sm_90", "wmma.mma.sync.alinged.m16n16k16.row.col.f32.f32 %f0, %r0, %r1, %f1;", "wmma.mma has no .alinged; did you mean .aligned"),
+        ("9.5", "sm_90a", "wgmma.wait_group.sync.alinged 0;", "wgmma.wait_group has no .alinged; did you mean .aligned"),
         ("9.5", "sm_90", "cp.asinc.bulk.commit_group;", "there is no cp.asinc.bulk.commit_group; did you mean .async for .asinc?"),
         ("6.5", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs PTX ISA 7.0; the module says 6.5"),
         ("7.0", "sm_75", "mbarrier.inval.shared.b64 [%r0];", "mbarrier.inval.shared.b64 needs target sm_80; the module says sm_75"),
@@ -156,5 +156,5 @@ def test_a_question_about_one_says_so() -> None:
 
 def test_every_opcode_is_in_the_list() -> None:
     known = opcodes()
-    assert known["add"] and known["ld"] and not known["tcgen05"] and not known["wmma"]
+    assert known["add"] and known["ld"] and not known["tcgen05"] and not known["wgmma"]
     assert {i.split(" ")[0].split(".")[0].rstrip(";") for _, i in EXAMPLES} <= set(known)

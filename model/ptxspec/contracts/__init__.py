@@ -61,7 +61,7 @@ from ptxspec.contracts.machine import (
     memory_rules,
     thread_coordinates,
 )
-from ptxspec.contracts.matrices import fragments
+from ptxspec.contracts.matrices import fragments, tiles
 from ptxspec.contracts.resolving import ContractError
 from ptxspec.contracts.spaces import (
     Banks,
@@ -178,6 +178,7 @@ __all__ = [
     "system_functions",
     "thread_coordinates",
     "threads",
+    "tiles",
     "type_checking",
     "types",
     "unit_function",

@@ -27,3 +27,25 @@ class Fragments(Protocol):
 
 
 fragments = page("matrices.fragments", Fragments)
+
+
+class Tiles(Protocol):
+    """spec/matrices/tiles.md: how a tile of a matrix lies in a warp and in memory."""
+
+    #: the opcode of the instructions on tiles
+    OPCODE: str
+
+    def shape_of(self, word: str) -> Any:
+        """The shape that a modifier names."""
+
+    def rows_and_columns(self, matrix: str, shape: Any) -> tuple[int, int]:
+        """How many rows and columns the matrix `a`, `b` or `c` of a product has."""
+
+    def place_in_tile(self, matrix: str, shape: Any, type: Type, row: Any, column: Any) -> Any:
+        """Where an element lies: a lane, a register, and a position in it."""
+
+    def usual_stride(self, matrix: str, shape: Any, layout: str) -> int:
+        """The stride of a tile in memory where none is given, in elements."""
+
+
+tiles = page("matrices.tiles", Tiles)

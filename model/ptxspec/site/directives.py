@@ -225,6 +225,16 @@ class FragmentPicture(Computed):
         return fragment_pictures.markdown(*self.arguments)
 
 
+class TilePicture(Computed):
+    """Where the elements of the tiles of a shape lie, likewise."""
+
+    required_arguments = 3
+
+    def markdown(self) -> str:
+        self.depends(*pages.sources([self.module]), *store.model_files())
+        return fragment_pictures.markdown_of_tiles(*self.arguments)
+
+
 class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
@@ -280,5 +290,6 @@ DIRECTIVES = {
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "tiles": TilePicture,
     "vocabulary": Vocabulary,
 }

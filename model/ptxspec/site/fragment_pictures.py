@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ptxspec import contracts
@@ -15,7 +16,7 @@ HUES = tuple(range(0, 360, 45))
 
 
 def markdown(word: str, factors: str, sums: str) -> str:
-    """A picture of A, B and C of a shape, with what it shows in words."""
+    """A picture of the fragments A, B and C of a shape, with what it shows in words."""
     page = contracts.fragments()
     shape, of_factors, of_sums = page.shape_of(word), TYPES[factors], TYPES[sums]
     matrices = (
@@ -23,14 +24,28 @@ def markdown(word: str, factors: str, sums: str) -> str:
         ("B", shape.k, shape.n, lambda i, j: page.place_in_b(shape, of_factors, i, j)),
         ("C and D", shape.m, shape.n, lambda i, j: page.place_in_c(shape, of_sums, i, j)),
     )
+    return _picture(matrices, f"{word}, with elements of {factors} and {sums}")
+
+
+def markdown_of_tiles(word: str, factors: str, sums: str) -> str:
+    """The same of tiles."""
+    page = contracts.tiles()
+    shape = page.shape_of(word)
+    matrices = []
+    for name, matrix, type in (("A", "a", factors), ("B", "b", factors), ("C and D", "c", sums)):
+        place = partial(page.place_in_tile, matrix, shape, TYPES[type])
+        matrices.append((name, *page.rows_and_columns(matrix, shape), place))
+    return _picture(matrices, f"{word}, with elements of {factors} and {sums}")
+
+
+def _picture(matrices: Sequence[tuple[str, int, int, Callable[[int, int], Any]]], what: str) -> str:
+    """Matrices side by side: (name, rows, columns, where an element lies). `what` says which they are."""
     parts, left = [], 0
     for name, rows, columns, place in matrices:
         parts.append(_matrix(name, rows, columns, place, left))
         left += columns * SIDE + SPACE
-    height = max(shape.m, shape.k) * SIDE + 22
-    label = (
-        f"lane and register of each element of A, B and C of the shape {word}, with elements of {factors} and {sums}"
-    )
+    height = max(rows for _, rows, _, _ in matrices) * SIDE + 22
+    label = f"lane and register of each element of A, B and C of the shape {what}"
     size = f'viewBox="0 0 {left - SPACE} {height}" role="img" aria-label="{label}" style="max-width: {left}px; width: 100%"'
     text = "The lane of each element, and behind the colon the number of its register; the colour is that of the group."
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>\n\n{text}\n'

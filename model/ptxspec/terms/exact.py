@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxspec.terms.arithmetic import OPERATIONS
-from ptxspec.terms.vocabulary import DEVIATION, is_allowed, meaning_of
+from ptxspec.terms.vocabulary import FALLING_BACK, is_allowed, meaning_of
 
 #: what resolves a freedom: (the term, its operands' values) -> the bits chosen
 Choice = Callable[[Any, tuple[int, ...]], int]
@@ -29,15 +29,15 @@ class NoChoice(Exception):
 
 
 def refuse(freedom: Any, operands: tuple[int, ...]) -> int:
-    """The choice that is none: what is documented, if the machine may deviate from that."""
-    if freedom.attrs[2] == DEVIATION:
+    """The choice that is none: what is documented, if the machine may deviate from that, or what is usual."""
+    if freedom.attrs[2] in FALLING_BACK:
         return operands[0]
     raise NoChoice(freedom)
 
 
 def unchosen(freedom: Any) -> Any:
     """The same as a term."""
-    if freedom.attrs[2] == DEVIATION:
+    if freedom.attrs[2] in FALLING_BACK:
         return freedom.args[0]
     raise NoChoice(freedom)
 

@@ -298,6 +298,18 @@ def deviates(name: str, type: Type, documented: Int | int, *operands: Int | int)
     return _freedom(DEVIATION, name, type, (low_bits(documented, type.width), *operands), None)
 
 
+#: the kind of a freedom that no sound program sees: its first operand is the result where nothing chooses another
+CONVENTION = "convention"
+#: the kinds whose first operand is the result where nothing chooses another
+FALLING_BACK = (DEVIATION, CONVENTION)
+
+
+def convention(name: str, type: Type, usual: Int | int, *operands: Int | int, allowed: Callable[[Int], Bool]) -> Int:
+    """How a machine does something that PTX lets no program rely on: any bits for which allowed(bits) holds, the same wherever
+    the operands are. Where values are computed and neither a profile nor a seed chooses, it is `usual`."""
+    return _freedom(CONVENTION, name, type, (low_bits(usual, type.width), *operands), allowed)
+
+
 class Approximation(NamedTuple):
     """Which results a bound allows, over Python's integers: the one nearest to the exact number, and whether one is allowed."""
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.instruction_kernels import (
-    FORMER,
     Kernel,
+    asked_in,
     cell_types,
     kernel,
     module_around,
-    module_for,
     words,
 )
 from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
@@ -99,7 +98,7 @@ class FunctionCase:
     @property
     def apart(self) -> Any:
         """A module has one version and target."""
-        return FORMER[self.form.removal[1]] if self.form.removal else module_for(self.form)
+        return asked_in(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent).text

@@ -28,8 +28,15 @@ from ptxspec.terms.types import TYPES, Type
 
 #: threads of a CTA, each with so many bytes of shared memory
 MOST_THREADS, CELL = 1024, 16
-#: by the target from which a form is gone: the version and target of a module that has it
-FORMER = {70: ("6.3", "sm_60"), 20: ("3.0", "sm_13"), 10: ("1.3", "sm_13"), 0: ("1.1", "sm_10")}
+#: by the version and the target from which a form is gone: those of a module that has it
+FORMER = {
+    ((6, 4), 70): ("6.3", "sm_60"),
+    ((6, 5), 10): ("6.4", "sm_70"),
+    ((6, 3), 10): ("6.2", "sm_70"),
+    ((3, 2), 20): ("3.0", "sm_13"),
+    ((1, 4), 10): ("1.3", "sm_13"),
+    ((1, 2), 10): ("1.1", "sm_10"),
+}
 
 #: the version and the target of a module that is asked about the other forms
 TODAY = ("9.0", "sm_90")
@@ -49,6 +56,11 @@ def module_for(form: Form) -> tuple[str, str]:
     if comes_later(form):
         return version, form.only[0] if form.only else "sm_120"
     return version, OWN_TARGET if form.only else TODAY[1]
+
+
+def asked_in(form: Form) -> tuple[str, str]:
+    """The version and the target of the module in which a form is asked about."""
+    return module_for(form) if form.removal is None else FORMER[form.removal]
 
 
 def is_of_today(form: Form) -> bool:

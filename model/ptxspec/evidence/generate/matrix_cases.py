@@ -34,6 +34,11 @@ def asks(form: Form) -> bool:
     return isinstance(effect, Collective) and effect.whole
 
 
+def on_tiles(form: Form) -> bool:
+    """Whether the form is about tiles, which have kernels of their own."""
+    return form.syntax.opcode == contracts.tiles().OPCODE
+
+
 def moves(form: Form) -> bool:
     """Whether the form moves matrices between registers and memory, which has kernels of its own."""
     return bool(form.meaning(form.absences[-1]).more)
@@ -139,7 +144,7 @@ def _elements(type: Type, kind: int, rng: np.random.Generator, count: int) -> np
     return (_bits, _extremes)[kind & 1](type, rng, count)
 
 
-def _registers(type: Type, kind: int, rng: np.random.Generator, registers: int) -> np.ndarray:
+def drawn_registers(type: Type, kind: int, rng: np.random.Generator, registers: int) -> np.ndarray:
     """For each lane of a warp its registers full of elements."""
     per_register = max(1, 32 // type.width)
     found = _elements(type, kind, rng, LANES * registers * per_register).reshape(LANES, registers, per_register)
@@ -149,7 +154,7 @@ def _registers(type: Type, kind: int, rng: np.random.Generator, registers: int) 
     return words
 
 
-def _registers_of(form: Form, operand: str) -> int:
+def registers_of(form: Form, operand: str) -> int:
     """How many registers of a lane an operand takes."""
     given = next(i for i in form.meaning().inputs if i.name == operand)
     return len(given.variables)
@@ -166,6 +171,20 @@ def _metadata(form: Form, rng: np.random.Generator) -> np.ndarray:
     for place in range(0, 32, 4):
         words |= np.array(few, np.uint64)[rng.integers(0, len(few), (LANES, 1))] << np.uint64(place)
     return words
+
+
+def abridged(types: Sequence[Type], outs: Sequence[np.ndarray], warps: int) -> np.ndarray:
+    """The values of these types that launches left, a column each, of the first warps; then of each other warp a digest of up to
+    64 bytes in a row."""
+    width = 4 if types[0].width <= 32 else 8
+    found = np.concatenate([columns(types, out) for out in outs]).astype(f"<u{width}")
+    whole = warps * LANES
+    size = found[:1].nbytes
+    rest = b"".join(
+        hashlib.blake2b(found[i : i + LANES].tobytes(), digest_size=min(size, 64)).digest().ljust(size, b"\0")
+        for i in range(whole, len(found), LANES)
+    )
+    return np.concatenate([found[:whole], np.frombuffer(rest, found.dtype).reshape(-1, found.shape[1])])
 
 
 # Cases -------------------------------------------------------------------------------------------------------------------
@@ -195,9 +214,9 @@ class MatrixCase(NamedTuple):
             kind = first + warp
             parts = []
             for operand in (o for o in "abc" if o in types):
-                registers = _registers_of(self.form, operand)
+                registers = registers_of(self.form, operand)
                 own = kind + kind // len(FLOATS) if operand == "c" else kind
-                parts.append(_registers(types[operand], own, rng, registers))
+                parts.append(drawn_registers(types[operand], own, rng, registers))
             if self.selector is not None:
                 parts.append(_metadata(self.form, rng))
             rows = np.concatenate(parts, axis=1)
@@ -227,16 +246,7 @@ class MatrixCase(NamedTuple):
 
     def kept(self, outs: Sequence[np.ndarray]) -> np.ndarray:
         """The registers of D, a column each, of the first warps; then of each other warp a digest, as long as a row."""
-        types = kernel(self.form, "k").outputs
-        width = 4 if types[0].width <= 32 else 8
-        found = np.concatenate([columns(types, out) for out in outs]).astype(f"<u{width}")
-        whole = WHOLE * LANES
-        size = found[:1].nbytes
-        rest = b"".join(
-            hashlib.blake2b(found[i : i + LANES].tobytes(), digest_size=size).digest()
-            for i in range(whole, len(found), LANES)
-        )
-        return np.concatenate([found[:whole], np.frombuffer(rest, found.dtype).reshape(-1, found.shape[1])])
+        return abridged(kernel(self.form, "k").outputs, outs, WHOLE)
 
     def differs(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return unlike(one, other)
@@ -246,7 +256,7 @@ def cases(own: Iterable[Form]) -> list[MatrixCase]:
     """The cases of some forms: of a sparse one with every selector."""
     found = []
     for form in own:
-        if asks(form) and not moves(form):
+        if asks(form) and not moves(form) and not on_tiles(form):
             selectors = form.definition.constants("f", form.modifiers) or (None,)
             found += [MatrixCase(form, selector) for selector in selectors]
     return found

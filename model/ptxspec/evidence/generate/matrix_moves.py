@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.function_cases import columns
 from ptxspec.evidence.generate.instruction_kernels import module_around
-from ptxspec.evidence.generate.matrix_cases import LANES, SEED, asks, moves
+from ptxspec.evidence.generate.matrix_cases import LANES, SEED, asks, moves, on_tiles
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import TYPES
 
@@ -110,4 +110,4 @@ def _each(line: str, first: int) -> str:
 
 def cases(own: Iterable[Form]) -> list[MoveCase]:
     """The cases of some forms."""
-    return [MoveCase(f) for f in own if asks(f) and moves(f)]
+    return [MoveCase(f) for f in own if asks(f) and moves(f) and not on_tiles(f)]

@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec.evidence.generate import matrix_cases
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import FORMER, TAKES_PART, kernel, module_around, module_for
+from ptxspec.evidence.generate.instruction_kernels import TAKES_PART, asked_in, kernel, module_around
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess
@@ -151,7 +151,7 @@ class WarpCase(NamedTuple):
     @property
     def apart(self) -> Any:
         """A module has one version and target. Newer modules have some of the forms no longer."""
-        return module_for(self.form) if self.form.removal is None else FORMER[70]
+        return asked_in(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent, around=True).text

@@ -105,14 +105,8 @@ def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
         for place, own in places.items():
             found += _refusals(own, *place)
     for gone, place in FORMER.items():
-        found += _refusals([k for k in kernels if _gone(k) == gone], *place)
+        found += _refusals([k for k in kernels if k.form.removal == gone], *place)
     return found
-
-
-def _gone(kernel: Kernel) -> int | None:
-    """The target from which a kernel's form is gone, 0 if that is so from the first versions on; None if it stays."""
-    removal = kernel.form.removal
-    return None if removal is None else 0 if removal[0] < (1, 3) else removal[1]
 
 
 def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:

@@ -18,6 +18,7 @@ from ptxspec.evidence.generate import (
     function_cases,
     matrix_cases,
     matrix_moves,
+    tile_cases,
     warp_cases,
 )
 from ptxspec.evidence.generate.cases import Case, key
@@ -174,7 +175,7 @@ class Matrices(Family):
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
         own = list(own)
-        return [*matrix_cases.cases(own), *matrix_moves.cases(own)]
+        return [*matrix_cases.cases(own), *matrix_moves.cases(own), *tile_cases.cases(own)]
 
     def read(self, folder: Path = H200) -> Answers | None:
         return stored_answers.read_archive(folder, "matrices")
