@@ -66,7 +66,7 @@ def test_every_pure_form_is_compared() -> None:
     }  # fmt: skip
     silent = {f.definition.name for f in ptxspec.forms() if f.definition.changes_nothing}
     assert silent == {
-        "applypriority", "prefetch", "prefetchu", "pmevent", "pmevent_mask", "nanosleep", "membar", "membar_proxy", "fence",
+        "applypriority", "prefetch", "prefetch_description", "prefetchu", "pmevent", "pmevent_mask", "nanosleep", "membar", "membar_proxy", "fence",
         "fence_restricted", "fence_proxy", "fence_of_description", "fence_of_copies", "griddepcontrol", "setmaxnreg",
     }  # fmt: skip
 

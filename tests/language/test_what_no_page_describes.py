@@ -59,7 +59,6 @@ def test_every_family_has_an_example() -> None:
     seen = {page.family_of(instruction.split(" ")[0].rstrip(";")) for _, instruction in EXAMPLES}
     twins = {  # one of two of which the other has an example
         "tcgen05.wait::st", "tcgen05.fence::after_thread_sync",
-        "prefetch.const.tensormap",
     }  # fmt: skip
     assert set(page.FAMILIES) - seen <= twins
 

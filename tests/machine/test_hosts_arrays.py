@@ -347,11 +347,8 @@ def under_checks(*files: str, **more: str) -> None:
 def test_engines_with_every_access_checked() -> None:
     under_checks(
         "test_calls.py",
-        "test_stacks.py",
         "test_barriers.py",
         "test_warps.py",
-        "test_clusters.py",
-        "test_state_spaces.py",
         **{CHECKS_ALONE: "1"},
     )
 

@@ -417,10 +417,10 @@ def processor_seconds(source: str, engine: str, args: Any = None) -> float:
 @pytest.mark.parametrize(
     ("source", "small", "more", "engine", "most"),
     [
-        (many_blocks, 400, 7, "native", 9),
+        pytest.param(many_blocks, 400, 7, "native", 9, marks=pytest.mark.long),
         (many_blocks, 2500, 7, "exact", 7),
         (chain, 300, -1, "native", 9),
-        (chain, 625, -1, "exact", 7),
+        pytest.param(chain, 625, -1, "exact", 7, marks=pytest.mark.long),
     ],
 )
 def test_time_grows_with_the_length(source: Any, small: int, more: int, engine: str, most: float) -> None:
