@@ -76,7 +76,7 @@ class Mnemonics(Protocol):
         """Those among them that may also stand after a blank."""
 
     @property
-    def IN_ORDER(self) -> Mapping[str, tuple[str, ...]]:
+    def IN_ORDER(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
         """By opcode, the words whose order counts, beside types."""
 
     @property
