@@ -84,18 +84,19 @@ def in_memory(values: np.ndarray, tile: Tile, gap: int | None) -> np.ndarray:
 
 
 PRODUCTS = [
-    ("m16n16k16", "f16", "f32", "f32", (8, 8, 8, 8)), ("m8n32k16", "f16", "f16", "f32", (8, 8, 4, 8)),
-    ("m32n8k16", "f16", "f32", "f16", (8, 8, 8, 4)), ("m16n16k16", "f16", "f16", "f16", (8, 8, 4, 4)),
-    ("m16n16k8", "tf32", "f32", "f32", (4, 4, 8, 8)), ("m8n8k4", "f64", "f64", "f64", (1, 1, 2, 2)),
-    ("m16n16k16", "s8", "s32", "s32", (2, 2, 8, 8)), ("m8n32k16", "u8", "s32", "s32", (1, 4, 8, 8)),
-    ("m32n8k16", "s8", "s32", "s32", (4, 1, 8, 8)),
+    ("m16n16k16", "f16", "f32", "f32", (8, 8, 8, 8)), ("m8n32k16", "u8", "s32", "s32", (1, 4, 8, 8)),
+    ("m8n8k4", "f64", "f64", "f64", (1, 1, 2, 2)),
 ]  # fmt: skip
+OTHERS = [
+    ("m8n32k16", "f16", "f16", "f32", (8, 8, 4, 8)), ("m32n8k16", "f16", "f32", "f16", (8, 8, 8, 4)),
+    ("m16n16k16", "f16", "f16", "f16", (8, 8, 4, 4)), ("m16n16k8", "tf32", "f32", "f32", (4, 4, 8, 8)),
+    ("m16n16k16", "s8", "s32", "s32", (2, 2, 8, 8)), ("m32n8k16", "s8", "s32", "s32", (4, 1, 8, 8)),
+]  # fmt: skip
+EVERY = [*PRODUCTS, *(pytest.param(*own, marks=pytest.mark.long) for own in OTHERS)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("shape", "factors", "c", "d", "registers"), PRODUCTS, ids=[f"{p[0]}-{p[1]}-{p[2]}-{p[3]}" for p in PRODUCTS]
-)
+@pytest.mark.parametrize(("shape", "factors", "c", "d", "registers"), EVERY)
 def test_a_product_is_that_of_numpy(
     shape: str, factors: str, c: str, d: str, registers: tuple[int, ...], engine: Engine
 ) -> None:
@@ -172,7 +173,7 @@ def test_a_product_is_the_same_under_all_seeds() -> None:
     source, results = np.random.default_rng(9), set()
     arrays = [source.integers(0, 100, (t.rows, t.columns)).astype(NUMPY[t.type]) for t in own]
     loaded = ptxspec.load(kernel("m8n32k16", [t._replace(layout="row") for t in own]))
-    for seed in range(5):
+    for seed in range(3):
         loaded.launch("k", 1, 32, arrays, engine="native", profile="portable", seed=seed)
         results.add(arrays[3].tobytes())
     assert np.array_equal(arrays[3], arrays[0].astype(int) @ arrays[1].astype(int) + arrays[2])

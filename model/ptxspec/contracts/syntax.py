@@ -77,7 +77,7 @@ class Mnemonics(Protocol):
 
     @property
     def IN_ORDER(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """By opcode, the words whose order counts, beside types."""
+        """By opcode, groups of words in each of which the order counts, as that of types does."""
 
     @property
     def REPEATED(self) -> tuple[str, ...]:
