@@ -31,6 +31,7 @@ KNOWN = {
     "we refuse: an address register has an integer": "AMB-204",
     "we refuse: a generic address has # bits [|] ((ld|st)matrix|wmma)": "AMB-204",
     "we refuse: mma\\S*m#n#k#.row.col.f#.f#.f#.f# needs a constant from # to # here": "AMB-283",
+    "we refuse: there is no wmma.(load.c|store.d)\\S*.f#;": "AMB-304",
     "we refuse: an address is a register or a variable": "AMB-204",
     "we refuse: .* cannot read a special register": "AMB-204",
     "we refuse: .* not a register with a selector or a minus sign": "AMB-204",

@@ -36,9 +36,13 @@ def test_the_recorded_answers_are_ours(part: int) -> None:
 def test_every_case_was_answered() -> None:
     if ANSWERS is None:
         pytest.skip("NO ORACLE: no GPU has answered the products of matrices yet")
-    names = {case.name for case in MATRICES.cases(every_form())}
+    names = {case.name for case in MATRICES.cases([*every_form(), *ptxspec.forms("wmma")])}
     assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) == names
-    assert len(every_form()) >= 200 and matrix_cases.WARPS * matrix_cases.LAUNCHES == 64
+    assert (
+        len(every_form()) >= 200
+        and len(ptxspec.forms("wmma")) >= 800
+        and matrix_cases.WARPS * matrix_cases.LAUNCHES == 64
+    )
 
 
 # a product of whole matrices, as a program sees it -------------------------------------------------------------------------
@@ -147,6 +151,26 @@ def test_a_product_of_half_precision(engine: Engine) -> None:
     found = np.zeros(128, np.float32)
     found[of_c] = d
     assert np.array_equal(found.reshape(16, 8), (a @ b + c).astype(np.float32))
+
+
+def test_formats_of_sixteen_bits_are_told_apart() -> None:
+    """Compiled code asks for the nearest sum, of one format after the other."""
+    source = np.random.default_rng(8)
+    a, b = source.integers(-32, 33, (16, 16)), source.integers(-32, 33, (16, 8))
+    c = source.integers(-1000, 1000, (16, 8)).astype(np.float32)
+    of_a, of_b, of_c = fragments((16, 8, 16), 16)
+    for name in ("f16", "bf16"):
+        bits = [
+            x.astype(np.float16).view(np.uint16) if name == "f16" else (x.astype(np.float32).view(np.uint32) >> 16)
+            for x in (a, b)
+        ]
+        given = [packed(bits[0].ravel()[of_a], 16), packed(bits[1].ravel()[of_b], 16), c.ravel()[of_c]]
+        d = np.zeros_like(given[2])
+        text = kernel(
+            f"mma.sync.aligned.m16n8k16.row.col.f32.{name}.{name}.f32", (4, 4, 2, 4), ("f32", "b32", "b32", "f32")
+        )
+        ptxspec.load(text, "k.ptx").launch("k", 1, 32, [*given, d], engine="native", profile="portable")
+        assert np.array_equal(d, (a @ b + c).astype(np.float32).ravel()[of_c])
 
 
 # what PTX allows, and what it does not --------------------------------------------------------------------------------------

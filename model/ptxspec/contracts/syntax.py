@@ -76,8 +76,8 @@ class Mnemonics(Protocol):
         """Those among them that may also stand after a blank."""
 
     @property
-    def IN_ORDER(self) -> Mapping[str, tuple[str, ...]]:
-        """By opcode, the words whose order counts, beside types."""
+    def IN_ORDER(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """By opcode, groups of words in each of which the order counts, as that of types does."""
 
     @property
     def REPEATED(self) -> tuple[str, ...]:

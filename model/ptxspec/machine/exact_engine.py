@@ -37,6 +37,7 @@ from ptxspec.machine.program import (
     Program,
     asks_host,
     call_target,
+    check_demand,
     check_end,
     check_read,
     check_room,
@@ -603,6 +604,8 @@ class ExactRun:
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
         (self.address,) = self.values("address", (effect.address,), env, thread)
+        if isinstance(effect, Load | Store) and effect.holds is not None:
+            check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
         check_variable(self.program, self.index, self.address, effect.bytes)
         slot = thread // self.extents.threads
         space, write = op.space or effect.space, not isinstance(effect, Load)

@@ -264,6 +264,12 @@ def check_variable(program: Program, index: int, address: int, size: int) -> Non
         raise Violation("out of bounds", said)
 
 
+def check_demand(rule: str, holds: bool) -> None:
+    """Raise Violation if what must hold before an access does not."""
+    if not holds:
+        raise Violation(rule, "what the instruction asks of its operands does not hold")
+
+
 def check_source(program: Program, index: int, address: int, size: int) -> None:
     """Raise Violation if a copy reads beyond the variable that its address is formed from."""
     said = program.sources.get(index)

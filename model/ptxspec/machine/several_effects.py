@@ -19,7 +19,7 @@ from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.effects import Effect, Load, Store, terms_of
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import low_bits, substitute
+from ptxspec.terms.vocabulary import low_bits, number, substitute
 
 
 def taken_apart(kernel: Kernel) -> Kernel:
@@ -58,11 +58,15 @@ class _Parts:
             assert isinstance(effect, Load | Store), "what follows the first effect is an access"
             values = effect.values if isinstance(effect, Store) else ()
             own: list[Int] = [low_bits(effect.address, 64), *values]
+            own += [number(effect.holds)] if effect.holds is not None else []
             if known:
                 wanted += own
                 own = [variable(self._keep(TYPES["b64"]), 64) for _ in own]
-            rest = tuple(low_bits(v, effect.type.width) for v in own[1:])
-            changed: dict[str, Any] = {"values": rest} if isinstance(effect, Store) else {}
+            changed: dict[str, Any] = {}
+            if effect.holds is not None:
+                changed["holds"] = low_bits(own.pop(), 1) == 1
+            if isinstance(effect, Store):
+                changed["values"] = tuple(low_bits(v, effect.type.width) for v in own[1:])
             accesses.append(replace(effect, address=own[0], **changed))
         if known:
             results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, wanted, strict=True)]

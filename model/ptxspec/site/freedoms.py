@@ -35,7 +35,7 @@ def reachable(module: str) -> list[Freedom]:
             terms += [meaning.carry] if meaning.carry is not None else []
             if meaning.effect is not None:
                 terms += image_terms(form, meaning)
-                terms += terms_of(meaning.effect)
+                terms += [term for effect in (meaning.effect, *meaning.more) for term in terms_of(effect)]
             for freedom in freedoms_in(*terms):
                 slug, _, kind, type, *_ = freedom.attrs
                 kinds[slug] = kind

@@ -5,6 +5,7 @@ of, select` is the way. The interpretations are in `exact`, `native` and `symbol
 """
 
 from ptxspec.terms.actions import (
+    Demand,
     access_image,
     arrive_at_barrier,
     arrive_in_cluster,
@@ -140,6 +141,7 @@ __all__ = [
     "TYPES",
     "Bool",
     "Definition",
+    "Demand",
     "Image",
     "Int",
     "Sampler",

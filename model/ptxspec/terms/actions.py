@@ -90,20 +90,27 @@ def _note(effect: Effect) -> None:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
 
 
-def load(space: str, at: Int, type: Type, count: int = 1, **how: Any) -> list[Int]:
+class Demand(NamedTuple):
+    """What must hold before an access: a rule of the machine, by its name, and the condition."""
+
+    rule: str
+    holds: Bool
+
+
+def load(space: str, at: Int, type: Type, count: int = 1, demand: Demand | None = None, **how: Any) -> list[Int]:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in).
-    `how` names cache operators and the like, which change no value. A warp that has met may load several times, and so may an
-    instruction that does nothing else; likewise `store`."""
+    `demand` is what must hold before. `how` names cache operators and the like, which change no value. A warp that has met may
+    load several times, and so may an instruction that does nothing else; likewise `store`."""
     trace = _traced("a load")
     values = [variable(f"%loaded{trace.loaded + i}", type.width) for i in range(count)]
     trace.loaded += count
-    _note(Load(space, integer(at), type, count, how))
+    _note(Load(space, integer(at), type, count, how, *(demand or ())))
     return [sign_extend(v, type.width) if type.signed else v for v in values]
 
 
-def store(space: str, at: Int, type: Type, values: list[Int], **how: Any) -> None:
-    """Write consecutive values of `type` to an address."""
-    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how))
+def store(space: str, at: Int, type: Type, values: list[Int], demand: Demand | None = None, **how: Any) -> None:
+    """Write consecutive values of `type` to an address; `demand` is what must hold before."""
+    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how, *(demand or ())))
 
 
 def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:

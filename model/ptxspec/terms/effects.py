@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from ptxspec.terms.core import Int, Term
+from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.types import Type
 
@@ -20,13 +20,16 @@ from ptxspec.terms.types import Type
 @dataclass(frozen=True)
 class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
-    names cache operators and the like: two loads that differ in these alone are the same to the machine."""
+    names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
+    what it says must hold before."""
 
     space: str
     address: Int
     type: Type
     count: int
     how: Mapping[str, Any] = field(compare=False)
+    rule: str = ""
+    holds: Bool | None = None
 
     @property
     def bytes(self) -> int:
@@ -36,13 +39,15 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """Write consecutive values of `type` to an address of a state space."""
+    """Write consecutive values of `type` to an address of a state space. If there is a `rule`, what it says must hold before."""
 
     space: str
     address: Int
     type: Type
     values: tuple[Int, ...]
     how: Mapping[str, Any] = field(compare=False)
+    rule: str = ""
+    holds: Bool | None = None
 
     @property
     def count(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec.evidence.compare.image_runs import computed
 from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, warp_cases
+from ptxspec.evidence.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
 from ptxspec.evidence.generate.cases import PROFILE, Case
 from ptxspec.evidence.generate.image_cases import ImageCase
 from ptxspec.evidence.generate.image_kernels import mnemonic
@@ -34,6 +34,7 @@ def agreeing(own: Iterable[Form]) -> dict[str, bool]:
     asked += [(str(c.form), c) for c in warp_cases.cases(own)]
     asked += [(str(c.form), c) for c in matrix_cases.small(own)]
     asked += [(str(c.form), c) for c in matrix_moves.cases(own)]
+    asked += [(str(c.form), c) for c in tile_cases.small(own)]
     asked += [(str(f), c) for f in own if cluster_cases.asks(f) for c in cluster_cases.cases([f])]
     found = _kernels(asked)
     by_spelling = _image_cases()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from ptxspec.terms.types import TYPES, Type
 WHOLE = 2
 #: warps of the launch of what moves a tile, bytes that each has, and where in them the tile without a stride begins
 MOVING, BYTES, BEHIND = 4, LANES * STRIDE, 3 * LANES * STRIDE // 4
+SPACES = ("generic", "global", "shared")
 #: by so many bytes, once or twice, rows or columns are apart that need not follow one another
 GAP = 32
 
@@ -171,6 +173,7 @@ class TileMoveCase(NamedTuple):
     and without one behind that."""
 
     form: Form
+    warps: int = MOVING
 
     @property
     def name(self) -> str:
@@ -186,7 +189,7 @@ class TileMoveCase(NamedTuple):
 
     @property
     def alike(self) -> Any:
-        return self.space, _words(self.form, ("ss",))
+        return self.space if self.warps > 1 else None, _words(self.form, ("ss",)), self.warps
 
     @property
     def space(self) -> str:
@@ -195,7 +198,7 @@ class TileMoveCase(NamedTuple):
 
     @property
     def launches(self) -> list[Launch]:
-        return [Launch(_rows(_rng(self.alike[1]).integers(0, 1 << 32, (MOVING * LANES, 2 * CELLS), np.uint32)))]
+        return [Launch(_rows(_rng(self.alike[1]).integers(0, 1 << 32, (self.warps * LANES, 2 * CELLS), np.uint32)))]
 
     def text(self, name: str) -> str:
         (types,) = _operands(self.form).values()
@@ -274,4 +277,17 @@ def cases(own: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
     for form in own:
         if asks(form) and on_tiles(form):
             found.append(TileMoveCase(form) if moves(form) else ProductCase(form))
+    return found
+
+
+def small(own: Iterable[Form]) -> list[ProductCase | TileMoveCase]:
+    """A case of one warp for each form. Tiles in several state spaces are alike here, and each is tried in one of these, in
+    turn: accesses to all of them are compared as those of other instructions."""
+    found: list[ProductCase | TileMoveCase] = []
+    for case in cases(own):
+        if isinstance(case, ProductCase):
+            found.append(case._replace(counts=(1,)))
+        else:
+            own_turn = case.space == SPACES[crc32(str(case.alike[1]).encode()) % len(SPACES)]
+            found.insert(0 if own_turn else len(found), case._replace(warps=1))
     return found

@@ -8,11 +8,11 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
-from ptxspec.machine.native.context import OWN, VARIABLE
+from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, search
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Bool, variable
-from ptxspec.terms.effects import Access, Load
+from ptxspec.terms.effects import Access, Load, Update
 from ptxspec.terms.lowering import Lowering
 
 ADDRESS = variable("%address", 64)
@@ -59,6 +59,8 @@ class Accesses:
         assert isinstance(effect, Access)
         write, size = not isinstance(effect, Load), effect.bytes
         address = lowering.low(effect.address, 64)
+        if not isinstance(effect, Update) and effect.holds is not None:
+            self.check(lowering.truth(effect.holds), address, index, DEMAND)
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(effect.space) or effect.space.split("::")[0]

@@ -32,8 +32,9 @@ POINTERS = (*TOUCHED, "record")
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
 
 #: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of a
-#: copy, that of what it reads (and 256 times as many bytes as it reads), of the variable there, or of how many bytes it reads
-OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ = range(6)
+#: copy, that of what it reads (and 256 times as many bytes as it reads), of the variable there, or of how many bytes it reads;
+#: of an access, what must hold before
+OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ, DEMAND = range(7)
 
 
 def bits_of(type: Type) -> int:

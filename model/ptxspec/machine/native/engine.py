@@ -32,6 +32,7 @@ from ptxspec.machine.program import (
     Program,
     asks_host,
     call_target,
+    check_demand,
     check_end,
     check_read,
     check_room,
@@ -41,7 +42,7 @@ from ptxspec.machine.program import (
     stopped,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Copy, Load, Stop
+from ptxspec.terms.effects import Access, Copy, Load, Stop, Update
 
 
 def _untouched(name: str, length: int) -> np.ndarray:
@@ -205,6 +206,8 @@ class NativeRun:
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)
         try:
+            if why == context.DEMAND and not isinstance(effect, Update):
+                check_demand(effect.rule, False)
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
