@@ -168,6 +168,13 @@ INSTRUCTIONS = r"""
     cvta .to.global.u64 %rd1, %rd1;
     cvta .global.u64 %rd1, %rd1;
     membar .gl;
+    membar .proxy.alias;
+    membar.proxy .alias;
+    membar.alias.proxy;
+    fence.proxy.async.shared::cta;
+    fence.proxy.shared::cta.async;
+    fence.async.proxy.shared::cta;
+    fence.shared::cta.proxy.async;
     ld.cg.global.u32 %r1, [g];
     ld.global.u32.cg %r1, [g];
     st.cs.global.u32 [g], %r1;
