@@ -54,6 +54,7 @@ KNOWN = {
     "ptxas refuses: ptxas error   : Pragma": "what a pragma says is not looked at",
     "we refuse: # bytes in ": "memory of this machine",
     "we refuse: atom\\S*[.](and|or|xor|exch)[.]b# takes # operands, not #": "ptxas takes a fourth operand, and breaks down on some",
+    "we refuse: w?mma\\S* needs [.]\\w+# here, this is of type [.]f#": "ptxas looks at the first register in braces",
     # what is not described yet
     "we refuse: .e#m# is no type": "types that only tensors have",
     "we refuse: arrays of type": "arrays of opaque variables",

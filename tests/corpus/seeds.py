@@ -32,7 +32,7 @@ ERAS = (
 #: forms of each definition
 FORMS = 6
 #: what an operand or a hint needs
-LATE = {".weak": "6.4", ".b128": "8.3", "L1::": "7.8", "L2::": "7.8", "%x0, nothing": "2.3"}
+LATE = {".b128": "8.3", "L1::": "7.8", "L2::": "7.8", "%x0, nothing": "2.3"}
 
 
 def nvcc() -> dict[str, str]:

@@ -175,6 +175,14 @@ INSTRUCTIONS = r"""
     fence.proxy.shared::cta.async;
     fence.async.proxy.shared::cta;
     fence.shared::cta.proxy.async;
+    mma.sync.aligned.m8n8k4.row.f64.col.f64.f64.f64 {%fd1, %fd1}, {%fd1}, {%fd1}, {%fd1, %fd1};
+    mma.sync.aligned.m8n8k4.f64.f64.f64.f64.row.row {%fd1, %fd1}, {%fd1}, {%fd1}, {%fd1, %fd1};
+    mma.f64.sync.row.aligned.f64.m8n8k4.f64.col.f64 {%fd1, %fd1}, {%fd1}, {%fd1}, {%fd1, %fd1};
+    bfi.b64 %rd1, %rd1, %rd1, 32, 4294967296;
+    bfi.b32 %r1, %r1, %r1, 4294967297, 3;
+    bfe.s32 %r1, %r1, 4294967296, 3;
+    bfe.s32 %r1, %r1, 255, 3;
+    bar.sync 4294967299;
     ld.cg.global.u32 %r1, [g];
     ld.global.u32.cg %r1, [g];
     st.cs.global.u32 [g], %r1;
