@@ -146,6 +146,14 @@ KINDS = {
 }  # fmt: skip
 
 
+#: versions and targets of today
+LATER_VERSIONS = "9.5 9.4 9.3 9.2 9.1 9.0 8.8 8.7 8.6 8.4 8.0 7.8 7.0 6.4 9.6".split()
+LATER_TARGETS = (
+    "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_100f sm_103 sm_103a sm_103f sm_110 sm_110a sm_110f sm_120"
+    " sm_120a sm_120f sm_121 sm_121a sm_121f sm_107"
+).split()
+
+
 # what modules of people need besides ------------------------------------------------------------------------------------
 
 #: versions with the targets of their time
@@ -281,6 +289,8 @@ _REPLACED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("0", "1", "-1", "x", "", "1.5", "1, 2", "□, 1", "□ 1", "2*2", "WARP_SZ", "4294967296", '"x"'),
     ),
     "another type": (r"(?<=\.)(?:[bsu](?:8|16|32|64)|f(?:16|32|64)|pred|texref|samplerref|surfref)\b", OTHER_TYPES),
+    "a later version": (r"(?<=\.version )[\d.]+", tuple(LATER_VERSIONS)),
+    "a later target": (r"(?<=\.target )\w+", tuple(LATER_TARGETS)),
     "a vector": (
         r"\.v[248] |(?=\.[busf]\d)",
         ("", ".v2 ", ".v4 ", ".v3 ", ".v8 ", ".align 8 ", ".align 2 ", ".ptr ", ".v2.v2 "),
@@ -315,6 +325,12 @@ _MORE: dict[str, Callable[[str, random.Random], str | None]] = {
 }
 
 
+#: what is done to modules of today's tools: what is done to nvcc's of 13.0, and more where words came since
+TODAY = {
+    **{kind: often for kind, often in KINDS.items() if kind not in ("a version", "a target")},
+    "a later version": 3, "a later target": 3, "a word for another": 5, "another type": 4, "a vector": 3,
+}  # fmt: skip
 #: what is done to modules of people, and how often: all that is done to nvcc's, and more
 HAND = {**{kind: max(1, often // 2) for kind, often in KINDS.items()}, **dict.fromkeys((*_REPLACED, *_MORE), 3)}
+del HAND["a later version"], HAND["a later target"]
 del HAND["an offset"]  # which would go into the dimensions of arrays

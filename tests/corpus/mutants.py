@@ -34,6 +34,7 @@ CRASHES = (
     "exit ",
     "ptxas fatal   : Attempted to Dereference Out of Bounds",
     "ptxas fatal   : Memory allocation failure",
+    "ptxas fatal   : (C7907) Internal compiler error",
 )
 
 
@@ -101,12 +102,12 @@ def families(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(gap.message.split(" is PTX (")[0] for gap in gaps_of(check(text))))
 
 
-def refusal(text: str) -> str | None:
-    """The first complaint of ptxas for sm_90."""
+def refusal(text: str, by: str | None = None, arch: str = "sm_90") -> str | None:
+    """The first complaint of ptxas for a target. `by` is the path of another ptxas."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "m.ptx")
         source.write_text(text)
-        command = [ptxas(), "-arch=sm_90", "-O0", str(source), "-o", str(Path(folder, "m.cubin"))]
+        command = [by or ptxas(), f"-arch={arch}", "-O0", str(source), "-o", str(Path(folder, "m.cubin"))]
         try:
             run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
         except subprocess.TimeoutExpired:
@@ -182,9 +183,17 @@ class Account:
             f" agreement {100 * self.agreement:.2f} %"
         )
 
+    @property
+    def families(self) -> Counter[str]:
+        """How many modules have gaps of a family."""
+        found = Counter[str]()
+        for names, count in self.gaps.items():
+            found.update(dict.fromkeys(names.split(", "), count))
+        return found
+
     def table(self) -> Iterator[str]:
-        for names, count in self.gaps.most_common():
-            yield f"{count:4} gap: {names}"
+        for name, count in self.families.most_common():
+            yield f"{count:4} with a gap: {name}"
         for what, found in sorted(self.differences.items(), key=lambda item: -len(item[1])):
             yield f"{len(found):4} {what}"
             for verdict in found[:3]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutants import Account, Mutant, Verdict, complaint, mutants, refusal, verdicts
+from known import KNOWN, accounted
+from mutants import Account, Mutant, complaint, mutants, refusal, verdicts
 from seeds import modules, seeds
 
 import ptxspec
@@ -19,59 +20,6 @@ from ptxspec.literate.finder import DOCUMENTS
 
 #: sources of which nvcc's output is refused: what the first complaint says, and why
 MISSING = {"external": ("nothing defines", "other modules do; ptxas refuses it too when it is alone")}
-
-#: what may differ: what the complaint of the one who refuses says, and the entry of the register of ambiguities, or why
-KNOWN = {
-    # ptxas is laxer than the text
-    "we refuse: only a variable's address takes an offset here": "AMB-196",
-    "we refuse: # does not fit into # bits": "AMB-197",
-    "we refuse: .* cannot reach a variable in": "AMB-198",
-    "we refuse: (ld|st|ldu|atom|red)\\S* needs an address in brackets here, not a variable's address": "AMB-198",
-    "we refuse: .* needs a register of type .pred here, not the sink": "AMB-199",
-    "we refuse: an address register has an integer": "AMB-204",
-    "we refuse: a generic address has # bits [|] ((ld|st)matrix|wmma)": "AMB-204",
-    "we refuse: mma\\S*m#n#k#.row.col.f#.f#.f#.f# needs a constant from # to # here": "AMB-283",
-    "we refuse: there is no wmma.(load.c|store.d)\\S*.f#;": "AMB-304",
-    "we refuse: an address is a register or a variable": "AMB-204",
-    "we refuse: .* cannot read a special register": "AMB-204",
-    "we refuse: .* not a register with a selector or a minus sign": "AMB-204",
-    "we refuse: .* needs .* here, this is of type .f#x#": "AMB-204",
-    "we refuse: .* here, not (a variable's address|operands in braces)": "AMB-204",
-    "we refuse: there is no (testp.f|\\S*[.]pred[.])": "AMB-204",
-    "we refuse: there is no st.*\\.param": "AMB-204",
-    "we refuse: expected a statement, not '.([busf]#|attribute)": "AMB-205",
-    "we refuse: expected a variable's name": "AMB-205",
-    "we refuse: expected a statement or '}', not '.alias'": "AMB-205",
-    "we refuse: expected '.noreturn', .* not '.(visible|weak|extern|func|global|const|shared)'": "AMB-205",
-    "we refuse: a variable in .reg takes no attribute": "AMB-205",
-    "we refuse: expected '.ptr' or a parameter's name": "AMB-205",
-    "we refuse: a register is no array and has no alignment": "AMB-205",
-    "we refuse: expected .* a parameter's name, not '([(]|.align|.ptr|.attribute)'": "AMB-205",
-    "we refuse: expected a size, at least #": "AMB-206",
-    "we refuse: # values for # elements": "AMB-206",
-    "we refuse: .* needs a value of type .* here, not a floating-point constant": "AMB-207",
-    "we refuse: exact bits of single precision stand alone": "AMB-207",
-    "we refuse: expected a statement, not '.target'": "AMB-208",
-    "we refuse: \\S+ is no target that is known": "AMB-208",
-    "we refuse: expected a target, not 'sm_#.address_size'": "AMB-208",
-    "we refuse: expected ',' or ';', not '.\\w+'": "AMB-209",
-    "we refuse: this constant is no value of type": "AMB-160",
-    "we refuse: \\w+ is an integer": "AMB-210",
-    "we refuse: \\w+ was declared with another state space": "AMB-164",
-    "we refuse: .* needs a value of type .* here, not an? (function|entry)'s name": "AMB-166",
-    "we refuse: there is no fma.r[zmp].*bf#": "AMB-155",
-    "we refuse: \\S+[.]f# needs target sm_#": "AMB-227",
-    # the text is laxer than ptxas
-    "ptxas refuses: Alignment of argument does not match": "alignments of registers are not compared",
-    "ptxas refuses: Parsing error near '[-+*/%&|^?<>=~!(WARP_SZ]+'": "AMB-116",
-    "we refuse: # belongs at the beginning of a line": "ptxas takes lines for a preprocessor anywhere",
-    "ptxas refuses: ptxas error   : Pragma": "what a pragma says is not looked at",
-    "we refuse: # bytes in ": "memory of this machine",
-    # what is not described yet
-    "we refuse: .e#m# is no type": "types that only tensors have",
-    "we refuse: arrays of type": "arrays of opaque variables",
-    "we refuse: there is no ld.*evict": "hints for the cache of small loads",
-}
 
 
 def test_the_corpus() -> None:
@@ -134,30 +82,9 @@ GIBIBYTES = 2
 
 def judged(found: list[Mutant]) -> Account:
     """Both verdicts on each module. A difference that is not known fails, as does any exception, and what costs too much."""
-    account = Account()
-    unknown: list[str] = []
-    for verdict in verdicts(found):
-        assert verdict.seconds < SECONDS, verdict.mutant
-        account.add([verdict])
-        if (
-            not verdict.crashed
-            and not verdict.dropped
-            and not verdict.gaps
-            and not verdict.agrees
-            and not known(verdict)
-        ):
-            unknown.append(f"{verdict.mutant.what}: {verdict.ours or verdict.theirs}")
+    account = accounted(verdicts(found), SECONDS)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < GIBIBYTES << 20
-    assert account.seen.total() + account.gaps.total() + account.dropped > 0.99 * len(found)
-    assert account.dropped < 0.02 * len(found)
-    assert account.gaps.total() < 0.1 * len(found)
-    assert len(unknown) <= len(found) // 1000, unknown
     return account
-
-
-def known(verdict: Verdict) -> bool:
-    message = ("we refuse: " if verdict.ours else "ptxas refuses: ") + (verdict.ours or verdict.theirs or "")
-    return any(re.match(one, re.sub(r"\d+", "#", message)) for one in KNOWN)
 
 
 @cache

@@ -50,7 +50,7 @@ def test_every_selector_occurs_and_every_variant_is_written_in_its_own_way(opcod
 def test_forms_with_hints_have_one_variant_more() -> None:
     """Every combination of hints occurs among them, and the operand that a hint brings along is there with it alone."""
     met: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    with_hints = [f for f in ptxspec.forms() if f.syntax.hints]
+    with_hints = [f for f in ptxspec.forms() if f.syntax.telling]
     for one in with_hints:
         plain, hinted = one.variants
         assert plain == one and plain.plain and not hinted.plain
@@ -59,11 +59,13 @@ def test_forms_with_hints_have_one_variant_more() -> None:
         (found,) = (f for f in registry().opcodes[one.syntax.opcode].find(hinted.mnemonic) if str(f) == str(hinted))
         assert found.modifiers == hinted.modifiers
         assert ("policy" in str(hinted)) == ("L2::cache_hint" in added) and "policy" not in str(one)
-        names = tuple(s.name for s in one.syntax.hints)
+        names = tuple(s.name for s in one.syntax.telling)
         met.setdefault(names, set()).add(tuple(str(hinted.modifiers.get(n)) for n in names))
     sizes = {names: len(found) for names, found in met.items()}
     assert sizes[("evict", "size", "L2_cache_hint")] == 6 * 4 * 2 - 1 and sizes[("evict", "L2_cache_hint")] == 11
     assert {f.syntax.opcode for f in with_hints} == {"ld", "st", "atom", "red", "cp"}
+    said_anyway = [f for f in ptxspec.forms() if f.syntax.hints and not f.syntax.telling]
+    assert {f.syntax.opcode for f in said_anyway} == {"ld", "st"} and all(f.variants == [f] for f in said_anyway)
 
 
 def test_a_spread_reaches_from_the_first_to_the_last() -> None:

@@ -305,6 +305,14 @@ UNIFIED = r"""
     | .shared::cta .u32 x;
     .shared .u32 x; | ld.shared::cta.u32 r, [x]; st.shared::cta.u32 [x], r; atom.shared::cta.add.u32 r, [x], r;
     .shared .u32 x; | ld.weak.shared::cta.u32 r, [x]; ld.volatile.shared::cta.u32 r, [x]; red.shared::cta.add.u32 [x], r;
+    // the order that is said, beside cache operators
+    | ld.weak.global.cv.u32 r, [d]; st.weak.global.wt.u32 [d], r; ld.cv.weak.u32 r, [d]; st.weak.wb.u32 [d], r;
+    .shared .u32 x; | ld.weak.shared.ca.u32 r, [x]; st.weak.shared::cta.cs.u32 [x], r; ld.weak.param.ca.u64 d, [out];
+    | ld.weak.global.cg.L1::no_allocate.u32 r, [d];
+    | ld.volatile.global.ca.u32 r, [d];
+    | ld.weak.weak.global.ca.u32 r, [d];
+    | ld.weak.global.ca.nc.u32 r, [d];
+    | st.weak.global.ca.u32 [d], r;
     .shared .u32 x; | cvta.shared::cta.u64 d, x; cvta.to.shared::cta.u64 d, d; isspacep.shared::cta p, d;
     .shared .u32 x; | prefetch.shared::cta.L1 [x];
     .shared .u32 x; | ldu.shared::cta.u32 r, [x];

@@ -120,7 +120,14 @@ def test_hints_make_no_forms_and_stand_anywhere() -> None:
     assert line.bindings(("L1::x", "L1::y", "u32")) is None and line.bindings(("L1::z", "u32")) is None
     assert line.spelled(bound) == "ld.global.L1::y.L2::cache_hint.u32"
     assert [o.name for o in line.with_hints(bound).operands] == ["d", "a", "policy"]
+    assert [slot.name for slot in line.telling] == ["evict", "L2_cache_hint"]
     assert line.with_hints({"evict": "L1::x"}) is line and [o.name for o in line.operands] == ["d", "a"]
+
+
+def test_a_hint_of_one_set_tells_what_is_so_anyway() -> None:
+    (line,) = lines("ld{{.order}}{{.size}}.u32 d, [a];\n.order = { .weak };\n.size = { .L2::64B, .L2::128B };")
+    assert [slot.name for slot in line.hints] == ["order", "size"] and [slot.name for slot in line.telling] == ["size"]
+    assert line.bindings(("u32", "weak")) == {"order": "weak", "u32": True} == line.bindings(("weak", "u32"))
 
 
 @pytest.mark.parametrize("text", ["ld.u32 d, [a]{{, p}};", "ld{{.x}}.u32 d{{, p}};\n.x = { .y };"])

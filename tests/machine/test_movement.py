@@ -122,6 +122,7 @@ def test_every_selector_of_the_generic_form() -> None:
 
 LOADS = [
     "ld.weak.global.u32 %r4, [g+4]",
+    "ld.weak.global.cv.u32 %r4, [g+4]",
     "ld.global.L1::evict_last.u32 %r4, [g+4]",
     "ld.global.L2::128B.u32 %r4, [g+4]",
     "ld.global.L1::no_allocate.L2::256B.u32 %r4, [g+4]",
@@ -154,7 +155,7 @@ def test_a_load_with_modifiers(load: str) -> None:
 @pytest.mark.parametrize(
     "mnemonic",
     [
-        "weak.shared", "weak.shared::cta", "shared::cta", "shared::cluster", "volatile.shared::cta",
+        "weak.shared", "weak.shared.cs", "weak.shared::cta", "shared::cta", "shared::cluster", "volatile.shared::cta",
         "relaxed.cta.shared", "{order}.gpu.shared::cluster", "{order}.sys.shared::cta",
     ],
 )  # fmt: skip
@@ -175,7 +176,7 @@ def test_parts_of_shared_memory_are_one(mnemonic: str) -> None:
 
 @pytest.mark.parametrize(
     "store",
-    ["weak.global", "global.L1::evict_last", "relaxed.sys.global", "release.gpu.global", "mmio.relaxed.sys.global",
+    ["weak.global", "weak.global.wt", "global.L1::evict_last", "relaxed.sys.global", "release.gpu.global", "mmio.relaxed.sys.global",
      "release.cluster", "L1::no_allocate", "relaxed.cta.global.L1::evict_first"],
 )  # fmt: skip
 def test_a_store_with_modifiers(store: str) -> None:

@@ -131,12 +131,13 @@ class Form(NamedTuple):
             marks = {name: options[(i + 2 * k) % len(options)] for k, (name, options) in enumerate(chosen)}
             signs = {name: True for k, name in enumerate(negations) if i >> k & 1}
             found.append(self._replace(marks={**self.marks, **marks, **signs}))
-        return [*found, self.hinted] if any(s.hint for s in self.syntax.slots) else found
+        return [*found, self.hinted] if self.syntax.telling else found
 
     @property
     def hinted(self) -> Form:
-        """The form with hints: which, is drawn from its name, so that all combinations occur among many forms."""
-        slots = [s for s in self.syntax.slots if s.hint]
+        """The form with hints: which, is drawn from its name, so that all combinations occur among many forms. None of them says
+        what is so without it."""
+        slots = self.syntax.telling
         count = math.prod(len(s.options) + 1 for s in slots)
         number = zlib.crc32(self.mnemonic.encode()) % (count - 1) + 1
         bound: dict[str, Any] = dict(self.modifiers)

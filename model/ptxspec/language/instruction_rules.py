@@ -156,9 +156,8 @@ class InstructionRules:
                 continue
             annotation = definition.sources[part.name].annotation
             type = operand_type(annotation, plan.form.modifiers)
-            if isinstance(annotation, Immediate):  # the number itself, where it is wide of its type too
-                assert isinstance(operand, tree.Number)
-                value = operand.value
+            if isinstance(operand, tree.Number) and (isinstance(annotation, Immediate) or definition.whole_constants):
+                value = operand.value  # the number itself, where it is wide of its type too
             else:
                 assert isinstance(type, Type)
                 value = constant_bits(operand, type)

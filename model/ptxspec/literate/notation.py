@@ -93,6 +93,11 @@ class SyntaxLine(NamedTuple):
     def hints(self) -> tuple[Slot, ...]:
         return tuple(s for s in self.slots if s.hint)
 
+    @property
+    def telling(self) -> tuple[Slot, ...]:
+        """The hints that say more than is so without them."""
+        return tuple(s for s in self.hints if not (s.is_set and len(s.options) == 1))
+
     def spelled(self, bound: dict[str, str | bool]) -> str:
         """The mnemonic whose slots are bound so."""
         words = (bound[s.name] if s.is_set else s.options[0] for s in self.slots if bound.get(s.name))

@@ -31,6 +31,7 @@ class Definition:
         self.signature = inspect.signature(function)
         self.constant_ranges: dict[str, Constants | Callable[..., Constants]] = {}
         self.constant_bounds: dict[str, str] = {}
+        self.whole_constants = False
         self.spaces: dict[str, str] = {}
         self.rules: list[Rule] = []
         self.removals: list[Removal] = []
@@ -349,9 +350,12 @@ def has_elements(definition: Definition, operand: str, types: Callable[..., tupl
     definition.tuples[operand] = types
 
 
-def limits_constants(definition: Definition, **ranges: Constants | Callable[..., Constants]) -> None:
+def limits_constants(
+    definition: Definition, *, whole: bool = False, **ranges: Constants | Callable[..., Constants]
+) -> None:
     """A constant that stands for one of these operands is a number of its range, or one of these numbers. A function says so of
-    each form, given its modifiers."""
+    each form, given its modifiers. What counts is the `whole` number, or as much of it as its operand's type has bits."""
+    definition.whole_constants |= whole
     for name in ranges:
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")
