@@ -300,9 +300,10 @@ class Opcode:
         def once(words: list[str]) -> list[str]:
             return [w for i, w in enumerate(words) if w not in page.REPEATED or w not in words[:i]]
 
-        types = [w for w in words[count:] if w in TYPES or w in in_order]
-        others = [w for w in words[count:] if w not in types]
-        return tuple(once(words[:count])), tuple(types), tuple(sorted(once(others)))
+        types = tuple(w for w in words[count:] if w in TYPES)
+        ordered = tuple(w for w in words[count:] if w in in_order)
+        others = [w for w in words[count:] if w not in types and w not in ordered]
+        return tuple(once(words[:count])), types, ordered, tuple(sorted(once(others)))
 
     @cached_property
     def _hints(self) -> set[str]:
