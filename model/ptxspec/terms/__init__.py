@@ -5,12 +5,14 @@ of, select` is the way. The interpretations are in `exact`, `native` and `symbol
 """
 
 from ptxspec.terms.actions import (
+    CollectedWords,
     access_image,
     arrive_at_barrier,
     arrive_in_cluster,
     begin_copy,
     branch,
     branch_among,
+    collected_words,
     collective,
     collective_words,
     commit_copies,
@@ -139,6 +141,7 @@ __all__ = [
     "TRUE",
     "TYPES",
     "Bool",
+    "CollectedWords",
     "Definition",
     "Image",
     "Int",
@@ -171,6 +174,7 @@ __all__ = [
     "cannot_be_asked",
     "changes_nothing",
     "clamp",
+    "collected_words",
     "collective",
     "collective_words",
     "commit_copies",
