@@ -61,7 +61,7 @@ from ptxspec.contracts.machine import (
     memory_rules,
     thread_coordinates,
 )
-from ptxspec.contracts.matrices import fragments, tiles
+from ptxspec.contracts.matrices import fragments, scales, tiles
 from ptxspec.contracts.resolving import ContractError
 from ptxspec.contracts.spaces import (
     Banks,
@@ -174,6 +174,7 @@ __all__ = [
     "mnemonics",
     "opaque_types",
     "rounding",
+    "scales",
     "state_spaces",
     "system_functions",
     "thread_coordinates",

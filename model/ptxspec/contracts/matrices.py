@@ -26,7 +26,18 @@ class Fragments(Protocol):
         """Where an element of C or D lies."""
 
 
+class Scales(Protocol):
+    """spec/matrices/scales.md: which lane has which scale."""
+
+    def place_of_row(self, row: Any, block: Any, byte: Any, thread: Any) -> Any:
+        """Where the scale of a block of a row of A lies: a lane, and a byte of its register."""
+
+    def place_of_column(self, column: Any, block: Any, byte: Any, thread: Any) -> Any:
+        """Where that of a column of B lies."""
+
+
 fragments = page("matrices.fragments", Fragments)
+scales = page("matrices.scales", Scales)
 
 
 class Tiles(Protocol):

@@ -9,6 +9,7 @@ from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.checked import (
+    Grouped,
     Kernel,
     Op,
     Place,
@@ -24,6 +25,7 @@ from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_fitting import written_space
 from ptxspec.language.operand_kinds import Kind
 from ptxspec.terms import effects
+from ptxspec.terms.definitions import Constants
 from ptxspec.terms.kinds import Immediate, operand_type
 from ptxspec.terms.types import Type
 
@@ -147,33 +149,34 @@ class InstructionRules:
         return False
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
-        definition = plan.form.definition
         for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):
-            if not isinstance(part, Read) or not isinstance(operand, tree.Number | tree.Real):
-                continue
-            allowed = definition.constants(part.name, plan.form.modifiers)
-            if allowed is None:
-                continue
-            annotation = definition.sources[part.name].annotation
-            type = operand_type(annotation, plan.form.modifiers)
-            if isinstance(operand, tree.Number) and (isinstance(annotation, Immediate) or definition.whole_constants):
-                value = operand.value  # the number itself, where it is wide of its type too
-            else:
-                assert isinstance(type, Type)
-                value = constant_bits(operand, type)
-            if int(value) not in allowed:
-                if isinstance(allowed, range):
-                    step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
-                    ends: tuple[Any, Any] = (allowed.start, allowed[-1])
-                    if isinstance(operand, tree.Real):
-                        ends = struct.unpack("<2f", struct.pack("<2I", *ends))
-                    wanted = f"a constant from {ends[0]} to {ends[1]}{step}"
-                else:
-                    wanted = f"one of the constants {', '.join(map(str, allowed))}"
-                given = operand.value if isinstance(operand, tree.Number) else "this"
-                message = f"{plan.form.mnemonic} needs {wanted} here, not {given}"
-                self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
+            if isinstance(part, Read):
+                self._constant_in_range(item, plan, index, part, operand)
+            elif isinstance(part, Grouped) and isinstance(operand, tree.Braces):
+                for member, one in zip(part.members, operand.elements, strict=True):
+                    if isinstance(member, Read):
+                        self._constant_in_range(item, plan, index, member, one)
         self._constants_in_bounds(item, plan)
+
+    def _constant_in_range(
+        self, item: tree.Instruction, plan: Plan, index: int, part: Read, operand: tree.Operand
+    ) -> None:
+        """Complain of a constant that may not stand for what it is read as; `index` is that of the operand."""
+        definition = plan.form.definition
+        allowed = definition.constants(part.name, plan.form.modifiers)
+        if allowed is None or not isinstance(operand, tree.Number | tree.Real):
+            return
+        annotation = definition.sources[part.name].annotation
+        type = operand_type(annotation, plan.form.modifiers)
+        if isinstance(operand, tree.Number) and (isinstance(annotation, Immediate) or definition.whole_constants):
+            value = operand.value  # the number itself, where it is wide of its type too
+        else:
+            assert isinstance(type, Type)
+            value = constant_bits(operand, type)
+        if int(value) not in allowed:
+            given = operand.value if isinstance(operand, tree.Number) else "this"
+            message = f"{plan.form.mnemonic} needs {_wanted(allowed, operand)} here, not {given}"
+            self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
 
     def _constants_in_bounds(self, item: tree.Instruction, plan: Plan) -> None:
         """Complain of a constant that is greater than another one, by which it is bounded."""
@@ -211,6 +214,17 @@ def narrow_problem(op: Op, shape: list[Kind]) -> tuple[int | None, str] | None:
             case _:
                 pass
     return None
+
+
+def _wanted(allowed: Constants, operand: tree.Number | tree.Real) -> str:
+    """What a complaint says that a constant must be."""
+    if not isinstance(allowed, range):
+        return f"one of the constants {', '.join(map(str, allowed))}"
+    step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
+    ends: tuple[Any, Any] = (allowed.start, allowed[-1])
+    if isinstance(operand, tree.Real):
+        ends = struct.unpack("<2f", struct.pack("<2I", *ends))
+    return f"a constant from {ends[0]} to {ends[1]}{step}"
 
 
 def _named_place(operand: tree.Operand, kernel: Kernel) -> Place | None:

@@ -25,6 +25,7 @@ from ptxspec.terms.types import TYPES, Type
 def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, rules: TypeChecking) -> str | None:
     """Why an operand cannot stand for what the definition's parameter takes, or None."""
     wanted = form.definition.type_of(operand.name, annotation, form.modifiers)
+    registers = operand.name in form.definition.registers
     if isinstance(annotation, Immediate):
         return None if kind is kinds.INTEGER else f"{form.mnemonic} needs an integer constant here"
     match wanted:
@@ -36,7 +37,7 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
         case Fragment(types):
             return _several_problem(form, types, kind, rules)
         case VectorOf():
-            return _vector_source_problem(form, wanted, kind, rules)
+            return _vector_source_problem(form, wanted, kind, rules, registers)
         case Type():
             if isinstance(kind, kinds.Negated):
                 if not operand.negatable and wanted.kind != "pred":
@@ -45,7 +46,7 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
             narrower = form.definition.narrower.get(operand.name)
             if narrower is not None and isinstance(kind, Type) and rules.agrees(narrower, kind):
                 return None
-            return _value_problem(form, wanted, kind, rules)
+            return _value_problem(form, wanted, kind, rules, registers=registers)
         case _:
             assert_never(wanted)
 
@@ -73,8 +74,10 @@ def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: K
     )
 
 
-def _value_problem(form: Form, wanted: Any, kind: Kind, rules: TypeChecking, destination: bool = False) -> str | None:
-    """Why an operand of this kind cannot stand for a value of the type, or None."""
+def _value_problem(
+    form: Form, wanted: Any, kind: Kind, rules: TypeChecking, destination: bool = False, registers: bool = False
+) -> str | None:
+    """Why an operand of this kind cannot stand for a value of the type, or None. `registers` says that it may be no constant."""
     agree = rules.agrees_when_wider if form.definition.wider else rules.agrees
     if isinstance(kind, kinds.Special) and not form.definition.may_read_special_registers(form.modifiers):
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
@@ -86,7 +89,7 @@ def _value_problem(form: Form, wanted: Any, kind: Kind, rules: TypeChecking, des
         if agree(wanted, kind):
             return None
         return f"{form.mnemonic} needs {wanted} here, this is of type {kind}"
-    if form.definition.registers and not destination:
+    if registers:
         return f"{form.mnemonic} needs a register of type {wanted} here, not {described(kind)}"
     if not destination:
         if kind is kinds.INTEGER and constant_fits(tree.Number(0), wanted):
@@ -108,11 +111,13 @@ def _written_problem(
 # vectors and tuples ----------------------------------------------------------------------------------------------------
 
 
-def _vector_source_problem(form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking) -> str | None:
+def _vector_source_problem(
+    form: Form, wanted: VectorOf, kind: Kind, rules: TypeChecking, registers: bool
+) -> str | None:
     """Why an operand cannot stand for a vector, or for the one value that the form has without .vec; or None."""
     count = vector_length(form.modifiers)
     if not count:
-        return _value_problem(form, wanted.element, _alone(kind), rules)
+        return _value_problem(form, wanted.element, _alone(kind), rules, registers=registers)
     assert isinstance(wanted.element, Type)
     return _several_problem(form, (wanted.element,) * count, kind, rules)
 

@@ -2,7 +2,7 @@
 that computes the results. What the one leaves for the next lies in registers that no identifier names.
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
-once the warp has met.
+once the warp has met. Results may depend on what they loaded, and on the thread's own lane.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.effects import Effect, Load, Store, terms_of
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, number, substitute
+
+#: what a thread that met its warp knows of its lane
+_LANE = variable("%own", 32)
 
 
 def taken_apart(kernel: Kernel) -> Kernel:
@@ -68,12 +71,16 @@ class _Parts:
             if isinstance(effect, Store):
                 changed["values"] = tuple(low_bits(v, effect.type.width) for v in own[1:])
             accesses.append(replace(effect, address=own[0], **changed))
+        later: dict[str, Term] = {}
         if known:
+            if any(_LANE.attrs[0] in asked(v) for r in self.meaning.results for v in r.values):
+                later[_LANE.attrs[0]] = low_bits(variable(self._keep(TYPES["b64"]), 64), _LANE.attrs[1])
+                wanted.append(_LANE)
             results = [(name, TYPES["b64"], low_bits(t, 64)) for name, t in zip(self.kept, wanted, strict=True)]
             self.ops = [self._op(first, self.meaning.inputs, results)]
-        loaded = self._accessed(accesses)
+        later |= self._accessed(accesses)
         if self.meaning.results:
-            self.ops.append(self._last(loaded))
+            self.ops.append(self._last(later))
 
     def _keep(self, type: Type) -> str:
         """A new register."""
@@ -102,9 +109,9 @@ class _Parts:
         written = [(Written(i), tree.Name(name)) for i, (name, _, _) in enumerate(results)]
         return self._made(meaning, written)
 
-    def _last(self, loaded: dict[str, Term]) -> Op:
-        """What computes the results."""
-        results = tuple(r._replace(values=tuple(substitute(v, loaded) for v in r.values)) for r in self.meaning.results)
+    def _last(self, known: dict[str, Term]) -> Op:
+        """What computes the results of what is known by then."""
+        results = tuple(r._replace(values=tuple(substitute(v, known) for v in r.values)) for r in self.meaning.results)
         written = [
             (part, operand)
             for part, operand in zip(self.op.plan.parts, self.op.operands, strict=True)

@@ -225,6 +225,16 @@ class FragmentPicture(Computed):
         return fragment_pictures.markdown(*self.arguments)
 
 
+class ScalePicture(Computed):
+    """Which lanes have which scales: the number of blocks."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*pages.sources([self.module]), *store.model_files())
+        return fragment_pictures.scales(*self.arguments)
+
+
 class TilePicture(Computed):
     """Where the elements of the tiles of a shape lie, likewise."""
 
@@ -290,6 +300,7 @@ DIRECTIVES = {
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,
+    "scales": ScalePicture,
     "tiles": TilePicture,
     "vocabulary": Vocabulary,
 }

@@ -5,6 +5,7 @@ of, select` is the way. The interpretations are in `exact`, `native` and `symbol
 """
 
 from ptxspec.terms.actions import (
+    CollectedWords,
     Demand,
     access_image,
     arrive_at_barrier,
@@ -12,6 +13,7 @@ from ptxspec.terms.actions import (
     begin_copy,
     branch,
     branch_among,
+    collected_words,
     collective,
     collective_words,
     commit_copies,
@@ -140,6 +142,7 @@ __all__ = [
     "TRUE",
     "TYPES",
     "Bool",
+    "CollectedWords",
     "Definition",
     "Demand",
     "Image",
@@ -173,6 +176,7 @@ __all__ = [
     "cannot_be_asked",
     "changes_nothing",
     "clamp",
+    "collected_words",
     "collective",
     "collective_words",
     "commit_copies",

@@ -173,7 +173,7 @@ def collective(value: Int | int, width: int, members: Int | None = None, *, pati
 
 
 class CollectedWords(NamedTuple):
-    """The same where each lane of a whole warp gave several values: `values` has a list for each lane."""
+    """What the lanes of a whole warp gave, several values each: `values` has a list for each lane; `lane` is the thread's own."""
 
     values: list[list[Int]]
     lane: Int
@@ -183,7 +183,12 @@ def collective_words(values: Sequence[Int | int], width: int) -> CollectedWords:
     """Wait for all other threads of the warp, and see the values, of `width` bits, that each of them gives."""
     first, *more = (low_bits(integer(value), width) for value in values)
     _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), whole=True))
-    given = [[low_bits(variable(name, 64), width) for name in lane_words(i, len(values))] for i in range(32)]
+    return collected_words(len(values), width)
+
+
+def collected_words(count: int, width: int) -> CollectedWords:
+    """What `collective_words` shows of so many values: it is the same for all that are as many and as wide."""
+    given = [[low_bits(variable(name, 64), width) for name in lane_words(i, count)] for i in range(32)]
     return CollectedWords(given, low_bits(variable("%own", 32), 5))
 
 

@@ -42,7 +42,7 @@ class Definition:
         #: operands that may be registers of a narrower type too
         self.narrower: dict[str, Type] = {}
         self.special_registers: dict[str, tuple[Any, ...]] | None = None
-        self.registers = False
+        self.registers: frozenset[str] = frozenset()
         self.gives_addresses = False
         self.changes_nothing = False
         #: why no GPU can be asked what its forms do, if that is so
@@ -388,9 +388,12 @@ def takes_narrower_registers(definition: Definition, **types: Type) -> None:
     definition.narrower.update(types)
 
 
-def takes_no_constants(definition: Definition) -> None:
-    """Source operands are registers only."""
-    definition.registers = True
+def takes_no_constants(definition: Definition, *operands: str) -> None:
+    """These source operands are registers only; all of them, if none is named."""
+    for name in operands:
+        if name not in definition.sources:
+            raise blame(f"{definition.name} has no operand {name}")
+    definition.registers = frozenset(operands or definition.sources)
 
 
 def gives_addresses(*definitions: Definition) -> None:

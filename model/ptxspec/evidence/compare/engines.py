@@ -33,7 +33,7 @@ def agreeing(own: Iterable[Form]) -> dict[str, bool]:
     asked: list[tuple[str, Case]] = [(plain[str(c.form)], c) for c in effect_cases.cases(own)]
     asked += [(str(c.form), c) for c in warp_cases.cases(own)]
     asked += [(str(c.form), c) for c in matrix_cases.small(own)]
-    asked += [(str(c.form), c) for c in matrix_moves.cases(own)]
+    asked += [(str(c.form), c) for c in matrix_moves.small(own)]
     asked += [(str(c.form), c) for c in tile_cases.small(own)]
     asked += [(str(f), c) for f in own if cluster_cases.asks(f) for c in cluster_cases.cases([f])]
     found = _kernels(asked)

@@ -16,7 +16,7 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import kernel, module_around
+from ptxspec.evidence.generate.instruction_kernels import comes_later, kernel, module_around, module_for
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective
 from ptxspec.terms.types import TYPES, Type
@@ -44,9 +44,19 @@ def moves(form: Form) -> bool:
     return bool(form.meaning(form.absences[-1]).more)
 
 
+def scales(form: Form) -> bool:
+    """Whether blocks of the factors are scaled, for which a row of operands has no room."""
+    return "scale_a" in form.definition.sources
+
+
 def element_types(form: Form) -> dict[str, Type]:
-    """The types of the elements of D, A, B and C; of what only moves a matrix, of D and A."""
-    named = [TYPES[word] for word in form.mnemonic.split(".") if word in TYPES]
+    """The types of the elements of D, A, B and C; of what only moves a matrix, of D and A. Where formats of up to eight bits are
+    mixed, factors are any bytes."""
+    words = form.mnemonic.split(".")
+    if "kind::f8f6f4" in words:
+        sums = TYPES["f16" if "f16" in words else "f32"]
+        return {"d": sums, "a": TYPES["b8"], "b": TYPES["b8"], "c": sums}
+    named = [TYPES[word] for word in words if word in TYPES]
     return dict(zip("dabc", named, strict=True)) if len(named) == 4 else dict.fromkeys("da", named[0])
 
 
@@ -228,15 +238,15 @@ class MatrixCase(NamedTuple):
         return self.name, self.counts
 
     @property
-    def apart(self) -> Any:
-        return None
+    def apart(self) -> tuple[str, str]:
+        return module_for(self.form)
 
     def text(self, name: str) -> str:
         found = kernel(self.form, name).text
         return found if self.selector is None else re.sub(r"(  mma\..*), \d+;", rf"\g<1>, {self.selector};", found)
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts)
+        return module_around(texts, *self.apart)
 
     def operands(self, row: int) -> tuple[int, ...]:
         """What a thread was given; for the row of a digest, the first thread of its warp."""
@@ -256,13 +266,22 @@ def cases(own: Iterable[Form]) -> list[MatrixCase]:
     """The cases of some forms: of a sparse one with every selector."""
     found = []
     for form in own:
-        if asks(form) and not moves(form) and not on_tiles(form):
+        if asks(form) and not (moves(form) or on_tiles(form) or scales(form)):
             selectors = form.definition.constants("f", form.modifiers) or (None,)
             found += [MatrixCase(form, selector) for selector in selectors]
     return found
 
 
 def small(own: Iterable[Form]) -> list[MatrixCase]:
-    """A case of one warp for each form, with its last selector."""
-    found = {str(case.form): case for case in cases(own)}
+    """A case of one warp for each form, with its last selector. Of the forms of later targets that differ in the formats of their
+    factors alone it is the last one's."""
+    found = {_small(case.form): case for case in cases(own)}
     return [case._replace(counts=(1,)) for case in found.values()]
+
+
+def _small(form: Form) -> Any:
+    """What the forms have in common that one case is for."""
+    if not comes_later(form):
+        return str(form)
+    others = ((name, str(value)) for name, value in form.modifiers.items() if name not in ("atype", "btype"))
+    return form.definition.name, tuple(sorted(others))

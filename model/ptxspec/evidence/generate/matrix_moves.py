@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import module_around
+from ptxspec.evidence.generate.instruction_kernels import comes_later, module_around, module_for
 from ptxspec.evidence.generate.matrix_cases import LANES, SEED, asks, moves, on_tiles
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import TYPES
@@ -50,12 +50,13 @@ class MoveCase(NamedTuple):
         return self.name
 
     @property
-    def apart(self) -> Any:
-        return None
+    def apart(self) -> tuple[str, str]:
+        return module_for(self.form)
 
     def text(self, name: str) -> str:
         space = "ss" in self.form.modifiers and self.form.modifiers["ss"] is not None
-        registers = int(str(self.form.modifiers["num"])[1:])
+        fragment = next(o.name for o in self.form.syntax.operands if not o.memory)
+        registers = len(self.form.definition.elements(fragment, self.form.modifiers))
         operands = {"p": "[%place]" if space else "[%far]"}
         operands |= dict.fromkeys("dr", "{" + ", ".join(f"%r{i}" for i in range(registers)) + "}")
         written = self.form.written({o.name: operands[o.name] for o in self.form.syntax.operands})
@@ -89,7 +90,7 @@ class MoveCase(NamedTuple):
 }}"""
 
     def module(self, texts: Sequence[str]) -> str:
-        return module_around(texts)
+        return module_around(texts, *self.apart)
 
     def operands(self, row: int) -> tuple[int, ...]:
         (launch,) = self.launches
@@ -111,3 +112,8 @@ def _each(line: str, first: int) -> str:
 def cases(own: Iterable[Form]) -> list[MoveCase]:
     """The cases of some forms."""
     return [MoveCase(f) for f in own if asks(f) and moves(f) and not on_tiles(f)]
+
+
+def small(own: Iterable[Form]) -> list[MoveCase]:
+    """The same, but of the forms of later targets only those with a generic address."""
+    return [case for case in cases(own) if not (comes_later(case.form) and case.form.modifiers.get("ss"))]

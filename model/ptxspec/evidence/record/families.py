@@ -168,13 +168,13 @@ class Matrices(Family):
     engine: Engine = "native"
 
     def asks(self, form: Form) -> bool:
-        return matrix_cases.asks(form)
+        return matrix_cases.asks(form) and not comes_later(form)
 
     def names(self, form: Form) -> list[str]:
         return [case.name for case in self.cases([form])]
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
-        own = list(own)
+        own = [form for form in own if not comes_later(form)]
         return [*matrix_cases.cases(own), *matrix_moves.cases(own), *tile_cases.cases(own)]
 
     def read(self, folder: Path = H200) -> Answers | None:

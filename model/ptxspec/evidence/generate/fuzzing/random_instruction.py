@@ -101,7 +101,13 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
 
 
 def _takes_constant(form: Form, operand: Any, type: Any) -> bool:
-    if form.marks or form.definition.registers or operand.group or not isinstance(type, Type) or _is_folded(form):
+    if (
+        form.marks
+        or operand.name in form.definition.registers
+        or operand.group
+        or not isinstance(type, Type)
+        or _is_folded(form)
+    ):
         return False
     return type.elements == 1 and not (type.is_float and type.width == 16)
 
