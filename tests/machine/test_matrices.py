@@ -39,12 +39,9 @@ def test_every_answer_is_of_a_case() -> None:
     if ANSWERS is None:
         pytest.skip("NO ORACLE: no GPU has answered the products of matrices yet")
     names = {case.name for case in MATRICES.cases([*every_form(), *ptxspec.forms("wmma")])}
-    assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) == names
-    assert (
-        len(every_form()) >= 200
-        and len(ptxspec.forms("wmma")) >= 800
-        and matrix_cases.WARPS * matrix_cases.LAUNCHES == 64
-    )
+    assert set(ANSWERS.values) == set(ANSWERS.facts["forms"]) <= names
+    assert len(ANSWERS.values) >= 283 and len(every_form()) >= 200 and len(ptxspec.forms("wmma")) >= 800
+    assert matrix_cases.WARPS * matrix_cases.LAUNCHES == 64
 
 
 # a product of whole matrices, as a program sees it -------------------------------------------------------------------------
