@@ -151,7 +151,7 @@ def layer_norm(rng):
     return Launch(4, args, [None, want, None, None, mean[:, 0], None, None], 4e-6)
 
 
-@case("*fp32:16, *i32:16, *fp32:16, i32, 128")
+@case("*fp32:16, *i32:16, *fp32:16, i32, 128", long=True)
 def cross_entropy(rng):
     x, labels = floats(rng, 6, 100, low=-5, high=5), rng.integers(0, 100, 6, np.int32)
     want = np.log(np.exp(wide(x)).sum(1)) - x[np.arange(6), labels]
@@ -171,7 +171,7 @@ def sort(rng):
     return Launch(2, [x, np.zeros_like(x)], [None, np.sort(x, 1)])
 
 
-@case("*fp32:16, *fp32:16, 64", function="sort", num_warps=1)
+@case("*fp32:16, *fp32:16, 64", function="sort", num_warps=1, long=True)
 def sort_floats(rng):
     x = floats(rng, 3, 64)
     return Launch(3, [x, np.zeros_like(x)], [None, np.sort(x, 1)])
@@ -190,7 +190,7 @@ def running_sum(rng):
     return Launch(2, [x, np.zeros_like(x)], [None, np.cumsum(x, 1)])
 
 
-@case("*fp32:16, *fp32:16, *fp32:16, 128")
+@case("*fp32:16, *fp32:16, *fp32:16, 128", long=True)
 def recurrence(rng):
     a, x = floats(rng, 128, low=0, high=0.9), floats(rng, 128)
     want, last = [], 0.0
@@ -200,7 +200,7 @@ def recurrence(rng):
     return Launch(1, [a, x, np.zeros_like(x)], [None, None, np.array(want)], NEARLY)
 
 
-@case("*fp32:16, *fp32:16, *fp32:16, 32", num_warps=1)
+@case("*fp32:16, *fp32:16, *fp32:16, 32", num_warps=1, long=True)
 def rotated(rng):
     x, angles = floats(rng, 4, 64), (0.01 ** (np.arange(32) / 32)).astype(np.float32)
     turn = np.arange(4)[:, None] * wide(angles)
@@ -349,20 +349,20 @@ def matmul_s8_large(rng):
     return product_s8(rng, 64)
 
 
-@case(matrices("bf16 bf16 fp32", 32, 16, 16), function="matmul")
+@case(matrices("bf16 bf16 fp32", 32, 16, 16), function="matmul", long=True)
 def matmul_bf16(rng):
     a, b = without(floats(rng, 32, 64), 16), without(floats(rng, 64, 32), 16)
     launch = product(a, b, np.float32, wide(a) @ wide(b), (32, 16), 1e-5)
     return launch._replace(args=[*((x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)), *launch.args[2:]])
 
 
-@case(matrices("fp64 fp64 fp64", 16, 16, 16), function="matmul")
+@case(matrices("fp64 fp64 fp64", 16, 16, 16), function="matmul", long=True)
 def matmul_f64(rng):
     a, b = rng.uniform(-2, 2, (32, 32)), rng.uniform(-2, 2, (32, 32))
     return product(a, b, np.float64, a @ b, (16, 16), 1e-13)
 
 
-@case("*fp32:16, *fp32:16, *fp32:16, i32, i32, 16, 64")
+@case("*fp32:16, *fp32:16, *fp32:16, i32, i32, 16, 64", long=True)
 def matrix_by_vector(rng):
     a, x = floats(rng, 30, 100), floats(rng, 100)
     args = [a, x, np.zeros(30, np.float32), np.int32(30), np.int32(100)]

@@ -80,8 +80,12 @@ def test_parameters_are_read_only_through_their_window_too() -> None:
 
 
 def test_addresses_of_thirty_two_bits_are_refused() -> None:
-    with pytest.raises(ptxspec.PtxError, match=r"isspacep\.shared needs \.u64"):
-        ptxspec.load(text("isspacep.shared %p1, %r1;"))
+    """Where the module's have 64; isspacep takes a register of either size."""
+    with pytest.raises(ptxspec.PtxError, match=r"cvta\.shared\.u64 needs \.u64"):
+        ptxspec.load(text("cvta.shared.u64 %rd2, %r1;"))
+    with pytest.raises(ptxspec.PtxError, match="addresses of 32 bits"):
+        ptxspec.load(text("cvta.shared.u32 %r2, %r1;"))
+    ptxspec.load(text("isspacep.shared %p1, %r1;"))
 
 
 # permutations --------------------------------------------------------------------------------------------------------
