@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
+from ptxspec.evidence.generate.former_modules import asked_in
 from ptxspec.evidence.generate.instruction_kernels import (
     Kernel,
-    asked_in,
     cell_types,
     kernel,
     module_around,

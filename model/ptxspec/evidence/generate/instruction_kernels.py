@@ -28,16 +28,6 @@ from ptxspec.terms.types import TYPES, Type
 
 #: threads of a CTA, each with so many bytes of shared memory
 MOST_THREADS, CELL = 1024, 16
-#: by the version and the target from which a form is gone: those of a module that has it
-FORMER = {
-    ((6, 4), 70): ("6.3", "sm_60"),
-    ((6, 5), 10): ("6.4", "sm_70"),
-    ((6, 3), 10): ("6.2", "sm_70"),
-    ((3, 2), 20): ("3.0", "sm_13"),
-    ((1, 4), 10): ("1.3", "sm_13"),
-    ((1, 2), 10): ("1.1", "sm_10"),
-}
-
 #: the version and the target of a module that is asked about the other forms
 TODAY = ("9.0", "sm_90")
 #: the newest version, for forms that came after these, and the GPU's own target with all that it has beside its number
@@ -56,11 +46,6 @@ def module_for(form: Form) -> tuple[str, str]:
     if comes_later(form):
         return version, form.only[0] if form.only else "sm_120"
     return version, OWN_TARGET if form.only else TODAY[1]
-
-
-def asked_in(form: Form) -> tuple[str, str]:
-    """The version and the target of the module in which a form is asked about."""
-    return module_for(form) if form.removal is None else FORMER[form.removal]
 
 
 def is_of_today(form: Form) -> bool:

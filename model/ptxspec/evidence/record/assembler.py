@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ptxspec.evidence.generate.former_modules import FORMER
 from ptxspec.evidence.generate.instruction_kernels import (
-    FORMER,
     TODAY,
     Kernel,
     module,
