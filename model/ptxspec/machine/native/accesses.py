@@ -221,7 +221,8 @@ class Accesses:
 
     def holds(self, condition: Bool, address: str) -> str:
         """Whether a condition on an address holds."""
-        return Lowering(self.emitter, {"%address": address}).truth(condition)
+        found: str = Lowering(self.emitter, {"%address": address}).truth(condition)
+        return found
 
     def bank(self, number: int) -> tuple[str, str]:
         """How many bytes a bank of constants holds, and the pointer to them."""

@@ -36,7 +36,8 @@ class Operands:
             if not operand.offset and size == 64:
                 return base
             behind = contracts.variables().behind(variable("%base", 64), operand.offset, size)
-            return Lowering(self.emitter, {"%base": base}).low(behind, 64)
+            address: str = Lowering(self.emitter, {"%base": base}).low(behind, 64)
+            return address
         if isinstance(operand, tree.Indexed):
             return self.element(operand, width)
         if isinstance(operand, tree.Not):
@@ -78,7 +79,8 @@ class Operands:
         page = contracts.variables()
         begin, which = variable("%start", 64), variable("%index", 32)
         term = page.element_address(begin, which, operand.scale, operand.offset, operand.bits)
-        return Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
+        found: str = Lowering(self.emitter, {"%start": start, "%index": index}).low(term, width)
+        return found
 
     def results(self, op: Op, lowering: Lowering) -> list[tuple[str, str]]:
         """(register, value at the register's width) of what an instruction writes."""

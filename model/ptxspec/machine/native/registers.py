@@ -99,7 +99,8 @@ class Homes:
             text.lines.append(f"  {turn} = load i64, ptr %turn")
             so_far = emitter.binary("add", "%before", turn, 64)
             elapsed = emitter.binary("add", so_far, str(text.index - text.block.start), 64)
-            return Lowering(emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
+            now: str = Lowering(emitter, {"%elapsed": elapsed}).low(register.meaning(), register.type.width)
+            return now
         type = text.layout.special_types[name]
         value = emitter.emit(f"load i{bits_of(type)}, ptr {self.rows.special_at(name)}, !invariant.load !9")
         return emitter.emit(f"trunc i8 {value} to i1") if type.kind == "pred" else value

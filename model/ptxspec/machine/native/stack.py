@@ -71,7 +71,8 @@ class Stack:
         put by."""
         known = given | {"%used": used, "%local": "%local_size"}
         room = self.page.has_room(end, variable("%used", 64), variable("%local", 64))
-        return Lowering(self.text.emitter, known).truth(room)
+        found: str = Lowering(self.text.emitter, known).truth(room)
+        return found
 
     def _mark(self, spans: tuple[Span, ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
