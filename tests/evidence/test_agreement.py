@@ -47,7 +47,7 @@ def test_every_form_stands_up(opcode: str) -> None:
             assert str(one.form) not in pure, one.form
             assert gaps.unasked(one.form) or gaps.entry(one.form, known, set()) is None, one.form
         assert one.ptxas is not False, one.form
-        if one.ptxas is None:
+        if one.ptxas is None and not one.form.is_dropped:
             pytest.skip("NO ORACLE: no ptxas; the notation was not held against NVIDIA's assembler")
     assert assembler.version() == "13.0"
 

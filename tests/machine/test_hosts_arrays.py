@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import CHECKS_ALONE, HEADER, kernel
+from launching import CHECKS_ALONE, HEADER, MADE_FAST, kernel
 
 import ptxspec
 from ptxspec.machine import hosts, imaging
@@ -356,3 +356,10 @@ def test_engines_with_every_access_checked() -> None:
 @pytest.mark.long
 def test_all_of_the_machine_with_every_access_checked() -> None:
     under_checks(*sorted(p.name for p in HERE.glob("test_*.py") if p != Path(__file__)))
+
+
+@pytest.mark.long
+def test_all_of_the_machine_with_code_made_fast() -> None:
+    """Launches of few threads run code that is made soon; here they run what those of many do."""
+    others = (Path(__file__).name, "test_limits_of_launches.py")
+    under_checks(*sorted(p.name for p in HERE.glob("test_*.py") if p.name not in others), **{MADE_FAST: "1"})

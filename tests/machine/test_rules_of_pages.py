@@ -201,7 +201,9 @@ CASES = {
     "wider registers": Case(
         "operands.type_checking", "widened", lambda right: lambda value, type, width: value, WIDENED
     ),
-    "addresses in brackets": Case("variables.index", "behind", lambda right: lambda a, n: right(a, 2 * n), BEHIND),
+    "addresses in brackets": Case(
+        "variables.index", "behind", lambda right: lambda a, n, *bits: right(a, 2 * n, *bits), BEHIND
+    ),
     "lists of labels": Case(
         "instructions.control.index", "in_list", lambda right: lambda index, n: right(index + 1, n), INDEX
     ),

@@ -283,7 +283,7 @@ def test_the_nans_of_one_operation_are_allowed_together() -> None:
 
 
 def test_no_two_operations_share_a_choice() -> None:
-    """A machine may choose differently for each opcode, but for one that is another's name."""
+    """A machine may choose differently for each opcode, but for one that is another's name, or that is made of it."""
     users: dict[Any, set[str]] = {}
     for opcode, found in registry().opcodes.items():
         for form in found.forms:
@@ -292,7 +292,10 @@ def test_no_two_operations_share_a_choice() -> None:
             for freedom in freedoms_in(*terms, *([] if meaning.carry is None else [meaning.carry])):
                 if freedom.attrs[2] != DEVIATION:
                     users.setdefault((freedom.attrs, len(freedom.args)), set()).add(opcode)
-    assert {frozenset(u) for u in users.values() if len(u) > 1} == {frozenset({"fma", "mad"})}
+    assert {frozenset(u) for u in users.values() if len(u) > 1} == {
+        frozenset({"fma", "mad"}),
+        frozenset({"mma", "wmma"}),
+    }
     assert len(users) > 100
 
 

@@ -51,9 +51,9 @@ class Running(Protocol):
 class Engine(Protocol):
     """Executes programs, some CTAs at a time."""
 
-    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Prepared:
-        """The program as the engine runs it; `spread` says whether several threads of the host do. `watch` is called now and
-        then, and raises an exception when the launch is to end."""
+    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Prepared:
+        """The program as the engine runs it for a grid of so many threads; `spread` says whether several threads of the host do.
+        `watch` is called now and then, and raises an exception when the launch is to end."""
 
 
 class Prepared(Protocol):

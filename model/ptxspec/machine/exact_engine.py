@@ -99,7 +99,7 @@ class ExactEngine:
         #: when copies happen that finish later, in the launches from now on
         self.copies: Copies = "early"
 
-    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Interpreted:
+    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
         key = (id(program.kernel), program.profile.key, program.clustered)
         if key not in self._programs:

@@ -366,7 +366,7 @@ def _through(engine: Engine, host: Host, slots: int, how: How) -> int:
     limits.ctas = extents.ctas
     wanted = how.workers if host.program.spreads else 1
     workers = limits.workers(min(wanted, -(-extents.ctas // slots)))
-    prepared = engine.prepared(host.program, workers > 1, limits.check)
+    prepared = engine.prepared(host.program, extents.ctas * extents.threads, workers > 1, limits.check)
     share, works = Share(extents.ctas, slots, workers), []
     for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
         empties = int(how.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS

@@ -19,6 +19,8 @@ from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
 #: from so many blocks on, code that is made soon is worth more than code that is fast
 MANY_BLOCKS = 500
+#: so few threads of a kernel that ends soon do less than the passes cost that would make their code fast
+FEW_THREADS = 2_048
 #: a kernel whose text has more lines is compiled with the quick passes, and in pieces of about PIECE lines: LLVM takes more than
 #: twice the time for a text that is twice as long, and between two pieces a launch may be ended
 LARGE, PIECE = 8_000, 4_000
@@ -30,21 +32,21 @@ _OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 class Code:
     """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready.
-    `watch` is called between the pieces."""
+    `watch` is called between the pieces. `soon` asks for code that is made soon rather than fast."""
 
-    def __init__(self, layout: Layout, watch: Callable[[], None]):
-        self.layout, self.watch = layout, watch
+    def __init__(self, layout: Layout, watch: Callable[[], None], soon: bool):
+        self.layout, self.watch, self.soon = layout, watch, soon
         self.count = len(layout.program.flow.blocks)
         self.libraries: list[Library] = []
         whole = self._whole()
         if whole is None:
             self._pieces()
         else:
-            library = self._library(*whole)
+            library = self._library(*whole, QUICK if soon else None)
             self.turns, self.begin = library.address("turns"), library.address("begin")
 
     def _library(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> Library:
-        level = 2 if self.count < MANY_BLOCKS else 0
+        level = 2 if self.count < MANY_BLOCKS and not self.soon else 0
         needs = needs | hosts.NEEDS
         text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
         self.libraries.append(Library(text, needs, vectorize=False, level=level, passes=passes, entered=()))

@@ -20,7 +20,7 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
-from ptxspec.machine.native.code import Code, driver
+from ptxspec.machine.native.code import FEW_THREADS, Code, driver
 from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
@@ -54,24 +54,28 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool, bool, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, str, bool, bool, bool, bool, bool], Compiled] = {}
 
-    def prepared(self, program: Program, spread: bool, watch: Callable[[], None]) -> Compiled:
+    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
         shape = program.clustered, program.owned
         key = (id(program.kernel), program.profile.key, *shape, hosts.is_checked(), spread)
-        found = self._compiled.get(key)
+        found = self._compiled.get((*key, False))
+        if found is not None:
+            return found
+        soon = threads <= FEW_THREADS and program.flow.ends_soon
+        found = self._compiled.get((*key, soon))
         if found is None:
             capacity = resident(program)
-            found = self._compiled[key] = Compiled(program, capacity, spread, watch)
+            found = self._compiled[*key, soon] = Compiled(program, capacity, spread, soon, watch)
         return found
 
 
 class Compiled:
     """A kernel's machine code, and the layout of what it works on."""
 
-    def __init__(self, program: Program, capacity: int, spread: bool, watch: Callable[[], None]):
+    def __init__(self, program: Program, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
-        self.code = Code(self.layout, watch)
+        self.code = Code(self.layout, watch, soon)
         self.drive = driver(self.layout.checked, program.roles.meet).address("drive")
         self._known = known(program, "native")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
