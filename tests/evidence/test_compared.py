@@ -60,7 +60,7 @@ def test_what_was_compared_is_what_the_form_gives(
     run = compiled[function.instruction]
     columns = [answers.samples[f"{function.kind}{j}"] for j in range(2 if function.kind == "pair" else 1)]
     assert np.array_equal(run(columns), answers.answers[function.instruction])
-    for block in (0, 255, 511):
+    for block in (0, 511):
         want = int(answers.blocks[function.instruction][block])
         assert checksums.checksum(function, run, block) == want
 

@@ -14,6 +14,7 @@ import ptxspec
 from ptxspec.evidence.generate import function_cases
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
+from ptxspec.evidence.vector_contents import opcodes
 from ptxspec.language.forms import registry
 from ptxspec.literate.finder import DOCUMENTS
 
@@ -119,3 +120,10 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="not those that were recorded"):
             FUNCTIONS.read(tmp_path)
     assert FUNCTIONS.read(tmp_path / "nowhere") is None
+
+
+@pytest.mark.long
+def test_which_opcodes_have_vectors() -> None:
+    """As all forms say; the effect of one form of a definition is taken for that of all."""
+    every = registry().opcodes.items()
+    assert opcodes() == [o for o, own in sorted(every) if any(map(function_cases.comparable, own.forms))]

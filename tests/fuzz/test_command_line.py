@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from command_lines import COMMANDS, faults, prepared, tried, words_of
 
 #: command lines of each command in the default run, and in the long one
-SHORT, LONG = 300, 10_000
+SHORT, LONG = 150, 10_000
 #: and of those, how many in a process of their own
 SHORT_ALONE, LONG_ALONE = 2, 60
 EVERY = [*COMMANDS, ""]

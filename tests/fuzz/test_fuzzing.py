@@ -19,7 +19,7 @@ import modules
 import pytest
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (18, 2), "text": (150, 2), "linking": (150, 2)}
+SOME = {"launch": (20, 1), "text": (200, 1), "linking": (200, 1)}
 MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
 
 

@@ -123,18 +123,18 @@ def test_mutants_of_the_examples(path: Path) -> None:
     rng, seen = random.Random(path.stem), Counter[str]()
     text = path.read_text()
     assert check(text) == "loaded"
-    for _ in range(1000):
+    for _ in range(500):
         seen[check(mutant(text, rng))] += 1
-    assert seen["loaded"] > 10 and seen["refused"] > 500
+    assert seen["loaded"] > 5 and seen["refused"] > 250
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants_of_a_text_with_everything(seed: int) -> None:
     rng, seen = random.Random(seed), Counter[str]()
     assert check(RICH) == "loaded"
-    for _ in range(1000):
+    for _ in range(500):
         seen[check(mutant(RICH, rng))] += 1
-    assert seen["loaded"] > 10 and seen["refused"] > 500
+    assert seen["loaded"] > 5 and seen["refused"] > 250
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

@@ -13,7 +13,8 @@ from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.terms import exact
-from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.definitions import Definition, Meaning
+from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
@@ -73,18 +74,31 @@ def written_forms(opcode: str) -> dict[str, Form]:
 
 def opcodes() -> list[str]:
     """The opcodes of which `write` has something to write."""
-    return [o for o, own in sorted(registry().opcodes.items()) if any(map(comparable, own.forms))]
+    return [opcode for opcode in sorted(registry().opcodes) if _has_vectors(opcode)]
+
+
+def _has_vectors(opcode: str) -> bool:
+    """Whether a form of an opcode is a function of its operands. A definition one of whose forms acts on more than a cell is
+    asked about no other form: the effect is the definition's."""
+    acting: set[Definition] = set()
+    for form in registry().opcodes[opcode].forms:
+        if form.definition in acting:
+            continue
+        if comparable(form):
+            return True
+        if not isinstance(form.meaning(form.absences[-1]).effect, Update | None):
+            acting.add(form.definition)
+    return False
 
 
 def wanted(asked: Sequence[str]) -> list[str]:
     """The opcodes that were asked for, or all. Raises ValueError for one of which there are no vectors."""
-    known = opcodes()
     for opcode in asked:
         if opcode not in registry().opcodes:
             raise ValueError(no_page_defines(opcode))
-        if opcode not in known:
+        if not _has_vectors(opcode):
             raise ValueError(f"{opcode} is no function of its operands, so that there are no vectors of it")
-    return list(dict.fromkeys(asked)) or known
+    return list(dict.fromkeys(asked)) or opcodes()
 
 
 def undecided(meaning: Meaning, profile: Profile) -> list[Any]:
