@@ -35,6 +35,8 @@ class InstructionRules:
 
     def __init__(self, context: Context, opaque: OpaqueVariables):
         self.context, self.opaque = context, opaque
+        #: mnemonics with kinds of operands that never need addresses of 32 bits
+        self._wide: set[tuple[str | Kind, ...]] = set()
 
     def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Kind], kernel: Kernel) -> bool:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
@@ -64,11 +66,17 @@ class InstructionRules:
             self.context.complain(item.position, wrong, cited.FUNCTIONS)
         return wrong is not None
 
-    def too_narrow(self, op: Op, item: tree.Instruction, shape: list[Kind]) -> bool:
+    def too_narrow(self, op: Op, item: tree.Instruction, key: tuple[str | Kind, ...]) -> bool:
         """Whether there is a complaint about an instruction that needs addresses of 32 bits, which the module does not have.
-        Where it may have them, notes that it has."""
+        Where it may have them, notes that it has. `key` is the mnemonic and the kinds of the operands, which decide unless a
+        variable's address is among them."""
+        if key in self._wide:
+            return False
+        shape = [kind for kind in key if not isinstance(kind, str)]
         found = narrow_problem(op, shape)
         if found is None:
+            if not any(isinstance(kind, kinds.Variable) for kind in shape):
+                self._wide.add(key)
             return False
         index, problem = found
         if self.context.may_be_narrow:

@@ -80,7 +80,7 @@ class Instructions:
         if plan.meaning.uses_carry:
             kernel.registers[CONDITION_CODE] = TYPES["pred"]
         op = Op(plan, tuple(operands), guard, item.position)
-        if self.checks.too_narrow(op, item, shape):
+        if self.checks.too_narrow(op, item, key):
             return None
         if self.checks.reaches_function(op, item, kernel):
             return None
