@@ -10,7 +10,7 @@ import pytest
 import ptxspec
 from ptxspec import contracts
 from ptxspec.evidence.generate.contraction_kernels import kernels
-from ptxspec.evidence.record.contraction import answers_here, digest_of_question, read
+from ptxspec.evidence.record.contraction import answers_here, digest_of_kernel, read
 from ptxspec.options import Contract, Engine
 
 HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
@@ -20,7 +20,7 @@ def test_an_h200_contracts_nothing_at_o0_and_all_at_o3() -> None:
     """All kernels."""
     recorded, own = read(), kernels()
     assert recorded is not None
-    assert {k.name: digest_of_question(k) for k in own} == {n: e["asked"] for n, e in recorded["kernels"].items()}
+    assert {k.name: digest_of_kernel(k) for k in own} == {n: e["asked"] for n, e in recorded["kernels"].items()}
     ours = answers_here(own, "exact")
     assert {n: e["-O0"] for n, e in recorded["kernels"].items()} == ours["none"]
     assert {n: e["-O3"] for n, e in recorded["kernels"].items()} == ours["all"]

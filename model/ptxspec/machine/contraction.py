@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op, Read, Written
-from ptxspec.machine.flow import Flow, ending, registers_read, registers_written, returned_into, successors
+from ptxspec.machine.flow import (
+    Flow,
+    ending,
+    leaders,
+    registers_read,
+    registers_written,
+    returned_into,
+    sources,
+    successors,
+)
 from ptxspec.terms.core import Int, variable
 from ptxspec.terms.definitions import Definition, Input, Result
 from ptxspec.terms.effects import Return
@@ -88,9 +97,7 @@ def _basic_blocks(kernel: Kernel, flow: Flow) -> Iterator[tuple[int, int, set[st
     """Each basic block: its first instruction, the one behind its last, and the registers that may be read after it. Those that
     the engines cut because they are long are one here."""
     live = flow.live_in()
-    starts = {0, *kernel.labels.values(), *kernel.starts.values()}
-    starts |= {i + 1 for i, op in enumerate(kernel.code) if ending(op)}
-    bounds = sorted(s for s in starts if s < len(kernel.code))
+    bounds = leaders(kernel)
     after = {b.end: set().union(*(live[s] for s in successors(b))) for b in flow.blocks if b.finishes is None}
     for start, end in zip(bounds, [*bounds[1:], len(kernel.code)], strict=True):
         left = after.get(end, set())
@@ -111,7 +118,7 @@ def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs) -
         op = kernel.code[i]
         if register in registers_read(op, kernel):
             pair = pairs.get((product.plan.form.definition, op.plan.form.definition))
-            places = [k for k, (_, operand) in enumerate(_factors(op)) if operand == tree.Name(register)]
+            places = [k for k, (_, operand) in enumerate(sources(op)) if operand == tree.Name(register)]
             again = op.guard is not None and register in registers_written(op)
             if pair is None or len(places) != 1 or again or register == (op.guard or ("",))[0]:
                 return []
@@ -122,12 +129,6 @@ def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs) -
         if register in written and op.guard is None and not op.plan.meaning.lands:
             return found
     return [] if register in left else found
-
-
-def _factors(op: Op) -> list[tuple[Input, tree.Operand]]:
-    """The operands that an instruction reads, in the order of its definition's parameters."""
-    operands = {part.name: o for part, o in zip(op.plan.parts, op.operands, strict=True) if isinstance(part, Read)}
-    return [(i, operands[i.name]) for i in op.plan.meaning.inputs if i.name in operands]
 
 
 def _leaving_factors(op: Op, at: int, registers: dict[str, Type]) -> Op:
@@ -149,7 +150,7 @@ def _taking(op: Op, own: _Taken, product: Op) -> Op:
     """A sum that takes the factors of a product in place of one operand."""
     page, (result,) = contracts.contraction(), op.plan.meaning.results
     _, *names = registers_written(product)
-    other, operand = _factors(op)[1 - own.place]
+    other, operand = list(sources(op))[1 - own.place]
     inputs = [Input(n, result.type.bits, (variable(n, result.type.width),)) for n in names]
     values: list[Int] = [i.variables[0] for i in (*inputs, other)]
     sum = page.contracted(own.pair, own.place, op.plan.form.modifiers, *values)

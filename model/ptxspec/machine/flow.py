@@ -54,11 +54,7 @@ class Flow:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         code = kernel.code
-        starts = {0, *kernel.labels.values(), *kernel.starts.values()}
-        for i, op in enumerate(code):
-            if ending(op):
-                starts.add(i + 1)
-        bounds = _cut(sorted(s for s in starts if s < len(code)), len(code))
+        bounds = _cut(leaders(kernel), len(code))
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
         landings: list[Block] = []
@@ -239,6 +235,13 @@ class Flow:
             reads.append(read)
             writes.append(written)
         return _flowing_back([successors(b) for b in self.blocks], reads, writes)
+
+
+def leaders(kernel: Kernel) -> list[int]:
+    """Where basic blocks begin: at the first instruction of a body, at a label, and behind what ends a block."""
+    starts = {0, *kernel.labels.values(), *kernel.starts.values()}
+    starts |= {i + 1 for i, op in enumerate(kernel.code) if ending(op)}
+    return sorted(s for s in starts if s < len(kernel.code))
 
 
 def _at(place: dict[int, int], block: int | None) -> int | None:

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.generate.cases import CELLS, STRIDE, Launch, unlike
+from ptxspec.evidence.generate.cases import CELLS, STRIDE, Launch, entry, unlike
 from ptxspec.evidence.generate.former_modules import asked_in
 from ptxspec.evidence.generate.instruction_kernels import module_around
 from ptxspec.evidence.generate.matrix_cases import (
@@ -78,7 +78,7 @@ def _declared(operands: dict[str, tuple[Type, ...]]) -> str:
 
 
 def _entry(name: str, lines: Iterable[str]) -> str:
-    """A kernel with the parameters of all cases; %in and %out are the thread's rows."""
+    """A kernel in which %in and %out are the thread's rows."""
     head = (
         ".reg .u64 %in, %out, %at;",
         ".reg .u32 %t;",
@@ -89,8 +89,7 @@ def _entry(name: str, lines: Iterable[str]) -> str:
         "add.u64 %in, %in, %at;",
         "add.u64 %out, %out, %at;",
     )
-    body = "\n".join(f"  {line}" for line in (*head, *lines, "ret;"))
-    return f".visible .entry {name}(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])\n{{\n{body}\n}}"
+    return entry(name, (*head, *lines, "ret;"))
 
 
 # Products ----------------------------------------------------------------------------------------------------------------

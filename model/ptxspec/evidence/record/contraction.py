@@ -8,7 +8,6 @@ machine answers with `contract="none"` or with `contract="all"`: which, PTX leav
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.contraction_kernels import ContractionKernel, kernels, module
 from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
-from ptxspec.evidence.record.program_answers import digest_of
+from ptxspec.evidence.record.program_answers import digest_of, digest_of_question
 from ptxspec.evidence.record.stored_answers import H200
 from ptxspec.options import Engine
 
@@ -28,10 +27,9 @@ from ptxspec.options import Engine
 NAME = "contraction.json"
 
 
-def digest_of_question(kernel: ContractionKernel) -> str:
-    """The first half of a SHA-256 of what is run: the kernel and its inputs."""
-    data = kernel.launches[0].cells.astype("<u8").tobytes()
-    return hashlib.sha256(module([kernel]).encode() + data).hexdigest()[:32]
+def digest_of_kernel(kernel: ContractionKernel) -> str:
+    """That of what is run: the kernel and its inputs."""
+    return digest_of_question(module([kernel]), kernel.launches[0].cells)
 
 
 def answers_here(own: Sequence[ContractionKernel], engine: Engine = "native") -> dict[str, dict[str, str]]:
@@ -65,7 +63,7 @@ def main(folder: str) -> int:
     found: dict[str, Any] = {}
     counts = dict.fromkeys(("none", "all", "neither"), 0)
     for kernel, got in zip(own, asked(gpu, code, {k.name: k for k in own}, *room_for(gpu, own)), strict=True):
-        found[kernel.name] = {"asked": digest_of_question(kernel)}
+        found[kernel.name] = {"asked": digest_of_kernel(kernel)}
         for level, answer in got.items():
             digest = found[kernel.name][level] = digest_of(answer)
             ways = [way for way in ("none", "all") if ours[way][kernel.name] == digest]

@@ -35,8 +35,12 @@ def recorded_programs(seeds: Iterable[int], folder: Path = KEPT) -> list[Program
 
 def digest_of_text(program: Program) -> str:
     """The first half of a SHA-256 of what is run: the program and its inputs."""
-    data = inputs(program.seed).astype("<u8").tobytes()
-    return hashlib.sha256(module([program]).encode() + data).hexdigest()[:32]
+    return digest_of_question(module([program]), inputs(program.seed))
+
+
+def digest_of_question(text: str, cells: np.ndarray) -> str:
+    """The first half of a SHA-256 of a module's text and what its kernel is given."""
+    return hashlib.sha256(text.encode() + cells.astype("<u8").tobytes()).hexdigest()[:32]
 
 
 def digest_of(answer: np.ndarray) -> str:
