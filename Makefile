@@ -13,12 +13,17 @@ NEWEST_PTXAS = $(BIN)/python -m pip install --quiet --no-deps --upgrade --target
 INTEROP = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
 	|| echo "NO NUMBA and NO TINYGRAD for this machine: tests of their kernels will say that they did not run" >&2
 
-.PHONY: help install tour test test-long lint ledger proofs site bench wheel clean
+# a second solver, which not every machine has a wheel of
+SOLVERS = $(BIN)/python -m pip install --quiet --editable '.[solvers]' \
+	|| echo "NO BITWUZLA for this machine: tests of a second solver will say that they did not run" >&2
+
+.PHONY: help install tour test test-long lint ledger mutation proofs site bench wheel clean
 
 help:
 	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
 	@echo "make test      the tests (under ten minutes on two cores); make test-long adds the long ones"
 	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
+	@echo "make mutation  plants mistakes in copies of the definitions and says which are noticed (half an hour)"
 	@echo "make lint, make bench, make wheel, make clean"
 
 install: $(BIN)/.installed
@@ -28,6 +33,7 @@ $(BIN)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[site,test,lint]'
 	$(INTEROP)
+	$(SOLVERS)
 	$(NEWEST_PTXAS)
 	@touch $@
 
@@ -50,6 +56,9 @@ lint: install
 
 ledger: install
 	$(BIN)/python -m ptxspec.evidence.ledger
+
+mutation: install
+	$(BIN)/python -m ptxspec.evidence.mutation
 
 proofs: install
 	$(BIN)/python -m ptxspec.query.identities

@@ -8,6 +8,9 @@ module.bind("tex", ptxspec.Texture(texels, filter="linear"))
 ptxspec.evaluate("add.u32 d, a, b;", a=1, b=2)
 ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.25}, a=4.0)
 ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;")
+ptxspec.find("popc.b32 d, a;", "d == 32")
+ptxspec.explain("bfe.u32 d, a, 8, 12;", a=0x12345678)
+ptxspec.synthesize("div.u16 d, a, 3;", ["mul.hi.u16", "shr.u16"])
 ptxspec.forms("cvt")
 """
 
@@ -33,20 +36,28 @@ if TYPE_CHECKING:
     from ptxspec.machine.pointers import Pointer
     from ptxspec.options import (
         AddressMode,
+        Contraction,
         Engine,
         FilterMode,
         Freedom,
         Geometry,
         Layout,
         ReadMode,
+        Relation,
+        Solver,
         Status,
         SurfaceGeometry,
     )
     from ptxspec.query.allowed import allowed
     from ptxspec.query.assumptions import AssumptionError
-    from ptxspec.query.equivalence import Counterexample, OpenChoice, TraceStep, Verdict, prove
+    from ptxspec.query.equivalence import prove
     from ptxspec.query.evaluate import Chosen, Executed, Results, evaluate
+    from ptxspec.query.explaining import Explained, ExplainedLine, ExplainedValue, Explanation, explain
+    from ptxspec.query.finding import Finding, Findings, find
     from ptxspec.query.fragments import Unsupported
+    from ptxspec.query.statement import Statement
+    from ptxspec.query.synthesis.search import Synthesis, synthesize
+    from ptxspec.query.verdicts import Cause, Counterexample, OpenChoice, TraceStep, Verdict, Why
     from ptxspec.terms.exact import NoChoice
     from ptxspec.terms.types import Type
 
@@ -67,12 +78,15 @@ _PLACES = {
     "Outcome": "ptxspec.machine.launch",
     "Pointer": "ptxspec.machine.pointers",
     "AddressMode": "ptxspec.options",
+    "Contraction": "ptxspec.options",
     "Engine": "ptxspec.options",
     "FilterMode": "ptxspec.options",
     "Freedom": "ptxspec.options",
     "Geometry": "ptxspec.options",
     "Layout": "ptxspec.options",
     "ReadMode": "ptxspec.options",
+    "Relation": "ptxspec.options",
+    "Solver": "ptxspec.options",
     "Status": "ptxspec.options",
     "SurfaceGeometry": "ptxspec.options",
     "allowed": "ptxspec.query.allowed",
@@ -81,11 +95,24 @@ _PLACES = {
     "Executed": "ptxspec.query.evaluate",
     "Results": "ptxspec.query.evaluate",
     "evaluate": "ptxspec.query.evaluate",
+    "Explained": "ptxspec.query.explaining",
+    "Explanation": "ptxspec.query.explaining",
+    "ExplainedLine": "ptxspec.query.explaining",
+    "ExplainedValue": "ptxspec.query.explaining",
+    "explain": "ptxspec.query.explaining",
+    "Finding": "ptxspec.query.finding",
+    "Findings": "ptxspec.query.finding",
+    "find": "ptxspec.query.finding",
+    "Synthesis": "ptxspec.query.synthesis.search",
+    "synthesize": "ptxspec.query.synthesis.search",
     "Unsupported": "ptxspec.query.fragments",
-    "Counterexample": "ptxspec.query.equivalence",
-    "OpenChoice": "ptxspec.query.equivalence",
-    "TraceStep": "ptxspec.query.equivalence",
-    "Verdict": "ptxspec.query.equivalence",
+    "Statement": "ptxspec.query.statement",
+    "Cause": "ptxspec.query.verdicts",
+    "Counterexample": "ptxspec.query.verdicts",
+    "OpenChoice": "ptxspec.query.verdicts",
+    "TraceStep": "ptxspec.query.verdicts",
+    "Verdict": "ptxspec.query.verdicts",
+    "Why": "ptxspec.query.verdicts",
     "prove": "ptxspec.query.equivalence",
     "NoChoice": "ptxspec.terms.exact",
     "Type": "ptxspec.terms.types",
@@ -94,12 +121,20 @@ _PLACES = {
 __all__ = [
     "AddressMode",
     "AssumptionError",
+    "Cause",
     "Chosen",
+    "Contraction",
     "Counterexample",
     "Diagnostic",
     "Engine",
     "Executed",
+    "Explained",
+    "ExplainedLine",
+    "ExplainedValue",
+    "Explanation",
     "FilterMode",
+    "Finding",
+    "Findings",
     "Form",
     "Freedom",
     "GapError",
@@ -114,23 +149,31 @@ __all__ = [
     "Pointer",
     "PtxError",
     "ReadMode",
+    "Relation",
     "Results",
     "Sampler",
+    "Solver",
+    "Statement",
     "Status",
     "Surface",
     "SurfaceGeometry",
+    "Synthesis",
     "Texture",
     "TraceStep",
     "Type",
     "Unsupported",
     "Verdict",
     "Where",
+    "Why",
     "allowed",
     "evaluate",
+    "explain",
+    "find",
     "forms",
     "link",
     "load",
     "prove",
+    "synthesize",
 ]
 
 

@@ -10,8 +10,14 @@ Engine = Literal["native", "exact"]
 Copies = Literal["early", "late"] | int
 #: which products and sums without rounding modifiers are contracted
 Contract = Literal["none", "all"]
+#: the same for a question to the prover, or as the assembler likes
+Contraction = Literal["none", "all", "any"]
+#: what two fragments are asked to be: equal, or the right one a refinement of the left one
+Relation = Literal["equal", "refines"]
 #: what comes of a question to the prover
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
+#: who is asked to settle a question: z3, Bitwuzla, or both side by side
+Solver = Literal["z3", "bitwuzla", "portfolio"]
 #: the kinds of results that PTX leaves open, and the one that a machine is known to get differently
 Freedom = Literal["unspecified", "approximate", "undefined", "machine-specific", "deviation"]
 #: the shapes of images

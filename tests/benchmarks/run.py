@@ -16,6 +16,7 @@ from typing import Any
 import kernels
 import loading
 import lookups
+import questions
 import scaling
 import startup
 
@@ -76,6 +77,7 @@ def main() -> None:
     startup.main(["--json", str(given.folder / "startup.json")])
     loading.main()
     lookups.main()
+    questions.main(["--json", str(given.folder / "questions.json")])
 
 
 if __name__ == "__main__":

@@ -77,21 +77,25 @@ def of_child(words: list[str], environment: dict[str, str]) -> tuple[float, str]
     return used, run.stdout
 
 
+def environment() -> dict[str, str]:
+    """That of a process that keeps its byte code, as Python does by default."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def processes() -> list[Figure]:
     """What new processes take, the least of five after one that fills the caches."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**kept, "PYTHONPYCACHEPREFIX": folder}
+        cached = {**environment(), "PYTHONPYCACHEPREFIX": folder}
         for what, (words, goal) in PROCESSES.items():
-            of_child(words, environment)
-            best = min(of_child(words, environment)[0] for _ in range(5))
+            of_child(words, cached)
+            best = min(of_child(words, cached)[0] for _ in range(5))
             found.append(Figure(what, best, "s, whole process", goal))
-        of_child(["-c", LOADING], environment)
-        inside = min(float(of_child(["-c", LOADING], environment)[1]) for _ in range(5))
+        of_child(["-c", LOADING], cached)
+        inside = min(float(of_child(["-c", LOADING], cached)[1]) for _ in range(5))
         found.append(Figure("first load in a process", inside, "s", 0.15))
         with_numpy = "import numpy; " + LOADING
-        inside = min(float(of_child(["-c", with_numpy], environment)[1]) for _ in range(5))
+        inside = min(float(of_child(["-c", with_numpy], cached)[1]) for _ in range(5))
         found.append(Figure("the same, NumPy imported before", inside, "s", None))
     return found
 

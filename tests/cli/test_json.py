@@ -38,7 +38,11 @@ def test_every_command_has_a_schema_that_is_one(command: str) -> None:
 
 def test_there_is_no_schema_without_a_command_and_the_guide_names_them_all() -> None:
     names = {path.name for path in SCHEMAS.iterdir()}
-    assert names == {f"{c.replace(' ', '-')}.json" for c in COMMANDS} | {"common.json", "ptxspec.json"}
+    assert names == {f"{c.replace(' ', '-')}.json" for c in COMMANDS} | {
+        "common.json",
+        "ptxspec.json",
+        "certificate.json",
+    }
     text = (SCHEMAS.parent / "json.md").read_text()
     assert all(f"(schemas/{name})" in text for name in names)
 
@@ -83,6 +87,10 @@ def test_usage_errors_are_objects(command: str) -> None:
         ("run", []),
         ("eval", []),
         ("prove", ["add.u32 d, a, b;"]),
+        ("find", ["add.u32 d, a, b;"]),
+        ("find", ["add.u32 d, a, b;", "--where", "d == 1", "--timeout", "nan"]),
+        ("explain", []),
+        ("synthesize", ["add.u32 d, a, b;"]),
         ("vectors write", []),
         ("run", [SAXPY, "--engine", "quantum"]),
         ("run", [SAXPY, "--step-limit", "many"]),
@@ -173,6 +181,49 @@ def test_prove() -> None:
     assert asked("prove", "frob d;", "mov.u32 d, a;", status=2)["kind"] == "text"
     assert asked("prove", "mov.u32 d, a;", "mov.u32 e, a;", status=2)["kind"] == "usage"
     assert asked("prove", "mov.u32 d, a;", "mov.u32 d, a;", "--profile", "nobody", status=2)["kind"] == "usage"
+
+
+def test_why_a_claim_fails() -> None:
+    found = asked("prove", "shl.b32 d, a, b;", "mov.b32 d, a; @p shl.b32 d, a, b;", "-a", "not p", status=1)
+    assert {s["executed"] for s in found["counterexample"]["right"]} == {True, False}
+    found = asked("prove", "shl.b32 d, a, b;", "and.b32 n, b, 31; shl.b32 d, a, n;", status=1)["counterexample"]
+    assert found["why"]["assume"] == "b < 32" and found["inputs"]["a"]["type"] == ".b32"
+
+
+def test_find() -> None:
+    found = asked("find", "add.sat.s32 d, a, b;", "--where", "d == 0x7fffffff and a < 16", "--count", "2")
+    assert [f["inputs"]["a"]["unsigned"] for f in found["found"]] == [0, 1] and found["status"] == "found"
+    assert found["found"][0]["results"]["d"]["hex"] == "0x7fffffff"
+    none = asked("find", "popc.b32 d, a;", "--where", "d == 33", status=1)
+    assert none["status"] == "none" and none["found"] == [] and none["complete"]
+    open_one = asked("find", "div.u32 d, a, b;", "-w", "d == 7 and b == 0", "--profile", "portable")["found"][0]
+    assert open_one["choices"][0]["entry"] == "division-by-zero"
+    assert asked("find", "popc.b32 d, a;", "--where", "e == 33", status=2)["kind"] == "usage"
+    assert asked("find", "bar.sync 0;", "--where", "d == 33", status=2)["kind"] == "unsupported"
+    assert asked("find", "frob d;", "--where", "d == 33", status=2)["kind"] == "text"
+
+
+def test_explain() -> None:
+    found = asked("explain", "bfe.s32 d, a, b, c; @p mov.b32 d, 1;", "a=0x80", "b=4", "c=300", "p=false")
+    first, second = found["steps"]
+    assert first["lines"][-1]["conditions"][0]["value"] is False and first["reads"]["c"]["unsigned"] == 300
+    assert first["chosen"][0]["entry"] == "field-beyond-255"
+    assert second["executed"] is False and second["lines"] == [] and second["guard"] == "p"
+    deeper = asked("explain", "add.f32 d, a, b;", "a=1.5", "b=2", "--depth", "4")
+    assert max(line["depth"] for line in deeper["steps"][0]["lines"]) == 3
+    assert asked("explain", "div.u32 d, a, b;", "a=1", "b=0", "--profile", "portable", status=1)["kind"] == "open"
+    assert asked("explain", "add.f32 d, a, b;", "a=1.5", status=2)["kind"] == "usage"
+    assert asked("explain", "add.f32 d, a, b;", "a=1.5", "b=2", "--depth", "0", status=2)["kind"] == "usage"
+
+
+def test_synthesize() -> None:
+    found = asked("synthesize", "not.b32 n, b; and.b32 d, a, n;", "--with", "lop3.b32")
+    assert found["status"] == "found" and found["proof"] == "proved" and found["length"] == 1
+    none = asked("synthesize", "popc.b32 d, a;", "--with", "and.b32", "--most", "1", status=1)
+    assert none["status"] == "none" and none["text"] == "" and none["excluded"]
+    assert asked("synthesize", "popc.b32 d, a;", "--with", "ld.global.u32", status=2)["kind"] == "unsupported"
+    assert asked("synthesize", "popc.b32 d, a;", "--with", "frob", status=2)["kind"] == "usage"
+    assert asked("synthesize", "popc.b32 d, a;", "--with", "and.b32", "--constant", "x", status=2)["kind"] == "usage"
 
 
 def test_forms() -> None:

@@ -15,7 +15,20 @@ from ptxspec.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "reference" / "schemas"
-COMMANDS = ("check", "format", "run", "eval", "prove", "forms", "vectors write", "vectors check", "ledger")
+COMMANDS = (
+    "check",
+    "format",
+    "run",
+    "eval",
+    "explain",
+    "prove",
+    "find",
+    "synthesize",
+    "forms",
+    "vectors write",
+    "vectors check",
+    "ledger",
+)
 #: the exit statuses that docs/reference/json.md gives the commands
 STATUSES = {
     **{name: {0, 1, 2} for name in COMMANDS},

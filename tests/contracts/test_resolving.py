@@ -23,6 +23,11 @@ MODEL = Path(ptxspec.__file__).parent
 #: whoever goes through the pages that there are, and loads each
 READERS = {
     "contracts/resolving.py",
+    "evidence/disputes/claims.py",
+    "evidence/mutation/by_oracles.py",
+    "evidence/mutation/mutants.py",
+    "evidence/mutation/planting.py",
+    "evidence/mutation/reach.py",
     "language/forms.py",
     "language/syntax.py",
     "query/identities.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import runpy
 import subprocess
@@ -31,7 +32,7 @@ def test_the_parts_that_answer_at_once(tour: dict[str, Any], capsys: pytest.Capt
         tour[part]()
     said = capsys.readouterr().out
     assert "0xffffffab" in said and "proved" in said and "refuted: they differ in d" in said
-    assert "identities proved, 1 refuted as stated" in said
+    assert re.search(r"[1-9]\d* identities proved, [1-9]\d* refuted as stated", said)
 
 
 def test_a_kernel_that_differs_ends_the_tour(tour: dict[str, Any]) -> None:

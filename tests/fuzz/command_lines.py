@@ -259,6 +259,24 @@ class Maker:
             self.one(["0.1", "0.2", "0.2", "0.2", self.one(["nan", "-1", "0", "1e-9"])]),
         ]
 
+    def _find(self) -> list[str]:
+        text = self.one([self.fragment(), "add.u32 d, a, b;", "setp.lt.f32 p, a, b;"])
+        where = self.one(["d == 7", "p", "d < a and a != 3", "real(d) == 0.5", *ASSUMPTIONS, *HOSTILE])
+        count = self.maybe(["--count", self.one(["1", "2", self.number()])], 0.3)
+        return [text, "--where", where, *count, "--timeout", self.one(["0.1", "0.2", "nan", "0"])]
+
+    def _explain(self) -> list[str]:
+        return [*self._eval(), *self.maybe(["--depth", self.one(["1", "2", self.number()])], 0.2)]
+
+    def _synthesize(self) -> list[str]:
+        text = self.one([self.fragment(), "add.u32 d, a, a;", "shl.b32 x, a, 8; shr.u32 d, x, 8;"])
+        opcodes = [
+            w for _ in range(self.random.randrange(3)) for w in ("--with", self.one(["shl.b32", "and.b32", *HOSTILE]))
+        ]
+        if self.random.random() < 0.3:
+            return ["add.u32 d, a, a;", "--with", "shl.b32", "--timeout", "9"]
+        return [text, *opcodes, "--timeout", self.one(["0.1", "0.2", "nan", "-1"])]
+
     def _forms(self) -> list[str]:
         opcode = self.one(sorted(registry().opcodes))
         form = self.one(registry().opcodes[opcode].forms).mnemonic

@@ -40,7 +40,7 @@ def at_once(*tasks: Callable[[], Any]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
         assert not thread.is_alive()
     if failed:
         raise failed[0]

@@ -16,6 +16,10 @@ from ptxspec.options import Contract, Engine
 HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
 
 
+#: so many kernels have each kind of numbers twice
+FEW = 14
+
+
 def test_an_h200_contracts_nothing_at_o0_and_all_at_o3() -> None:
     """All kernels."""
     recorded, own = read(), kernels()
@@ -28,12 +32,13 @@ def test_an_h200_contracts_nothing_at_o0_and_all_at_o3() -> None:
 
 
 def test_both_engines_contract_alike() -> None:
-    own = kernels()[:14]
+    own = kernels()[:FEW]
     assert answers_here(own, "exact") == answers_here(own)
 
 
-@pytest.mark.parametrize("fault", ["the sign", "the operand", "a modifier"])
-def test_a_fault_in_the_page_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fault", "first"), [("the sign", 0), ("the operand", 42), ("a modifier", 0)])
+def test_a_fault_in_the_page_is_found(fault: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a few kernels, from one on: a sum of two products is rare."""
     page, recorded = contracts.contraction(), read()
     assert recorded is not None
     if fault == "the sign":
@@ -43,7 +48,7 @@ def test_a_fault_in_the_page_is_found(fault: str, monkeypatch: pytest.MonkeyPatc
     else:
         may = page.may_contract
         monkeypatch.setattr(page, "may_contract", lambda p, a: may({**p, "rnd": None}, {**a, "rnd": None}))
-    ours = answers_here(kernels()[:63], "exact")
+    ours = answers_here(kernels()[first : first + FEW], "exact")
     assert {n: recorded["kernels"][n]["-O3"] for n in ours["all"]} != ours["all"]
     assert {n: recorded["kernels"][n]["-O0"] for n in ours["none"]} == ours["none"]
 

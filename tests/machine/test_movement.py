@@ -222,6 +222,33 @@ def test_a_prefetch_changes_nothing_wherever_it_points() -> None:
     assert both(source, [np.zeros(2, np.uint32)], block=2)[0].tolist() == [5, 5]
 
 
+#: where the descriptions of tensors may be: a generic address, one in `.const`, and one of a parameter; an offset follows
+DESCRIPTIONS = [
+    "prefetch.tensormap [%rd2+{}];",
+    "prefetch.const.tensormap [c+{}];",
+    "prefetch.param.tensormap [map+{}];",
+]
+
+
+def prefetching(one: str, then: str = "st.global.u32 [%rd0], 5;") -> str:
+    return kernel(
+        f"mov.u64 %rd2, 0xffffffffffffff00; setp.ne.u32 %p0, %r0, %r0; {one} {then}",
+        ".param .u64 out, .param .align 64 .b8 map[128]",
+        ".const .align 64 .b8 c[128];",
+    )
+
+
+@pytest.mark.parametrize("one", DESCRIPTIONS)
+def test_a_description_is_prefetched_from_multiples_of_64(one: str) -> None:
+    """Also where nothing lies; of other addresses an H200 says that they are misaligned."""
+    arguments = [np.zeros(1, np.uint32), bytes(128)]
+    assert both(prefetching(one.format(64)), arguments)[0].tolist() == [5]
+    for offset in (1, 32, 127):
+        error = fault(prefetching(one.format(offset)), arguments)
+        assert (error.rule, error.address % 64) == ("misaligned description", offset % 64)
+        assert both(prefetching("@%p0 " + one.format(offset)), arguments)[0].tolist() == [5]
+
+
 def test_a_prefetch_has_no_place_in_a_fragment() -> None:
     with pytest.raises(Unsupported, match="cannot touch memory"):
         ptxspec.evaluate("prefetch.L1 [a]; add.u32 d, b, c;", b=1, c=2)

@@ -15,6 +15,8 @@ import ptxspec
 from ptxspec.machine import launch as launching_of_modules
 from ptxspec.machine import workers
 
+#: seconds that nobody waits for, unless something is wrong, however busy the machine is
+PATIENCE = 120
 SUM = kernel("atom.global.add.u32 %r4, [%rd0], 1; red.global.max.u32 [%rd0+4], %r1;")
 
 
@@ -105,7 +107,7 @@ def test_an_interruption_while_others_work_stops_them() -> None:
     def long() -> int:
         time.sleep(0.05)
         signal.pthread_kill(main, signal.SIGINT)
-        assert stopped.wait(10)
+        assert stopped.wait(PATIENCE)
         return 1
 
     with pytest.raises(KeyboardInterrupt):
@@ -121,7 +123,7 @@ def test_what_all_give_is_summed_and_the_first_failure_is_raised() -> None:
         raise ValueError("first")
 
     def follows() -> int:
-        assert stopped.wait(10)
+        assert stopped.wait(PATIENCE)
         raise ValueError("second")
 
     with pytest.raises(ValueError, match="first"):
@@ -149,7 +151,7 @@ def test_an_interruption_just_before_the_wait_is_seen(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(workers, "Lock", Lock)
     with pytest.raises(KeyboardInterrupt):
-        workers.together([lambda: 1, lambda: 1 if stopped.wait(10) else 0], stopped.set)
+        workers.together([lambda: 1, lambda: 1 if stopped.wait(PATIENCE) else 0], stopped.set)
     assert stopped.is_set()
 
 

@@ -94,7 +94,29 @@ def questions() -> ptxspec.Status:
     assert not choices
     step: ptxspec.TraceStep = found.left[0]
     assert step.instruction and step.writes
+    why: ptxspec.Why = found.why()
+    causes: tuple[ptxspec.Cause, ...] = why.causes
+    assert not causes
     return verdict.status
+
+
+def queries() -> str:
+    relation: ptxspec.Relation = "refines"
+    contract: ptxspec.Contraction = "any"
+    solver: ptxspec.Solver = "z3"
+    verdict = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", relation=relation, contract=contract, solver=solver)
+    statement: ptxspec.Statement | None = verdict.statement
+    assert statement is not None and statement.relation == relation
+    inputs: ptxspec.Findings = ptxspec.find("neg.s32 d, a;", "d == 1")
+    first: ptxspec.Finding = inputs[0]
+    assert first == {"a": 0xFFFFFFFF} and inputs.status == "found"
+    told: ptxspec.Explanation = ptxspec.explain("neg.s32 d, a;", a=1)
+    step: ptxspec.Explained = told.steps[0]
+    line: ptxspec.ExplainedLine = step.lines[0]
+    values: list[ptxspec.ExplainedValue] = line.values
+    assert step.executed and line.source and values == line.values
+    made: ptxspec.Synthesis = ptxspec.synthesize("add.u32 d, a, a;", ["shl.b32"])
+    return made.text
 
 
 def refusals() -> list[str]:
@@ -127,6 +149,7 @@ def main() -> None:
     assert len(complaints()) == 1 and len(refusals()) == 4
     assert images(module) == (2, 2, 1)
     assert questions() == "refuted"
+    assert queries() == "shl.b32 d, a, 1;"
     forms: list[ptxspec.Form] = ptxspec.forms("bfe")
     assert forms[0].mnemonic == "bfe.u32" and ptxspec.__version__
     print("everything was used")

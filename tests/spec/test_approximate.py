@@ -390,8 +390,10 @@ def test_proofs_hold_for_every_number_or_say_that_they_do_not() -> None:
         "rcp.approx.f32 x, a; xor.b32 y, x, 0x80000000; and.b32 d, y, 0x7fffffff;",
     )
     assert same.status == "proved"
-    other = ptxspec.prove("rcp.approx.f32 d, a;", "rcp.rn.f32 d, a;")
-    assert other.status == "approximated" and "approximate-rcp" in other.reason
+    other = ptxspec.prove("rcp.approx.f32 d, a;", "rcp.rn.f32 d, a;", assume="a == 0x3f800001")
+    assert other.status == "refuted"  # a number beside the nearest one is within the bound
+    near = ptxspec.prove("sqrt.approx.f32 d, a;", "sqrt.rn.f32 d, a;", assume="a == 0x40800000")
+    assert near.status in ("refuted", "approximated")
     wrong = ptxspec.prove("rcp.approx.f32 d, a;", "mov.f32 d, 2.0;", assume="zero(a)")
     assert wrong.status == "refuted"
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +37,7 @@ from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter, Library
-from ptxspec.terms.symbolic import Solver
+from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.vocabulary import is_allowed, substitute
 
 NAMES = {"a": 32, "b": 32, "c": 16, "d": 8, "e": 64}
@@ -130,8 +129,9 @@ def native(term: Int, values: dict[str, int], width: int) -> int:
 
 
 def symbolic(term: Int, values: dict[str, int], width: int) -> int:
-    env = {n: z3.BitVecVal(values[n], w) for n, w in NAMES.items()}
-    return z3.simplify(Lowering(Solver(), env).low(term, width)).as_long()
+    script = Script()
+    env = {n: script.const(values[n], w) for n, w in NAMES.items()}
+    return int(ground(script, Lowering(script, env).low(term, width), width))
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,14 +17,27 @@ from ptxspec.machine.program import given
 from ptxspec.machine.roles import Role, role_of
 from ptxspec.query.fragments import told
 from ptxspec.terms import effects
-from ptxspec.terms.core import Int, Term
-from ptxspec.terms.effects import Access, Copying, Effect, Ending, Jump, Pause, StackUse, Stop, lands, terms_of
+from ptxspec.terms.core import Bool, Int, Term
+from ptxspec.terms.effects import (
+    Access,
+    AddressCheck,
+    Copying,
+    Effect,
+    Ending,
+    Jump,
+    Pause,
+    StackUse,
+    Stop,
+    lands,
+    terms_of,
+)
 
 #: for each class an instruction that has the effect, the word that users read for it, and what it means to threads that meet
 KNOWN: dict[str, tuple[str, str, Role]] = {
     "Load": ("ld.global.u32", "load", Role()),
     "Store": ("st.global.u32", "store", Role()),
     "Update": ("atom.global.add.u32", "update", Role()),
+    "AddressCheck": ("prefetch.tensormap", "check", Role()),
     "Copy": ("cp.async.ca.shared.global", "copy", Role()),
     "Commit": ("cp.async.commit_group", "copy", Role()),
     "Await": ("cp.async.wait_group", "copy", Role()),
@@ -72,7 +85,7 @@ def test_a_page_has_it_and_nobody_changes_it(member: type[Any]) -> None:
         with pytest.raises(FrozenInstanceError):
             setattr(effect, field.name, None)
     operands = [v for f in fields(member) if isinstance(v := getattr(effect, f.name), Term)]
-    assert set(operands) <= set(terms_of(effect)) and all(isinstance(t, Int) for t in terms_of(effect))
+    assert set(operands) <= set(terms_of(effect)) and all(isinstance(t, Int | Bool) for t in terms_of(effect))
 
 
 @each_class
@@ -88,11 +101,15 @@ def test_users_read_a_word_for_it_and_threads_meet_by_it(member: type[Any]) -> N
 @each_class
 def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> None:
     effect, found = example(member), form(KNOWN[member.__name__][0])
-    groups = [isinstance(effect, group) for group in (Access, Copying, StackUse, Jump, Stop, Pause)]
+    groups = [isinstance(effect, group) for group in (Access, AddressCheck, Copying, StackUse, Jump, Stop, Pause)]
     assert sum(groups) == 1
     plan = type("Plan", (), {"meaning": found.meaning(found.absences[-1])})
     op = Op(plan, (), None, 0)  # type: ignore[arg-type]
-    assert (ending(op) is effect) == isinstance(effect, Ending) == (not isinstance(effect, Access | Copying | StackUse))
+    assert (
+        (ending(op) is effect)
+        == isinstance(effect, Ending)
+        == (not isinstance(effect, Access | AddressCheck | Copying | StackUse))
+    )
     if isinstance(effect, Pause):
         assert all(isinstance(term, Int) for term in given(effect))
     assert lands(effect) == (member.__name__ in ("Collective", "ImageAccess", "Wait"))

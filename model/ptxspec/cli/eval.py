@@ -28,13 +28,19 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
 
         read = read_fragment(fragment)
         try:
-            results = executed(read, _values(read, _given(operands)), profile)
+            results = executed(read, operands_of(read, operands), profile)
         except NoChoice as error:
             raise Failed(f"{error}, which the profile {profile} leaves open", "open") from None
     if as_json:
         put_json(_as_dict(read, results))
     else:
         _show(read, results, profile)
+
+
+def operands_of(read: Any, operands: tuple[str, ...]) -> dict[str, Any]:
+    """The bits of everything that a fragment reads, of operands as they are written. Fails for operands that are missing,
+    unknown, or do not fit."""
+    return _values(read, _given(operands))
 
 
 def _given(operands: tuple[str, ...]) -> dict[str, str]:

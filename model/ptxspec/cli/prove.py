@@ -2,60 +2,161 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
-from ptxspec.cli.shared import JSON_OPTION, put_json, say
+from ptxspec.cli.failures import ANSWER_IS_NO, DONE, FAILED, Failed, asked_rightly
+from ptxspec.cli.shared import JSON_OPTION, put_json, read_text, say
+from ptxspec.cli.sides import buffers_of, text_of
+
+OUT = click.Path(dir_okay=False)
 
 
 @click.command("prove")
-@click.argument("left")
-@click.argument("right")
+@click.argument("left", required=False)
+@click.argument("right", required=False)
 @click.option("--assume", "-a", help="A condition on the inputs, such as 'a != 0 and b < 32'.")
-@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
+@click.option("--refines", is_flag=True, help="Ask whether every behaviour of RIGHT is one that LEFT allows.")
+@click.option(
+    "--profile",
+    default="portable",
+    show_default=True,
+    help="Who chooses what PTX leaves open; two, as in portable,hopper, for the two sides.",
+)
+@click.option(
+    "--contract",
+    type=click.Choice(["none", "all", "any"]),
+    help="Which products and sums are contracted: any is as the assembler likes, and the default with --refines.",
+)
+@click.option(
+    "--timeout", default=60.0, show_default=True, help="Seconds for the solver, and again for running every input."
+)
+@click.option("--unroll", default=16, show_default=True, help="How often a loop is taken at most.")
+@click.option("--invariant", help="A condition that holds wherever the single loop begins, such as 's == 3*i'.")
+@click.option(
+    "--buffer",
+    "-b",
+    "buffers",
+    multiple=True,
+    metavar="NAME=BYTES",
+    help="What a register or a parameter points to: p=64, p='64 shared align 8', p='64 read-only', or q=p+16.",
+)
+@click.option("--warp", is_flag=True, help="Execute both sides by the 32 lanes of a warp.")
+@click.option(
+    "--solver",
+    type=click.Choice(["z3", "bitwuzla", "portfolio"]),
+    default="z3",
+    show_default=True,
+    help="Who is asked; the portfolio asks both side by side.",
+)
+@click.option("--smtlib", type=OUT, help="Write the query to this file, as SMT-LIB 2.")
+@click.option("--ptx", type=OUT, help="Write a kernel that shows the counterexample to this file.")
+@click.option("--certificate", type=OUT, help="Write to this file what is needed to check the verdict again.")
+@click.option(
+    "--check", "checked", type=click.Path(dir_okay=False), help="Check a certificate again; takes no fragments."
+)
 @JSON_OPTION
-def command(left: str, right: str, assume: str | None, profile: str, timeout: float, as_json: bool) -> int:
-    """Ask whether two fragments compute the same. Exit status 0 if proved, 1 if refuted, 3 if no input meets the assumption, 2
-    otherwise."""
+def command(left: str | None, right: str | None, checked: str | None, as_json: bool, **options: Any) -> int:
+    """Ask whether two fragments, functions or kernels compute the same, or with --refines whether whatever RIGHT does is what
+    LEFT allows. A side is a text, @FILE, or the path of a .ptx file. Exit status 0 if proved, or if every input was run and the
+    sides agree, 1 if refuted, 3 if no input meets the assumption, 2 otherwise."""
+    options["relation"] = "refines" if options.pop("refines") else "equal"
+    options["profile"] = _profiles(options["profile"])
+    options["buffers"] = buffers_of(options["buffers"])
+    timeout = options["timeout"]
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
-    with asked_rightly(status=FAILED):
+    if checked is not None:
+        if left is not None:
+            raise Failed("--check takes a certificate, which has the fragments")
+        return _check(checked, as_json)
+    if left is None or right is None:
+        raise Failed("two fragments are needed, or --check with a certificate")
+    with asked_rightly(status=FAILED), _progress(as_json) as progress:
         import ptxspec
 
-        verdict = ptxspec.prove(left, right, assume=assume, profile=profile, timeout=timeout)
+        verdict = ptxspec.prove(text_of(left), text_of(right), progress=progress, **options)
     if as_json:
-        put_json(verdict.as_dict())
+        put_json(_as_dict(verdict))
     else:
         _show(verdict)
+    if options["ptx"] is not None and verdict.counterexample is None:
+        say(f"{options['ptx']} is not written: there is no counterexample to show", err=True)
     return int(verdict.exit_status)
 
 
-def _show(verdict: Any) -> None:
-    from ptxspec.cli.values import line_of
+def _profiles(text: str) -> str | tuple[str, str]:
+    """One profile for both sides, or one for each."""
+    left, comma, right = text.partition(",")
+    return (left, right) if comma else left
 
-    colour = {"proved": "green", "refuted": "red"}.get(verdict.status, "yellow")
-    say(f"{verdict.status}: {verdict.reason} ({verdict.seconds:.2f} s)", fg=colour)
-    found = verdict.counterexample
-    if found is None:
+
+@contextmanager
+def _progress(as_json: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What shows how many inputs were run, on a terminal alone."""
+    if as_json or sys.stderr is None or not sys.stderr.isatty():
+        yield None
         return
-    for name, value in found.inputs.items():
-        say("  " + line_of(name, value, found.types[name]))
-    for choice in found.choices:
-        operands = ", ".join(f"{x:#x}" for x in choice.operands)
-        of = f" of {choice.operation}" if choice.operation else ""
-        say(f"  {choice.entry}{of}({operands}) = {choice.bits:#x} ({choice.type})")
-    for title, steps in (("left", found.left), ("right", found.right)):
-        say(f"  {title}:")
-        for step in steps:
-            writes = ", ".join(f"{n} = {_shown(v, step.types[n])}" for n, v in step.writes.items())
-            say(f"    {step.instruction:<36} {writes:<32} {step.page}")
+    shown: list[Any] = []
+
+    def update(run: int, total: int) -> None:
+        if not shown:  # the bar begins with the first input: most questions are settled before
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = Progress(transient=True, console=Console(stderr=True))
+            bar.start()
+            shown.extend((bar, bar.add_task("inputs", total=total)))
+        shown[0].update(shown[1], completed=run)
+
+    try:
+        yield update
+    finally:
+        if shown:
+            shown[0].stop()
 
 
-def _shown(value: Any, type: Any) -> str:
-    if isinstance(value, str | bool):
-        return str(value)
-    return f"{value:#0{type.width // 4 + 2}x} ({type})"
+def _check(path: str, as_json: bool) -> int:
+    """Check a certificate again."""
+    with asked_rightly(status=FAILED):
+        text = read_text(path)
+        from ptxspec.query import records
+
+        try:
+            made = json.loads(text)
+        except ValueError:
+            raise Failed(f"{path}: no certificate") from None
+        if not isinstance(made, dict):
+            raise Failed(f"{path}: no certificate")
+        found = records.check(made)
+    if as_json:
+        put_json({"holds": found.holds, "said": found.said, "notes": list(found.notes)})
+    else:
+        say(f"{'holds' if found.holds else 'does not hold'}: {found.said}", fg="green" if found.holds else "red")
+        for note in found.notes:
+            say(f"  {note}")
+    return DONE if found.holds else ANSWER_IS_NO
+
+
+def _as_dict(verdict: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = verdict.as_dict()
+    if verdict.counterexample is not None:
+        shown["counterexample"]["why"] = verdict.counterexample.why().as_dict()
+    return shown
+
+
+def _show(verdict: Any) -> None:
+    from ptxspec.cli import counterexamples
+
+    colour = {"proved": "green", "exhausted": "green", "refuted": "red"}.get(verdict.status, "yellow")
+    say(f"{verdict.status}: {verdict.reason} ({verdict.seconds:.2f} s)", fg=colour)
+    for line in verdict.statement.words() if verdict.statement is not None else ():
+        say(f"  {line}")
+    if verdict.counterexample is not None:
+        counterexamples.show(verdict.counterexample, verdict.counterexample.why())

@@ -57,6 +57,12 @@ class FloatingPoint(Protocol):
     def is_subnormal(self, x: Int, type: Type) -> Bool:
         """Whether the pattern is a subnormal number."""
 
+    def order(self, x: Int, type: Type) -> Int:
+        """A whole number that is ordered as the numbers are that the patterns stand for; equal for the zeros."""
+
+    def exponent_field(self, x: Int, type: Type) -> Int:
+        """The exponent's bits of a pattern."""
+
     def carried_nan(self, to: Type, x: Int, type: Type) -> Int:
         """The NaN of one format that a NaN of another becomes."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ptxspec.terms.core import Int
     from ptxspec.terms.definitions import Definition
+    from ptxspec.terms.types import Type
 
 
 class Pair(Protocol):
@@ -37,6 +38,10 @@ class Contraction(Protocol):
 
     def contracted(self, pair: Any, place: int, modifiers: Mapping[str, Any], x: Int, y: Int, other: Int) -> Int:
         """The bits of the sum with these modifiers that takes x · y as operand 0 or 1."""
+
+    def as_the_assembler_likes(self, type: Type, separate: Int, fused: list[Int], *operands: Int) -> Int:
+        """The bits of a sum as it is written, or of one of those that take a product, as a machine chooses; the operands are all
+        that the choice may depend on."""
 
     def taken(self, first: int, second: int) -> int | None:
         """The operand that a sum takes as a product, of which so many instructions read each; 0 for one that it may not take."""

@@ -116,6 +116,11 @@ def _places(context: Context) -> Places:
     return places
 
 
+def check_tree(source: Source, module: tree.Module) -> Checked:
+    """Check a tree that somebody has made of a text. Raises PtxError with every complaint found."""
+    return _checked(Context(source, module))
+
+
 def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:
     """Parse and check a module. `part` is its number among those that it is to be linked with, None if it runs alone. Raises
     PtxError with every complaint found: those about syntax and, unless declarations are among what could not be read, those about

@@ -201,7 +201,7 @@ def ended(text: str) -> str:
     words, starts = syntax().lexicon.upto(text, 0, "")
     while words and not words[-1]:
         words.pop()
-    if not words or words[-1] == ";" or (words[-1] == "}" and words[-2:-1] in ([";"], ["{"])):
+    if not words or words[-1] in (";", ":") or (words[-1] == "}" and words[-2:-1] in ([";"], ["{"])):
         return text
     end = starts[len(words) - 1] + len(words[-1])
     return f"{text[:end]};{text[end:]}"

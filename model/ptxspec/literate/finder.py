@@ -25,11 +25,15 @@ from ptxspec.literate.documents import Document, Fence, blanked, parse
 FORMAT = 2
 
 _packaged = Path(__file__).resolve().parents[1] / "documents"
-#: the folder that holds `spec/` and `proofs/`: inside the installed package, or the checkout
+#: the folder that holds `spec/`, `proofs/` and `docs/disputes/`: inside the installed package, or the checkout
 DOCUMENTS = _packaged if _packaged.is_dir() else Path(__file__).resolve().parents[3]
 
 #: the packages whose modules are documents, and their folders
-ROOTS = {"ptxspec.spec": DOCUMENTS / "spec", "ptxspec.proofs": DOCUMENTS / "proofs"}
+ROOTS = {
+    "ptxspec.spec": DOCUMENTS / "spec",
+    "ptxspec.proofs": DOCUMENTS / "proofs",
+    "ptxspec.disputes": DOCUMENTS / "docs" / "disputes",
+}
 
 
 def module_name(file_name: str) -> str:
@@ -112,7 +116,7 @@ def _is_future(node: ast.stmt) -> bool:
 
 
 class DocumentFinder:
-    """Finds the modules below ptxspec.spec and ptxspec.proofs."""
+    """Finds the modules below the packages of documents."""
 
     @staticmethod
     def find_spec(fullname: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:

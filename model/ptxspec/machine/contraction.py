@@ -42,20 +42,37 @@ class _Taken(NamedTuple):
 
 def contracted(kernel: Kernel) -> Kernel:
     """The kernel with every pair contracted that the page says; itself, if there is none."""
-    taken = _all_taken(kernel)
+    taken = {at: [own] for at, own in _agreed(_offered(kernel, plain=True)).items()}
+    return _with_products_taken(kernel, taken, perhaps=False)
+
+
+def perhaps_contracted(kernel: Kernel) -> Kernel:
+    """The kernel in which each sum takes one of the products that it may take, or none, as a result that PTX leaves open."""
+    offered = _offered(kernel, plain=False)
+    taken = {at: [own for _, own in sorted(places.items())] for at, places in offered.items()}
+    return _with_products_taken(kernel, taken, perhaps=True)
+
+
+def _with_products_taken(kernel: Kernel, taken: dict[int, list[_Taken]], perhaps: bool) -> Kernel:
+    """The kernel in which sums take products, by where the sums are."""
     if not taken:
         return kernel
     found = copy.copy(kernel)
     found.code, found.registers = list(kernel.code), dict(kernel.registers)
-    for at in sorted({t.product for t in taken.values()}):
+    for at in sorted({own.product for owns in taken.values() for own in owns}):
         found.code[at] = _leaving_factors(kernel.code[at], at, found.registers)
-    for at, own in taken.items():
-        found.code[at] = _taking(kernel.code[at], own, found.code[own.product])
+    for at, owns in taken.items():
+        products = [found.code[own.product] for own in owns]
+        if perhaps:
+            found.code[at] = _perhaps_taking(found.code[at], owns, products)
+        else:
+            found.code[at] = _taking(kernel.code[at], owns[0], products[0])
     return found
 
 
-def _all_taken(kernel: Kernel) -> dict[int, _Taken]:
-    """The sums that take a product, by where they stand."""
+def _offered(kernel: Kernel, plain: bool) -> dict[int, dict[int, _Taken]]:
+    """The products that sums may take, by where the sums are and by their operands; only those that nothing but sums reads, if
+    only `plain` ones count."""
     pairs: _Pairs = {(p.product, p.addition): p for p in contracts.contraction().PAIRS}
     products = {product for product, _ in pairs}
     code = kernel.code
@@ -66,9 +83,9 @@ def _all_taken(kernel: Kernel) -> dict[int, _Taken]:
     for start, end, left in _basic_blocks(kernel, flow):
         for at in range(start, end):
             if code[at].plan.form.definition in products and code[at].guard is None:
-                for reader, own in _readers(kernel, at, end, left, pairs):
+                for reader, own in _readers(kernel, at, end, left, pairs, plain):
                     offered.setdefault(reader, {})[own.place] = own
-    return _agreed(offered)
+    return offered
 
 
 def _agreed(offered: dict[int, dict[int, _Taken]]) -> dict[int, _Taken]:
@@ -106,8 +123,9 @@ def _basic_blocks(kernel: Kernel, flow: Flow) -> Iterator[tuple[int, int, set[st
         yield start, end, left
 
 
-def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs) -> list[tuple[int, _Taken]]:
-    """The sums that may take the product at `at`, in the basic block that ends at `end`; none if anything else reads it."""
+def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs, plain: bool) -> list[tuple[int, _Taken]]:
+    """The sums that may take the product at `at`, in the basic block that ends at `end`; of a `plain` one none, if anything else
+    reads it."""
     page, product = contracts.contraction(), kernel.code[at]
     registers = registers_written(product)
     if len(registers) != 1:
@@ -120,15 +138,15 @@ def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs) -
             pair = pairs.get((product.plan.form.definition, op.plan.form.definition))
             places = [k for k, (_, operand) in enumerate(sources(op)) if operand == tree.Name(register)]
             again = op.guard is not None and register in registers_written(op)
-            if pair is None or len(places) != 1 or again or register == (op.guard or ("",))[0]:
+            fits = pair is not None and len(places) == 1 and register != (op.guard or ("",))[0]
+            if fits and not again and page.may_contract(product.plan.form.modifiers, op.plan.form.modifiers):
+                found.append((i, _Taken(at, places[0], pair)))
+            elif plain:
                 return []
-            if not page.may_contract(product.plan.form.modifiers, op.plan.form.modifiers):
-                return []
-            found.append((i, _Taken(at, places[0], pair)))
         written = registers_written(op) + (returned_into(op) if op.call is not None else [])
         if register in written and op.guard is None and not op.plan.meaning.lands:
             return found
-    return [] if register in left else found
+    return [] if plain and register in left else found
 
 
 def _leaving_factors(op: Op, at: int, registers: dict[str, Type]) -> Op:
@@ -148,14 +166,46 @@ def _leaving_factors(op: Op, at: int, registers: dict[str, Type]) -> Op:
 
 def _taking(op: Op, own: _Taken, product: Op) -> Op:
     """A sum that takes the factors of a product in place of one operand."""
-    page, (result,) = contracts.contraction(), op.plan.meaning.results
-    _, *names = registers_written(product)
+    (result,) = op.plan.meaning.results
     other, operand = list(sources(op))[1 - own.place]
-    inputs = [Input(n, result.type.bits, (variable(n, result.type.width),)) for n in names]
-    values: list[Int] = [i.variables[0] for i in (*inputs, other)]
-    sum = page.contracted(own.pair, own.place, op.plan.form.modifiers, *values)
-    meaning = op.plan.meaning._replace(inputs=(*inputs, other), results=(Result(result.type, (sum,)),))
+    inputs, names = _factors(product, result.type)
+    sum = _fused(op, own, inputs, other)
     written = [(p, o) for p, o in zip(op.plan.parts, op.operands, strict=True) if isinstance(p, Written)]
     read: list[tuple[Any, Any]] = [(Read(n), tree.Name(n)) for n in names]
-    parts, operands = zip(*written, *read, (Read(other.name), operand), strict=True)
-    return op._replace(plan=op.plan._replace(meaning=meaning, parts=tuple(parts)), operands=tuple(operands))
+    return _changed(op, (*inputs, other), sum, [*written, *read, (Read(other.name), operand)])
+
+
+def _perhaps_taking(op: Op, owns: list[_Taken], products: list[Op]) -> Op:
+    """A sum that takes the factors of one of its products, or is as it is written."""
+    (result,) = op.plan.meaning.results
+    addends = [i for i, _ in sources(op)]
+    inputs, parts, fused = list(op.plan.meaning.inputs), list(zip(op.plan.parts, op.operands, strict=True)), []
+    for own, product in zip(owns, products, strict=True):
+        more, names = _factors(product, result.type)
+        fused.append(_fused(op, own, more, addends[1 - own.place]))
+        inputs += more
+        parts += [(Read(n), tree.Name(n)) for n in names]
+    (separate,) = result.values
+    operands = [i.variables[0] for i in inputs]
+    sum = contracts.contraction().as_the_assembler_likes(result.type, separate, fused, *operands)
+    return _changed(op, tuple(inputs), sum, parts)
+
+
+def _factors(product: Op, type: Any) -> tuple[list[Input], list[str]]:
+    """The inputs that stand for the factors of a product, and the registers in which it leaves them."""
+    names = [n for n in registers_written(product) if n.startswith("@")]
+    return [Input(n, type.bits, (variable(n, type.width),)) for n in names], names
+
+
+def _fused(op: Op, own: _Taken, factors: list[Input], other: Input) -> Int:
+    """The sum of a product and the other operand, rounded once."""
+    values: list[Int] = [i.variables[0] for i in (*factors, other)]
+    return contracts.contraction().contracted(own.pair, own.place, op.plan.form.modifiers, *values)
+
+
+def _changed(op: Op, inputs: tuple[Input, ...], sum: Int, operands: list[tuple[Any, Any]]) -> Op:
+    """An instruction of other inputs and another result, with these parts and operands."""
+    (result,) = op.plan.meaning.results
+    meaning = op.plan.meaning._replace(inputs=inputs, results=(Result(result.type, (sum,)),))
+    parts, standing = zip(*operands, strict=True)
+    return op._replace(plan=op.plan._replace(meaning=meaning, parts=tuple(parts)), operands=tuple(standing))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
@@ -49,13 +48,14 @@ from ptxspec.machine.program import (
     requested,
     stopped,
 )
-from ptxspec.machine.scripts import Scripts, runs
+from ptxspec.machine.scripts import Function, Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
 from ptxspec.options import Copies
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
+    AddressCheck,
     Arrive,
     Await,
     Branch,
@@ -145,6 +145,18 @@ class Faulted(Exception):
         self.fault = fault
 
 
+class Reach(NamedTuple):
+    """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
+    access leaves a variable for certain; and what is accessed."""
+
+    address: Function
+    holds: Function | None
+    overruns: bool
+    space: str
+    size: int
+    write: bool
+
+
 class ExactRun:
     """One launch."""
 
@@ -158,6 +170,8 @@ class ExactRun:
         self.moves, self.narrow = stack_moves(program.kernel), program.flow.narrow
         self.choose = program.profile.value
         self.scripts = Scripts(program, self)
+        self.reaches: dict[int, Reach] = {}
+        self.address: int | None = None
         #: for an instruction without effect, where the run of such instructions ends
         self.plain = runs(program)
         names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
@@ -295,16 +309,18 @@ class ExactRun:
             if self.copies is not None:
                 self.copies.deferred.goes_on()
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
-                if isinstance(effect, Ending):
+                if isinstance(effect, Access) or not isinstance(effect, Ending):
+                    self.act(effect, op, index, thread)
+                else:
                     return self.ends(effect, op, index, block, thread)
-                self.act(effect, op, index, thread)
             index += 1
         return block.next
 
-    def act(self, effect: Access | Copying | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(self, effect: Access | AddressCheck | Copying | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
-        with self.faults(thread, index):
+        self.address = None
+        try:
             match effect:
                 case Load():
                     self.load(effect, op, env, thread)
@@ -313,6 +329,8 @@ class ExactRun:
                 case Update():
                     self.load(effect, op, env, thread)
                     self.store(effect, op, env, thread)
+                case AddressCheck():
+                    self.check(effect, env, thread)
                 case Copy() | Commit() | Await():
                     self.copy(effect, op, index, thread)
                 case StackEnd() | Reserve() | Release():
@@ -320,11 +338,14 @@ class ExactRun:
                 case _:
                     assert_never(effect)
             self.write(index, env, thread)
+        except (Violation, NoChoice) as broken:
+            raise self.faulted(broken, thread, index) from None
 
     def ends(self, effect: Ending, op: Any, index: int, block: Block, thread: int) -> int | None:
         """What the last instruction of a block does; where the thread goes then."""
         env: dict[str, Any] = {}
-        with self.faults(thread, index):
+        self.address = None
+        try:
             match effect:
                 case Stop():
                     raise stopped(effect)
@@ -336,18 +357,13 @@ class ExactRun:
                     self.wait(effect, env, thread, index)
                 case _:
                     assert_never(effect)
+        except (Violation, NoChoice) as broken:
+            raise self.faulted(broken, thread, index) from None
         return WAITS
 
-    @contextmanager
-    def faults(self, thread: int, index: int) -> Iterator[None]:
-        """Say of a rule that is broken, or a choice that is missing, which thread it was at which instruction."""
-        self.address: int | None = None
-        try:
-            yield
-        except Violation as violation:
-            raise Faulted(Fault(thread, index, self.address, violation)) from None
-        except NoChoice as open_result:
-            raise Faulted(Fault(thread, index, None, open_result)) from None
+    def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> Faulted:
+        """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
+        return Faulted(Fault(thread, index, self.address if isinstance(broken, Violation) else None, broken))
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""
@@ -391,8 +407,11 @@ class ExactRun:
             self.come_back(op, index, thread)
         else:
             self.at(index)
-            with self.faults(thread, index):
+            self.address = None
+            try:
                 self.write(index, self.told(op.plan.meaning.effect, thread), thread)
+            except (Violation, NoChoice) as broken:
+                raise self.faulted(broken, thread, index) from None
 
     def told(self, effect: Effect | None, thread: int) -> dict[str, Any]:
         """What a thread that waited has learned, by the names that the instruction's results have for it."""
@@ -602,11 +621,31 @@ class ExactRun:
             case _:
                 assert_never(effect)
 
-    def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
+    def check(self, effect: AddressCheck, env: dict[str, Any], thread: int) -> None:
         (self.address,) = self.values("address", (effect.address,), env, thread)
-        if isinstance(effect, Load | Store) and effect.holds is not None:
-            check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
-        check_variable(self.program, self.index, self.address, effect.bytes)
-        slot = thread // self.extents.threads
-        space, write = op.space or effect.space, not isinstance(effect, Load)
-        return self.memory.access(space, self.address, effect.bytes, write, slot, thread)
+        check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
+
+    def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:
+        reach = self.reaches.get(self.index) or self.reach(effect, op)
+        registers = self.registers[thread]
+        (address,) = reach.address(registers, thread, env, self.choose)
+        self.address = address
+        if reach.holds is not None and not isinstance(effect, Update):
+            check_demand(effect.rule, *reach.holds(registers, thread, env, self.choose))
+        if reach.overruns:
+            check_variable(self.program, self.index, address, reach.size)
+        return self.memory.access(reach.space, address, reach.size, reach.write, thread // self.extents.threads, thread)
+
+    def reach(self, effect: Access, op: Any) -> Reach:
+        """How the instruction that is being executed accesses memory; kept."""
+        index, scripts = self.index, self.scripts
+        demand = None if isinstance(effect, Update) else effect.holds
+        found = self.reaches[index] = Reach(
+            scripts.values(index, "address", (effect.address,)),
+            None if demand is None else scripts.values(index, "holds", (demand,)),
+            index in self.program.overruns,
+            op.space or effect.space,
+            effect.bytes,
+            not isinstance(effect, Load),
+        )
+        return found

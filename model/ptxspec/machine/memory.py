@@ -234,12 +234,14 @@ class Memory:
         self, space: str, address: int, size: int, write: bool, slot: int, thread: int
     ) -> tuple[np.ndarray, int]:
         """The same as `access`, copies that are under way left aside."""
-        reached, at = self.locate(space, address)
+        reached, at = self.locate(space, address) if space == "generic" else (space, address)
         space = reached.partition("::")[0]
-        check_alignment(address, size)
+        pages = rules()
+        if not pages.aligned(address, size):
+            check_alignment(address, size)
         if space == "global":
             index = self.offset(at)
-            if index is not None and rules().permitted(_states(self.shadow, index, size), size, write):
+            if index is not None and pages.permitted(_states(self.shadow, index, size), size, write):
                 return self.arena, index
             place = self.owned.access(at, size, write) if self.owned is not None else None
             if place is not None:

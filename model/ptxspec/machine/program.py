@@ -265,9 +265,14 @@ def check_variable(program: Program, index: int, address: int, size: int) -> Non
 
 
 def check_demand(rule: str, holds: bool) -> None:
-    """Raise Violation if what must hold before an access does not."""
+    """Raise Violation if what an instruction demands of its operands does not hold."""
     if not holds:
-        raise Violation(rule, "what the instruction asks of its operands does not hold")
+        raise unmet(rule)
+
+
+def unmet(rule: str) -> Violation:
+    """What an instruction reports whose demand does not hold."""
+    return Violation(rule, "what the instruction asks of its operands does not hold")
 
 
 def check_source(program: Program, index: int, address: int, size: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
+    AddressCheck,
     Arrive,
     Await,
     Branch,
@@ -87,7 +88,7 @@ def role_of(effect: Effect | None) -> Role:
             return Role(of_cluster=True)
         case ImageAccess():
             return Role(is_image=True)
-        case None | Load() | Store() | Update() | StackEnd() | Reserve() | Release():
+        case None | Load() | Store() | Update() | AddressCheck() | StackEnd() | Reserve() | Release():
             return Role()
         case Copy() | Commit() | Await():
             return Role()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
 from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.solving import solve
+from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.profiles import Profile
@@ -95,7 +95,7 @@ def _jointly(wanted: list[tuple[Any, Any]], values: dict[str, Any], choices: Pro
         if isinstance(freedom.attrs[4], Approximation):
             raise NoChoice(freedom)
     # the choices made before bear on those left, where they are of the same freedom
-    answer = solve(claim & _as_settled(left, settled), {}, PATIENCE)
+    answer = solve(claim & _as_settled(left, settled), {}, PATIENCE, purpose="a machine that leaves the results")
     if answer.status not in ("sat", "unsat"):
         raise NoChoice(left[0])
     return answer.status == "sat"

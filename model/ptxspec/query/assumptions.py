@@ -1,8 +1,9 @@
-"""Conditions on inputs, written as Python expressions: `a != 0 and b < 32`, `signed(a) >= 0`, `not nan(x)`.
+"""Conditions on registers, written as Python expressions: `a != 0 and b < 32`, `signed(a) >= 0`, `not nan(x)`, `real(x) < 0.5`.
 
-Names are the inputs, as unsigned numbers (or truth values, if they are predicates); registers and special registers are written
-as in PTX, `%tid.x < 8`. An expression has limits, so that whatever it says is read, or refused, at once: it has at most
-MOST_CHARACTERS, its parts nest at most MOST_DEPTH deep, and no number on the way can have more than MOST_BITS.
+Names are the inputs (where a question has results, these too), as unsigned numbers, or truth values if they are predicates;
+registers and special registers are written as in PTX, `%tid.x < 8`, a byte of memory or a lane's register with its number,
+`p[4]`. An expression has limits, so that whatever it says is read, or refused, at once: it has at most MOST_CHARACTERS, its parts
+nest at most MOST_DEPTH deep, and no number on the way can have more than MOST_BITS.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language.specials import first_name
+from ptxspec.query.comparisons import Decimal, Number, Unequal, compare
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, TermError, constant, integer, truth
 from ptxspec.terms.types import TYPES, Type
@@ -32,6 +35,8 @@ _COMPARE = {
 MOST_CHARACTERS = 4096
 MOST_DEPTH = 100
 MOST_BITS = 1024
+#: characters of a decimal number
+LONGEST, MOST_TENS = 100, 1000
 
 #: names that Python's grammar does not have, and letters for what it does not have in names: they keep the columns as they are
 _REGISTER = re.compile(r"(?<![\w)\]])%[A-Za-z_]\w*(?:\.[xyzwrgba]\b)?|\bCC\.CF\b")
@@ -61,6 +66,12 @@ class AssumptionError(ValueError):
 
 def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, Type]) -> Bool:
     """The condition as a term over the inputs' variables. Raises AssumptionError if it is none."""
+    return condition(text, inputs, types, "no input")
+
+
+def condition(text: str | None, names: Mapping[str, Any], types: Mapping[str, Type], otherwise: str) -> Bool:
+    """The condition as a term over what `names` stand for; `types` has their types, and `otherwise` says what a name is that is
+    not among them. Raises AssumptionError if it is no condition."""
     if not text:
         return truth(True)
     if len(text) > MOST_CHARACTERS:
@@ -77,7 +88,7 @@ def assumption(text: str | None, inputs: Mapping[str, Any], types: Mapping[str, 
     except ValueError as error:
         raise AssumptionError(f"{_shortened(text)} is no condition: {error}") from None
     try:
-        value = _Reader(text, inputs, types).read(tree.body)
+        value = _Reader(text, spelled, names, types, otherwise).read(tree.body)
     except TermError as error:
         raise AssumptionError(f"{_shortened(text)}: {error}") from None
     if not isinstance(value, Bool):
@@ -90,18 +101,26 @@ def _shortened(text: str) -> str:
 
 
 class _Reader:
-    def __init__(self, text: str, inputs: Mapping[str, Any], types: Mapping[str, Type]):
-        self.text, self.inputs, self.types = text, inputs, types
+    def __init__(self, text: str, spelled: str, names: Mapping[str, Any], types: Mapping[str, Type], otherwise: str):
+        self.text, self.spelled, self.names, self.types = text, spelled, names, types
+        self.otherwise = otherwise
         self.depth = 0
 
     def fail(self, node: ast.AST, why: str) -> AssumptionError:
         return AssumptionError(f"{_shortened(self.text)}, column {getattr(node, 'col_offset', 0) + 1}: {why}")
 
-    def name(self, node: ast.Name) -> str:
-        """The input that a name stands for."""
-        name = first_name("".join(_SIGNS.get(c, c) for c in node.id))
-        if name not in self.inputs:
-            raise self.fail(node, f"{name} is no input; there are {', '.join(self.inputs)}")
+    def name(self, node: ast.Name | ast.Subscript) -> str:
+        """The register that a name stands for, or one with a number in brackets: a byte of memory, or a lane's."""
+        if isinstance(node, ast.Subscript):
+            place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            if not (isinstance(node.value, ast.Name) and isinstance(place, int)):
+                raise self.fail(node, "a name and a number in brackets, as in p[4]")
+            base, number = node.value.id, f"[{place}]"
+        else:
+            base, number = node.id, ""
+        name = first_name("".join(_SIGNS.get(c, c) for c in base)) + number
+        if name not in self.names:
+            raise self.fail(node, f"{name} is {self.otherwise}; there are {', '.join(self.names)}")
         return name
 
     def read(self, node: ast.AST) -> Any:
@@ -123,8 +142,10 @@ class _Reader:
     def part(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):
             return constant(node.value)
-        if isinstance(node, ast.Name):
-            return self.inputs[self.name(node)]
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            return self.decimal(node)
+        if isinstance(node, ast.Name | ast.Subscript):
+            return self.names[self.name(node)]
         if isinstance(node, ast.BoolOp):
             values = [self.truth(v) for v in node.values]
             result: Any = values[0]
@@ -134,6 +155,8 @@ class _Reader:
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 return ~self.truth(node.operand)
+            if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, float):
+                return self.signed_decimal(node)
             number = self.number(node.operand)
             if isinstance(node.op, ast.USub):
                 return -number
@@ -145,6 +168,28 @@ class _Reader:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
             return self.call(node, node.func.id, node.args[0])
         raise self.fail(node, "only inputs, integers, comparisons, and, or, not and arithmetic")
+
+    def decimal(self, node: ast.Constant) -> Decimal:
+        """A number with a point or an exponent, exactly as it is written."""
+        written = ast.get_source_segment(self.spelled, node) or repr(node.value)
+        try:
+            tens = int(written.lower().partition("e")[2] or 0)
+            if len(written) > LONGEST or abs(tens) > MOST_TENS:  # else its fraction would have no end of digits
+                raise ValueError
+            return Decimal(Fraction(written), written)
+        except ValueError:
+            raise self.fail(
+                node, f"a number of {LONGEST} characters and 10^±{MOST_TENS} at most is read here"
+            ) from None
+
+    def signed_decimal(self, node: ast.UnaryOp) -> Decimal:
+        assert isinstance(node.operand, ast.Constant)
+        found = self.decimal(node.operand)
+        if isinstance(node.op, ast.USub):
+            return Decimal(-found.value, f"-{found.written}")
+        if isinstance(node.op, ast.UAdd):
+            return found
+        raise self.fail(node, "a decimal number has no bits to invert")
 
     def combined(self, node: ast.BinOp) -> Int:
         """A sum, a product, a shift or a bitwise combination, whose width is looked at before it is built."""
@@ -162,6 +207,9 @@ class _Reader:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
         result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
+            if isinstance(x, Number | Decimal) or isinstance(y, Number | Decimal):
+                result = result & self.compared_as_numbers(node, op, x, y)
+                continue
             orders = not isinstance(op, ast.Eq | ast.NotEq)
             if (
                 type(op) not in _COMPARE
@@ -172,15 +220,30 @@ class _Reader:
             result = result & _COMPARE[type(op)](x, y)
         return result
 
+    def compared_as_numbers(self, node: ast.Compare, op: ast.cmpop, x: Any, y: Any) -> Bool:
+        """A comparison in which real(…) or a decimal number takes part."""
+        sides = [Decimal(Fraction(s.attrs[0]), str(s)) if isinstance(s, Int) and s.op == "const" else s for s in (x, y)]
+        try:
+            return compare(type(op), *sides)
+        except Unequal as why:
+            raise self.fail(node, str(why)) from None
+
     def call(self, node: ast.AST, name: str, argument: ast.AST) -> Any:
-        if not isinstance(argument, ast.Name):
-            raise self.fail(node, f"{name}() takes the name of an input")
-        width = self.types[self.name(argument)].width
+        if not isinstance(argument, ast.Name | ast.Subscript):
+            raise self.fail(node, f"{name}() takes the name of a register")
+        type = self.types[self.name(argument)]
+        format = type if type.is_float else TYPES.get(f"f{type.width}")
         if name == "signed":
-            return sign_extend(self.number(argument), width)
-        if name in _CLASSES and width in (16, 32, 64):
-            return _CLASSES[name](contracts.floating_point())(self.number(argument), TYPES[f"f{width}"])
-        raise self.fail(node, f"{name}() is not known here; there are signed, {', '.join(_CLASSES)}")
+            return sign_extend(self.number(argument), type.width)
+        if name == "real" and format is not None:
+            return Number(self.number(argument), format)
+        if name in _CLASSES and format is not None:
+            return _CLASSES[name](contracts.floating_point())(self.number(argument), format)
+        if name in _CLASSES or name == "real":
+            raise self.fail(
+                node, f"{name}() takes a floating-point number, and none has the {type.width} bits of {type}"
+            )
+        raise self.fail(node, f"{name}() is not known here; there are signed, real, {', '.join(_CLASSES)}")
 
     def number(self, node: ast.AST) -> Int:
         value = self.read(node)

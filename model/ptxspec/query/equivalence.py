@@ -4,8 +4,9 @@ A *machine* makes each choice that PTX leaves open as a function of the freedom 
 operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
 either side. Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both
 write, all of them together. So an open result equals itself, on the same operands; it does not equal another open result, and
-two operands in another order are other operands. An approximate result counts as any number, the same one for the same
-operands: a proof for all numbers is one for those within the bound.
+two operands in another order are other operands. To the solver an approximate result is any number, the same one for the same
+operands: a proof for all numbers is one for those within the bound, and a counterexample is looked at again with numbers that
+the bound allows.
 """
 
 from __future__ import annotations
@@ -13,346 +14,237 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from pathlib import Path
 
-from ptxspec.language.diagnostics import PtxError
-from ptxspec.options import Status
-from ptxspec.query.assumptions import assumption
-from ptxspec.query.evaluate import cut, readings
-from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
-from ptxspec.query.inputs import Inputs, inputs_of
-from ptxspec.query.solving import Answer, Choices, solve
-from ptxspec.terms.core import Bool, constant, truth
+from ptxspec.options import Contraction, Relation
+from ptxspec.query.bounds import allowed_choices
+from ptxspec.query.fragments import Unsupported
+from ptxspec.query.means import Means
+from ptxspec.query.paths.asking import borne_out, claimed, faulted, grouped, unless_beyond, unless_open
+from ptxspec.query.paths.options import options
+from ptxspec.query.questions import Question, ask
+from ptxspec.query.refinement import refined
+from ptxspec.query.replaying import Machine, counterexample, results_of
+from ptxspec.query.sampling import samples
+from ptxspec.query.solvers import Answer, Solver, portfolio
+from ptxspec.query.solvers.domains import is_quick
+from ptxspec.query.statement import stated
+from ptxspec.query.verdicts import Verdict
+from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
-from ptxspec.terms.profiles import Profile
-from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, is_allowed, low_bits, resolve
 
-
-class TraceStep(NamedTuple):
-    """An instruction of one side, the document line that defines it, what it wrote (bits, or a sentence where the result is
-    open), and the types that the instruction's form gives to that.
-
-    >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
-    >>> step = verdict.counterexample.left[0]
-    >>> step.instruction, step.page.partition(":")[0], step.writes
-    ('neg.s32 d, a;', 'spec/instructions/integer/neg.md', {'d': 4294967291})
-    """
-
-    instruction: str
-    page: str
-    writes: dict[str, Any]
-    types: dict[str, Type]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON.
-
-        >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
-        >>> verdict.counterexample.right[0].as_dict()["instruction"]
-        'not.b32 d, a;'
-        """
-        return {**self._asdict(), "types": {n: str(t) for n, t in self.types.items()}}
-
-
-class OpenChoice(NamedTuple):
-    """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
-    the bits, of the type, and the operation whose choice it is, or "" if the entry is of one alone.
-
-    >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
-    >>> choice.entry, choice.operands, choice.bits != 5
-    ('division-by-zero', (3, 0), True)
-    >>> [c.operation for c in ptxspec.prove("abs.f32 d, a;", "neg.f32 d, a;", assume="nan(a)").counterexample.choices]
-    ['abs', 'neg']
-    """
-
-    entry: str
-    operands: tuple[int, ...]
-    bits: int
-    type: Type
-    operation: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON.
-
-        >>> found = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;").counterexample
-        >>> found.choices[0].as_dict()["entry"]
-        'division-by-zero'
-        """
-        return {**self._asdict(), "operands": list(self.operands), "type": str(self.type)}
-
-
-class Counterexample(NamedTuple):
-    """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
-    interpretation. `types` has the types of the inputs, and of the other registers that the sides leave; `compared`
-    those in which results are compared.
-
-    >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
-    >>> found.inputs, found.types["a"].width, found.differing
-    ({'a': 5}, 32, ('d',))
-    """
-
-    inputs: dict[str, Any]
-    types: dict[str, Type]
-    differing: tuple[str, ...]
-    left: list[TraceStep]
-    right: list[TraceStep]
-    choices: tuple[OpenChoice, ...]
-    compared: dict[str, Type]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON; inputs with all their readings.
-
-        >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
-        >>> found.as_dict()["inputs"]["a"]["hex"]
-        '0x00000005'
-        """
-        return {
-            "inputs": {n: {**readings(v, self.types[n]), "type": str(self.types[n])} for n, v in self.inputs.items()},
-            "differing": list(self.differing),
-            "compared": {n: str(t) for n, t in self.compared.items()},
-            "choices": [c.as_dict() for c in self.choices],
-            "left": [s.as_dict() for s in self.left],
-            "right": [s.as_dict() for s in self.right],
-        }
-
-
-class Verdict(NamedTuple):
-    """`status` is "proved", "refuted", "vacuous" (no input meets the assumption, so that nothing was said), "approximated"
-    (they would differ if approximate results could be any number, and bounds are not looked at), "exhausted" (the time ran out),
-    "unknown" (the solver gave up) or "unsupported" (the question cannot be asked); `reason` says why; `seconds` is what the
-    solver took.
-
-    >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").status
-    'proved'
-    """
-
-    status: Status
-    reason: str = ""
-    counterexample: Counterexample | None = None
-    seconds: float = 0.0
-
-    @property
-    def exit_status(self) -> int:
-        """The status with which the command ends.
-
-        >>> ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;").exit_status
-        1
-        """
-        return {"proved": 0, "refuted": 1, "vacuous": 3}.get(self.status, 2)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON.
-
-        >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").as_dict()["status"]
-        'proved'
-        """
-        found: dict[str, Any] = {"status": self.status, "reason": self.reason, "seconds": round(self.seconds, 3)}
-        if self.counterexample is not None:
-            found["counterexample"] = self.counterexample.as_dict()
-        return found
-
-
-class Question(NamedTuple):
-    """Both sides, their inputs, the names that are compared and the type in which each is, the condition on the inputs, and the
-    results with the profile's choices made: a term for each name and side."""
-
-    sides: tuple[Fragment, Fragment]
-    inputs: Inputs
-    compared: dict[str, Type]
-    given: Bool
-    finals: tuple[dict[str, Any], dict[str, Any]]
+#: verdicts by which a claim holds, of all inputs that were followed
+HOLDS = ("proved", "exhausted")
 
 
 def prove(
-    left: str, right: str, *, assume: str | None = None, profile: str = "portable", timeout: float = 60.0
+    left: str,
+    right: str,
+    *,
+    relation: Relation = "equal",
+    assume: str | None = None,
+    profile: str | tuple[str, str] = "portable",
+    contract: Contraction | None = None,
+    timeout: float = 60.0,
+    solver: Solver = "z3",
+    progress: Callable[[int, int], None] | None = None,
+    smtlib: str | Path | None = None,
+    ptx: str | Path | None = None,
+    certificate: str | Path | None = None,
+    unroll: int = 16,
+    invariant: str | None = None,
+    buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
+    warp: bool = False,
 ) -> Verdict:
-    """Whether two fragments are equal: whether for every input, and for every machine, they leave the same in all registers that
-    both write, taken together. Registers that both read before writing are shared inputs. A machine is free in what PTX leaves
-    open, but for equal operands it makes equal choices. Special registers have only values that a thread may meet.
+    """Whether two fragments are "equal": whether for every input, and for every machine, they leave the same in all registers
+    that both write, taken together. Or, as `relation`, whether the right one "refines" the left one: whether each of its
+    behaviours, for every input, is one that the left one allows, as a compiler or a machine must have it. Registers that both
+    read before writing are shared inputs. A machine is free in what PTX leaves open, but for equal operands it makes equal
+    choices. Special registers have only values that a thread may meet.
 
-    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, `timeout` is what the solver may take, in
-    seconds. A result is compared in the type of the form that writes it, in the wider one where the sides' differ. Raises
-    PtxError, AssumptionError or ValueError for a question that is put wrongly.
+    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, of both sides, or as a pair of each. `contract`
+    says which products and sums without rounding modifiers are contracted to a fused multiply-add: "none", "all" that plainly
+    may be, or "any", as the assembler likes; without it "none" for "equal" and "any" for "refines". `timeout` is what the
+    solver may take, in seconds. `solver` is "z3", "bitwuzla" (an extra) or "portfolio", which asks both side by side. Where none
+    answers and there are at most 2^32 inputs, all of them are run, which may take as long again; `progress` is then called with
+    how many were, and how many there are. Files are written where they are named: `smtlib` has the query as standard
+    SMT-LIB 2, `ptx` a kernel that shows the counterexample, if there is one, and `certificate` what is needed to check
+    the verdict again. A result is compared in the type of the form that writes it, in the wider one where the sides'
+    differ. The verdict's `statement` says what was claimed. Raises PtxError, AssumptionError or ValueError for a question that
+    is put wrongly, OSError for a file that cannot be written, and Unsupported for a file that a verdict has nothing for.
+
+    A side may branch, loop, call functions and touch memory, or be a module with one entry or with functions alone. A loop is
+    taken `unroll` times at most, or stepped over by an `invariant`, a condition that holds wherever it begins. `buffers` says
+    what registers and parameters point to: so many bytes, as in 64 or "64 shared align 8", or ("p", 16), byte 16 of buffer p.
+    What buffers hold in the end is compared, a byte at a time; one side is undefined only where the other is. With `warp` both
+    sides are executed by the lanes of a warp.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'
     >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;")
     >>> verdict.status, verdict.counterexample.differing
     ('refuted', ('d',))
+    >>> ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, -1;", relation="refines").status
+    'proved'
+    >>> ptxspec.prove("@p bra L; mov.u32 d, 1; ret; L: mov.u32 d, 2;", "selp.b32 d, 2, 1, p;").status
+    'proved'
+    >>> ptxspec.prove("ld.u32 d, [p];", "ld.u16 d, [p];", buffers={"p": 4}, assume="p[2] == 0 and p[3] == 0").status
+    'proved'
     """
+    given = dict(locals())
+    if smtlib is not None or ptx is not None or certificate is not None:
+        from ptxspec.query.records import prove_and_write
+
+        return prove_and_write(**given)
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
+    if relation not in ("equal", "refines"):
+        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
+    portfolio.members(solver)
+    contract = contract or ("none" if relation == "equal" else "any")
+    how = options(unroll, invariant, buffers, warp, contract)
     try:
-        asked = _ask(left, right, assume, profile)
+        asked = ask(left, right, assume, profile, how)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
-    began = time.monotonic()
-    differs: Any = constant(False)
-    for name in asked.compared:
-        differs = differs | _unequal(asked, name)
-    verdict = _decided(asked, differs, profile, timeout)
+    begun = time.monotonic()
+    means = Means(begun + timeout, timeout, solver, progress)
+    verdict = _decided(asked, relation, means)
+    if verdict.status in HOLDS:
+        verdict = unless_beyond(verdict, asked.sides, asked.given, asked.inputs.types, means.at_least.timeout)
     if verdict.status == "proved" and assume:
-        verdict = _unless_vacuous(verdict, asked, max(1.0, timeout - (time.monotonic() - began)))
-    return verdict._replace(seconds=time.monotonic() - began)
+        verdict = _unless_vacuous(verdict, asked, means.at_least)
+    lacking = portfolio.note(solver)
+    reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
+    seconds = time.monotonic() - begun
+    return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
 
 
-def _decided(asked: Question, differs: Bool, profile: str, timeout: float) -> Verdict:
-    """The verdict, whatever the assumption is worth."""
+def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
+    """The verdict, whatever the assumption is worth, and whatever happens where the sides were not followed."""
+    if not any(side.obligations for side in asked.sides):
+        return (equal if relation == "equal" else refined)(asked, means)
+    if relation != "equal":
+        return Verdict(
+            "unsupported", "an invariant steps over a loop where sides are asked to be equal, and nowhere else"
+        )
+    wrong = unless_open(asked.sides, asked.given, asked.inputs.types, means.timeout)
+    if wrong is not None:
+        return wrong
+    verdict = equal(asked, means)
+    if verdict.status == "proved":
+        return verdict._replace(reason=f"{verdict.reason}, where the loop ends; that it ends is not claimed")
+    if verdict.counterexample is None:
+        return verdict
+    again = asked.how._replace(invariant=None)
+    found = equal(ask(asked.sides[0].text, asked.sides[1].text, asked.assume, asked.profiles, again), means)
+    if found.status == "refuted":  # else the state may be one that the loop never reaches
+        return found
+    shown = ", ".join(f"{n} = {v}" for n, v in verdict.counterexample.inputs.items())
+    return Verdict("unknown", f"the invariant says too little: it allows {shown}, for which they differ")
+
+
+def equal(asked: Question, means: Means) -> Verdict:
+    """Whether the sides are equal, whatever the assumption is worth."""
+    differs = claimed(asked.sides, asked.differs)
     if differs.op == "const" and not differs.attrs[0]:
         return Verdict("proved", "both sides are the same term")
-    answer = solve(asked.given & differs, asked.inputs.types, timeout)
-    if answer.status == "unsat":
-        return Verdict("proved", "no input on which they differ")
-    if answer.status != "sat":
-        return _no_answer(answer)
-    try:
-        return _replayed(asked, answer, profile)
-    except NoChoice as missing:
-        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
+    what = "inputs that meet the assumption, and for which the sides differ"
+    for soon in (False,) if is_quick(differs, asked.given, asked.inputs.types) else (True, False):
+        answer = means.solve(asked.given & differs, asked, what, soon=soon)
+        if answer.status == "unsat":
+            return Verdict("proved", "no input on which they differ")
+        found = _replayed(asked, answer) if answer.status == "sat" else None
+        if found is not None and found.status != "approximated":
+            return found
+        refutation = _sampled(asked, means) if soon else None
+        if refutation is not None or found is not None:
+            return refutation or found or means.no_answer(answer)
+        if means.is_over:
+            break
+    return _run(asked, differs, means, answer)
 
 
-def _no_answer(answer: Answer) -> Verdict:
-    return Verdict("exhausted" if answer.status == "timeout" else "unknown", f"the solver says: {answer.status}")
+def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdict:
+    """The verdict by running every input, as the solver gave no answer."""
+    from ptxspec.query.solvers.exhaustion import exhaust
+
+    ran = exhaust(differs, asked.given, asked.inputs.types, means.seconds, means.progress)
+    if ran.status == "equal":
+        return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
+    if ran.status == "vacuous":
+        return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
+    if ran.status == "found":
+        return _replayed(asked, Answer("sat", ran.values, {}))
+    tried = means.no_answer(answer).reason
+    return Verdict(
+        "unknown", f"{tried}; inputs cannot all be run: {ran.reason}" if not ran.run else f"{tried}; {ran.reason}"
+    )
 
 
-def _unless_vacuous(verdict: Verdict, asked: Question, timeout: float) -> Verdict:
+def _sampled(asked: Question, means: Means) -> Verdict | None:
+    """A refutation by inputs that are drawn, if one is found."""
+    for values in samples(asked, means.deadline):
+        found = _replayed(asked, Answer("sat", values, {}))
+        if found.status == "refuted":
+            return found
+    return None
+
+
+def _unless_vacuous(verdict: Verdict, asked: Question, means: Means) -> Verdict:
     """The verdict, if some input meets the assumption."""
-    answer = solve(asked.given, asked.inputs.types, timeout)
+    answer = means.solve(asked.given, asked, "inputs that meet the assumption")
     if answer.status == "sat":
         return verdict
     if answer.status == "unsat":
         return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
-    why = f"whether any input meets the assumption is open: {_no_answer(answer).reason}"
-    return _no_answer(answer)._replace(reason=f"{verdict.reason}, but {why}")
+    open_still = means.no_answer(answer)
+    why = f"whether any input meets the assumption is open: {open_still.reason}"
+    return open_still._replace(reason=f"{verdict.reason}, but {why}")
 
 
-def _ask(left: str, right: str, assume: str | None, profile: str) -> Question:
-    sides, types, compared = question(left, right)
-    inputs = inputs_of((*sides[0].inputs, *sides[1].inputs), types)
-    read = inputs.read(dict.fromkeys((*sides[0].inputs, *sides[1].inputs)))
-    given = assumption(assume, read, inputs.types) & inputs.guaranteed
-    choices = Profile(profile)
-    memo: dict[int, Any] = {}
-
-    def choose(freedom: Any) -> Any:
-        return choices.term(freedom) if choices.chooses(freedom) else freedom
-
-    first, second = ({n: resolve(side.outputs[n], choose, memo) for n in compared} for side in sides)
-    return Question(sides, inputs, compared, given, (first, second))
+def _replayed(asked: Question, answer: Answer) -> Verdict:
+    """The solver's answer, held against the exact interpretation; with approximate results that the bounds allow, where the
+    solver's are beyond them."""
+    try:
+        return _looked_at(asked, answer)
+    except NoChoice as missing:
+        return Verdict("unknown", f"the solver's machine does not say what it chooses: {missing}")
 
 
-def question(left: str, right: str) -> tuple[tuple[Fragment, Fragment], dict[str, Type], dict[str, Type]]:
-    """(both sides, the types of all registers, the names compared with the type in which they are). Raises ValueError if no
-    name is written by both."""
-    first = read_fragment(left, "<left>")
-    second = read_fragment(right, "<right>")
-    shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
-    fixed = {n: first.registers[n] for n in shared if n in first.registers}
-    if any(second.registers.get(n, t) != t for n, t in fixed.items()):
-        try:
-            second = read_fragment(right, "<right>", fixed)
-        except PtxError:
-            first = read_fragment(left, "<left>", {n: second.registers[n] for n in fixed if n in second.registers})
-    compared = {n: _wider(first.left[n], second.left[n]) for n in first.outputs if n in second.outputs}
-    if not compared:
-        raise ValueError("no register is written by both sides, so there is nothing to compare")
-    return (first, second), {**second.registers, **first.registers}, compared
-
-
-def _wider(x: Type, y: Type) -> Type:
-    return x if x.width >= y.width else y
-
-
-def _unequal(asked: Question, name: str) -> Bool:
-    """That a register's final values differ, in the bits that are compared."""
-    x, y = (final[name] for final in asked.finals)
-    type = asked.compared[name]
-    if type.kind == "pred":
-        return truth(x) != truth(y)
-    return low_bits(x, type.width) != low_bits(y, type.width)
-
-
-def _replayed(asked: Question, answer: Answer, profile: str) -> Verdict:
-    """The solver's answer, held against the exact interpretation."""
-    met: dict[Any, OpenChoice] = {}
-    pick = _machine(answer.choices, met)
-    memo: dict[int, Any] = {}
-    approximate: set[str] = set()
-    differing = []
-    for name in asked.compared:
-        met.clear()
-        x, y = (cut(evaluate_term(f[name], answer.values, pick, {}), asked.compared[name]) for f in asked.finals)
-        if x != y:
-            near = {attrs[0] for attrs, _ in met if isinstance(attrs[4], Approximation)}
-            approximate |= near
-            differing.append((name, bool(near)))
-    if differing and all(near for _, near in differing):
-        what = " and ".join(sorted(approximate))
-        reason = f"no proof that holds whatever number {what} may be; bounds are not looked at"
-        return Verdict("approximated", reason)
-    if not differing or not evaluate_term(asked.given, answer.values, pick, memo):
+def _looked_at(asked: Question, answer: Answer) -> Verdict:
+    machine = Machine(answer.choices)
+    here, there = faulted(asked.sides, answer.values, machine.pick)
+    differing = () if here or there else _differing(asked, answer, machine)
+    if here != there and evaluate_term(asked.given, answer.values, machine.pick, {}):
+        which = ("left", "right") if here else ("right", "left")
+        return _refuted(asked, answer, machine, (), "the {} side is undefined where the {} one is not".format(*which))
+    if not differing or not evaluate_term(asked.given, answer.values, machine.pick, {}):
         return Verdict("unknown", "the solver's counterexample does not stand up to the exact interpretation")
-    return _refuted(asked, answer, profile, tuple(name for name, _ in differing))
+    if not machine.beyond:
+        return _refuted(asked, answer, machine, differing)
+    for choices in allowed_choices(machine.beyond):
+        other = Machine({**answer.choices, **choices})
+        differing = _differing(asked, answer, other)
+        if differing and not other.beyond:
+            return _refuted(asked, answer, other, differing)
+    what = " and ".join(sorted({freedom.attrs[0] for freedom in machine.beyond.values()}))
+    return Verdict(
+        "approximated", f"no proof that holds whatever number {what} may be, and no input where its bound tells"
+    )
 
 
-def _refuted(asked: Question, answer: Answer, profile: str, differing: tuple[str, ...]) -> Verdict:
-    met: dict[Any, OpenChoice] = {}
-    pick = _machine(answer.choices, met)
-    left, right = (_trace(side, answer.values, pick, profile) for side in asked.sides)
-    read = (*asked.sides[0].inputs, *asked.sides[1].inputs)
-    inputs = {n: answer.values[n] for n in dict.fromkeys(read)}
-    types = {n: t for side in asked.sides for n, t in side.left.items()}
-    types |= {n: asked.inputs.types[n] for n in inputs}
-    shown = Counterexample(inputs, types, differing, left, right, tuple(met.values()), asked.compared)
-    return Verdict("refuted", f"they differ in {', '.join(differing)}", shown)
+def _differing(asked: Question, answer: Answer, machine: Machine) -> tuple[str, ...]:
+    left, right = (results_of(asked, side, answer.values, machine.pick) for side in (0, 1))
+    return tuple(n for n in asked.compared if left[n] != right[n])
 
 
-def _machine(choices: Choices, met: dict[Any, OpenChoice]) -> Callable[[Any, tuple[int, ...]], int]:
-    """The machine of a model, which notes in `met` what it was asked for. What the claim does not depend on, such as a number
-    that is shifted out altogether, the model need not choose: there the machine takes something that is allowed."""
-
-    def pick(freedom: Any, operands: tuple[int, ...]) -> int:
-        key = freedom.attrs, operands
-        bits = choices.get(key)
-        bits = _something(freedom, operands) if bits is None else bits
-        near = isinstance(freedom.attrs[4], Approximation)
-        if not (near or is_allowed(freedom, operands, bits)):
-            raise NoChoice(freedom)
-        met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
-        return bits
-
-    return pick
-
-
-def _something(freedom: Any, operands: tuple[int, ...]) -> int:
-    """Bits that the freedom allows: zero, or all ones, or else the nearest number. Raises NoChoice if these are not."""
-    allowed = freedom.attrs[4]
-    if isinstance(allowed, Approximation):
-        return allowed.nearest(*operands)
-    for bits in (0, (1 << freedom.attrs[1]) - 1):
-        if is_allowed(freedom, operands, bits):
-            return bits
-    raise NoChoice(freedom)
-
-
-def _trace(side: Fragment, values: Mapping[str, Any], pick: Any, profile: str) -> list[TraceStep]:
-    steps = []
-    choices = Profile(profile)
-    memo: dict[int, Any] = {}
-
-    def choose(freedom: Any, operands: tuple[int, ...]) -> int:
-        try:
-            return choices.chosen(freedom, operands)
-        except NoChoice:
-            return int(pick(freedom, operands))
-
-    for step in side.steps:
-        writes: dict[str, Any] = {}
-        for name, term in step.writes.items():
-            try:
-                writes[name] = cut(evaluate_term(term, values, choose, memo), step.types[name])
-            except NoChoice as open_result:
-                writes[name] = str(open_result)
-        steps.append(TraceStep(step.text, f"{step.page}:{step.line}", writes, step.types))
-    return steps
+def _refuted(
+    asked: Question, answer: Answer, machine: Machine, differing: tuple[str, ...], reason: str | None = None
+) -> Verdict:
+    other = borne_out(asked.sides, asked.how, answer.values, asked.given, machine.pick, asked.profiles)
+    if other is not None:
+        return Verdict("unknown", f"the solver's counterexample does not stand up to a launch: {other}")
+    shown = counterexample(asked, answer.values, machine, differing)
+    return Verdict("refuted", reason or f"they differ in {', '.join(grouped(differing))}", shown)

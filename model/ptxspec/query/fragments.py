@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
-from ptxspec.language.checked import Missing, Op, Plan
+from ptxspec.language.checked import Kernel, Missing, Op, Plan
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.form_selection import Misfit, find_form, without_form
@@ -19,10 +20,12 @@ from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
+from ptxspec.options import Contraction
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
+    AddressCheck,
     Arrive,
     Await,
     Branch,
@@ -46,10 +49,13 @@ from ptxspec.terms.effects import (
     Update,
     Wait,
 )
-from ptxspec.terms.kinds import Special, VectorOf
+from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import low_bits, select, sign_extend, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend, substitute
+
+#: operands that are no values of registers
+_NOT_VALUES: tuple[Any, ...] = (label, target_list)
 
 
 class Unsupported(Exception):
@@ -77,6 +83,8 @@ def told(effect: Effect) -> tuple[str, str]:
             return "store", "writes memory"
         case Update():
             return "update", "reads and writes memory"
+        case AddressCheck():
+            return "check", "ends the launch unless something holds of an address"
         case Copy() | Commit() | Await():
             return "copy", "begins a copy that finishes later, or waits for one"
         case Collective():
@@ -114,7 +122,9 @@ MOST_INSTRUCTIONS = 30_000
 class Step(NamedTuple):
     """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool), and the type that the
     instruction's form gives to what it wrote. `guard` is its guard as written, and `holds` the term that says whether it lets the
-    instruction through; None without one."""
+    instruction through; None without one. `reached` is the term that says whether the thread comes to it at all; None if
+    it always does. `plan` says how the operands fill the form, and `sources` what they hold: a term for each variable of the
+    definition's meaning."""
 
     text: str
     page: str
@@ -123,6 +133,16 @@ class Step(NamedTuple):
     types: dict[str, Type]
     guard: str | None = None
     holds: Any = None
+    reached: Any = None
+    plan: Plan | None = None
+    sources: Mapping[str, Any] = {}
+
+
+class Beyond(NamedTuple):
+    """Executions of which nothing is known: where they end, in words, and the condition under which there are any."""
+
+    where: str
+    holds: Any
 
 
 class Fragment(NamedTuple):
@@ -131,7 +151,14 @@ class Fragment(NamedTuple):
     that is written to the term of its register's final value; `left` has the type that the last instruction to write a name
     gives it, whatever the width of its register; `steps` are the instructions. `formats` has the type of each name that holds a
     format which cannot be declared, or packed values, as it is first read or last written. `taken` gives the type as which an
-    instruction first takes an input (one of numbers before one of bits)."""
+    instruction first takes an input (one of numbers before one of bits).
+
+    `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given` is
+    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of memory,
+    `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words, and the
+    condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. `side` is
+    the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
+    says neither."""
 
     text: str
     registers: dict[str, Type]
@@ -142,11 +169,27 @@ class Fragment(NamedTuple):
     formats: dict[str, Type]
     taken: dict[str, Type]
     left: dict[str, Type]
+    faults: Bool = FALSE
+    beyond: tuple[Beyond, ...] = ()
+    given: Bool = TRUE
+    notes: tuple[str, ...] = ()
+    bytes: frozenset[str] = frozenset()
+    memory: frozenset[str] = frozenset()
+    obligations: tuple[Any, ...] = ()
+    stepped: Bool = TRUE
+    side: Any = None
+    epoch: Epoch | None = None
 
 
-def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | None = None) -> Fragment:
+def read_fragment(
+    text: str,
+    path: str = "<fragment>",
+    types: dict[str, Type] | None = None,
+    contract: Contraction = "none",
+) -> Fragment:
     """Parse, type and evaluate a fragment symbolically: in a module of the version and the target that stand before it, or else
-    the newest that has its instructions. `types` fixes the types of some names (the other side's, say).
+    the newest that has its instructions. `types` fixes the types of some names (the other side's, say), `contract` says which
+    products and sums are contracted.
     Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
     source = Source(ended(text), path)
     heading, items = parse_fragment(source)
@@ -157,13 +200,32 @@ def read_fragment(text: str, path: str = "<fragment>", types: dict[str, Type] | 
     if len(items) > MOST_INSTRUCTIONS:
         raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
     reading = _Reading(source, _types(instructions, source, types or {}), epoch)
-    steps = [reading.step(item) for item in instructions]
+    ops = reading.contracted([reading.op(item) for item in instructions], contract)
+    steps = [reading.step(op) for op in ops]
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
     return Fragment(
-        text, reading.registers, inputs, carried, outputs, tuple(steps), reading.formats, reading.taken, reading.left
+        text,
+        reading.registers,
+        inputs,
+        carried,
+        outputs,
+        tuple(steps),
+        reading.formats,
+        reading.taken,
+        reading.left,
+        epoch=epoch,
     )
+
+
+def as_contracted(kernel: Kernel, how: Contraction) -> Kernel:
+    """A kernel with products and sums contracted."""
+    if how == "none":
+        return kernel
+    from ptxspec.machine.contraction import contracted, perhaps_contracted
+
+    return contracted(kernel) if how == "all" else perhaps_contracted(kernel)
 
 
 class _Reading:
@@ -180,6 +242,8 @@ class _Reading:
         self.formats: dict[str, Type] = {}
         self.taken: dict[str, Type] = {}
         self.left: dict[str, Type] = {}
+        #: registers of contracted products, which no identifier names
+        self.hidden: dict[str, Type] = {}
 
     def read(self, name: str, type: Type, carried: bool = False) -> Any:
         """What a register holds: an input, where nothing has written it."""
@@ -190,15 +254,29 @@ class _Reading:
             self.values[name] = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
         return self.values[name]
 
-    def step(self, item: tree.Instruction) -> Step:
-        """One instruction, after which the registers hold what it wrote."""
+    def op(self, item: tree.Instruction) -> Op:
+        """One instruction with its form."""
         plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
         effect = plan.meaning.effect
         if effect is not None:
             raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
             self.registers[CONDITION_CODE] = TYPES["pred"]
-        op = Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)
+        return Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)
+
+    def contracted(self, ops: list[Op], how: Contraction) -> list[Op]:
+        """The instructions with products and sums contracted."""
+        if how == "none" or len(ops) < 2:
+            return ops
+        kernel = Kernel("a fragment")
+        kernel.code, kernel.registers = ops, self.registers
+        found = as_contracted(kernel, how)
+        self.hidden = {n: t for n, t in found.registers.items() if n not in self.registers}
+        return found.code
+
+    def step(self, op: Op) -> Step:
+        """One instruction, after which the registers hold what it wrote."""
+        plan = op.plan
         env = self._sources(op)
         shown = holds = None
         if op.guard is not None:
@@ -206,9 +284,11 @@ class _Reading:
             shown, holds = "!" * op.guard[1] + op.guard[0], ~guarded if op.guard[1] else guarded
         written, types = self._written(op, env, holds)
         self.values.update(written)
+        for name in self.hidden.keys() & written.keys():
+            del written[name], types[name]
         definition = plan.form.definition
-        said = statement(self.source.text, item.position)
-        return Step(said, page_name(definition.path), definition.line, written, types, shown, holds)
+        said, page = statement(self.source.text, op.position), page_name(definition.path)
+        return Step(said, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
 
     def _sources(self, op: Op) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
@@ -222,7 +302,7 @@ class _Reading:
                 if known is None or (known.kind == "b" and type.kind != "b"):
                     self.taken[operand.text] = type
             name, width = placeholder.attrs[:2]
-            env[name] = _value(type, width, operand, self.registers, self.specials, self.read)
+            env[name] = _value(type, width, operand, {**self.registers, **self.hidden}, self.specials, self.read)
         return env
 
     def _written(self, op: Op, env: dict[str, Any], holds: Any) -> tuple[dict[str, Any], dict[str, Type]]:
@@ -232,14 +312,15 @@ class _Reading:
         memo: dict[int, Any] = {}
         for name, type, term in destinations(op):
             value = substitute(term, env, memo)
-            register = self.registers[name]
+            register = self.registers.get(name) or self.hidden[name]
             if _is_special(type):
                 self.formats[name] = type
             else:
                 self.formats.pop(name, None)
             if type.signed and register.width > type.width:
                 value = low_bits(sign_extend(value, type.width), register.width)
-            self.left[name] = type
+            if name in self.registers:
+                self.left[name] = type
             if holds is not None:
                 value = select(holds, value, self.read(name, register, carried=True))
             written[name], types[name] = value, type
@@ -340,17 +421,46 @@ def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str,
             assert_never(operand)
 
 
-def _types(items: list[Any], source: Source, fixed: dict[str, Type]) -> dict[str, Type]:
+def register_types(
+    items: list[Any], source: Source, fixed: dict[str, Type], pointers: dict[str, Type]
+) -> dict[str, Type]:
+    """The types of the registers that statements with effects, branches and declarations do not declare themselves; `pointers`
+    has those of registers that hold addresses, where nothing else tells."""
+    declared: set[str] = set()
+    for item in items:
+        if isinstance(item, tree.Variable):
+            declared |= {item.name} if item.repeat is None else {f"{item.name}{i}" for i in range(item.repeat)}
+        elif isinstance(item, tree.Label | tree.Targets | tree.Prototype):
+            declared.add(item.name)
+    instructions = [item for item in items if isinstance(item, tree.Instruction)]
+    least = dict(pointers)
+    for item in instructions:
+        for operand in item.operands:
+            if isinstance(operand, tree.Address) and isinstance(operand.base, tree.Name):
+                least.setdefault(operand.base.text, TYPES["b64"])
+    found = _types(instructions, source, fixed, least, declared)
+    return {name: type for name, type in found.items() if name not in declared and name != CONDITION_CODE}
+
+
+def _types(
+    items: list[Any],
+    source: Source,
+    fixed: dict[str, Type],
+    least: dict[str, Type] | None = None,
+    declared: Collection[str] = (),
+) -> dict[str, Type]:
     """The type of every register: bits of the width that its instructions ask for (of the greatest such width where they take
-    wider registers), or a predicate."""
+    wider registers), or a predicate. Where effects are allowed, `least` has the types of registers that instructions say nothing
+    of, and `declared` names that are none of these registers."""
     strict: dict[str, Type] = dict(fixed)
-    least: dict[str, Type] = {}
+    refuses = least is None
+    least = {} if least is None else least
     specials = special_registers()
     for item in items:
-        if item.guard is not None:
+        if item.guard is not None and item.guard[0] not in declared:
             _agree(strict, item.guard[0], TYPES["pred"], item, source)
-        for name, type, wider in _wanted(item, source):
-            if name in specials and name not in fixed:
+        for name, type, wider in _wanted(item, source, refuses):
+            if (name in specials and name not in fixed) or name in declared:
                 continue
             if wider and name != CONDITION_CODE:
                 if name not in least or least[name].width < type.width:
@@ -371,26 +481,29 @@ def _agree(types: dict[str, Type], name: str, type: Type, item: Any, source: Sou
         raise source.error(item.position, f"{name} is {known} elsewhere, {item.mnemonic} needs {type}")
 
 
-def _wanted(item: tree.Instruction, source: Source) -> list[tuple[str, Type, bool]]:
-    """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow."""
+def _wanted(item: tree.Instruction, source: Source, refuses: bool = True) -> list[tuple[str, Type, bool]]:
+    """(register, type, may be wider) for each register operand, from the first form that the operands' shapes allow. What has an
+    effect is refused, or else nothing is said of an instruction that no form fits."""
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     forms = opcode.find(item.mnemonic) if opcode is not None else []
     if not forms:
         raise _without_form(without_form(opcode, item.mnemonic, None), item, source)
     effects = [form.meaning(form.absences[-1]).effect for form in forms]
-    if effects[0] is not None and all(effects):
+    if refuses and effects[0] is not None and all(effects):
         raise _refused(item.mnemonic, effects[0])
     for form in forms:
-        found = _match(form, item)
+        found = _match(form, item, not refuses)
         if found is not None:
             return found
+    if not refuses:
+        return []
     known = list(dict.fromkeys(map(str, forms)))
     shown = " or ".join(known[:4]) + (" …" if len(known) > 4 else "")
     page = page_name(forms[0].definition.path)
     raise source.error(item.position, f"no form of {item.mnemonic} takes these operands; there is {shown}", page)
 
 
-def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] | None:
+def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tuple[str, Type, bool]] | None:
     definition = form.definition
     groups = form.places
     if not sum(not g[0].optional for g in groups) <= len(item.operands) <= len(groups):
@@ -402,7 +515,9 @@ def _match(form: Form, item: tree.Instruction) -> list[tuple[str, Type, bool]] |
         if isinstance(type, VectorOf):
             type = type.element
         if isinstance(type, Special):
-            return type.name == "address" and isinstance(operand, tree.Address)
+            return (type.name == "address" and isinstance(operand, tree.Address)) or (labels and type in _NOT_VALUES)
+        if not isinstance(type, Type):  # a matrix's fragment, say, which no instruction without an effect takes
+            return False
         elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
         for one in elements:
             name = one.name.text if isinstance(one, tree.Not) else one.text if isinstance(one, tree.Name) else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.language.specials import special_registers
+from ptxspec.query.fragments import Fragment
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.registries import GUARANTEES
 from ptxspec.terms.types import Type
@@ -46,3 +47,13 @@ def inputs_of(names: Iterable[str], types: Mapping[str, Type]) -> Inputs:
     for one in relevant:
         guaranteed = guaranteed & one.holds(*[terms[n] for n in one.names])
     return Inputs(terms, known, guaranteed)
+
+
+def taken_types(inputs: Inputs, *fragments: Fragment) -> dict[str, Type]:
+    """The inputs with the types as which an instruction first takes them, where that has the register's width."""
+    found = dict(inputs.types)
+    for fragment in reversed(fragments):
+        for name, type in fragment.taken.items():
+            if name in found and type.width == found[name].width and type.kind != "pred":
+                found[name] = type
+    return found

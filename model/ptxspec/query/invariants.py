@@ -1,13 +1,15 @@
-"""What holds of the machine's states: claims on the pages of the machine and of what it works on, each put to the solver."""
+"""What holds of the machine's states and of the pages' functions: claims on the pages that define them, and under proofs/, each
+put to the solver."""
 
 from __future__ import annotations
 
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.literate import finder
-from ptxspec.query.solving import solve
+from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.steps import CLAIMS, Claim, implies, taken
@@ -16,8 +18,8 @@ from ptxspec.terms.vocabulary import TRUE
 
 
 class Finding(NamedTuple):
-    """The verdict on a claim: "proved", "refuted", "exhausted" (the time ran out) or "unknown"; and the values of records and
-    operands for which it fails."""
+    """The verdict on a claim: "proved", "refuted" or "unknown"; and the values of records and operands for
+    which it fails."""
 
     status: str
     values: dict[str, Any]
@@ -25,16 +27,21 @@ class Finding(NamedTuple):
 
 
 #: the packages of pages that have claims
-STATED_IN = ("functions", "machine", "state_spaces")
+STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "proofs")
 
 
 @cache
 def load_all() -> tuple[Claim, ...]:
-    """Every claim of every page about the machine."""
+    """Every claim of every page: about the machine, about matrices, and those under proofs/."""
     for package in STATED_IN:
-        for name, _ in finder.pages(f"ptxspec.spec.{package}"):
+        for name, _ in finder.pages(f"ptxspec.{package}"):
             finder.load(name)
     return tuple(CLAIMS)
+
+
+def of_proofs() -> tuple[Claim, ...]:
+    """The claims about functions that pages under proofs/ state, in their order."""
+    return tuple(claim for claim in load_all() if Path(claim.path).parent.name == "proofs")
 
 
 def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
@@ -51,11 +58,11 @@ def check(claim: Claim, timeout: float = 120.0) -> Finding:
     """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
     began = time.monotonic()
     said, types = formula(claim)
-    answer = solve(~said, types, timeout)
+    answer = solve(~said, types, timeout, purpose="states that break the claim")
     status, values, seconds = answer.status, answer.values, time.monotonic() - began
     if status == "unsat":
         return Finding("proved", {}, seconds)
     if status == "sat":
         stands = not evaluate(said, values)
         return Finding("refuted" if stands else "unknown", values, seconds)
-    return Finding("exhausted" if status == "timeout" else "unknown", {}, seconds)
+    return Finding("unknown", {}, seconds)

@@ -46,7 +46,8 @@ ORDER = {
         "video",
         "refutations",
     ),
-    "docs": ("index", "tutorial", "how-to", "reference", "architecture", "examples"),
+    "docs": ("index", "tutorial", "how-to", "disputes", "reference", "architecture", "examples"),
+    "docs/disputes": ("index", "integers", "floating-point", "faults-of-ptxas", "float-amounts", "open-results"),
     "docs/how-to": ("run-a-kernel", "find-a-fault", "prove-an-identity", "check-results", "check-an-implementation"),
 }
 

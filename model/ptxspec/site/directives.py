@@ -14,16 +14,19 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from ptxspec.evidence.mutation import score
 from ptxspec.site import (
     changes,
     contents,
     corner_cases,
+    dispute_tables,
     evidence_section,
     fragment_pictures,
     freedoms,
     house,
     identity_tables,
     invariant_tables,
+    mutation_section,
     opcode_table,
     pages,
     pictures,
@@ -161,6 +164,18 @@ class Invariants(Computed):
         return self.kept("invariants", lambda: invariant_tables.markdown(self.module))
 
 
+class Disputes(Computed):
+    """What the page disputes, or says of an assembler: "disputes", "faults", "open", "extent", or "summary" of all pages."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        self.depends(*store.model_files())
+        return dispute_tables.markdown(
+            self.arguments[0], self.env.docname, self.register, self.config.ptxspec_solver_seconds
+        )
+
+
 class Evidence(Computed):
     """What was checked of the page's forms, and the forms themselves."""
 
@@ -253,6 +268,15 @@ class Ledger(Computed):
         return contents.front(self.source_folder, self.ledger(), self.judge)
 
 
+class Mutation(Computed):
+    """How many planted mistakes are noticed."""
+
+    def markdown(self) -> str:
+        self.env.note_reread()
+        self.depends(score.KEPT)
+        return mutation_section.markdown(score.read())
+
+
 class Pages(TocTree):
     """The pages of a folder in reading order: a table with their summaries, and their place in the sidebar.
 
@@ -289,6 +313,7 @@ class Pages(TocTree):
 DIRECTIVES = {
     "changes": Changes,
     "corner-cases": CornerCases,
+    "disputes": Disputes,
     "evidence": Evidence,
     "forms": Forms,
     "fragments": FragmentPicture,
@@ -297,6 +322,7 @@ DIRECTIVES = {
     "identities": Identities,
     "invariants": Invariants,
     "ledger": Ledger,
+    "mutation": Mutation,
     "opcodes": Opcodes,
     "pages": Pages,
     "picture": Picture,

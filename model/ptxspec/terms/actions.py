@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
+    AddressCheck,
     Arrive,
     Await,
     Branch,
@@ -111,6 +112,11 @@ def load(space: str, at: Int, type: Type, count: int = 1, demand: Demand | None 
 def store(space: str, at: Int, type: Type, values: list[Int], demand: Demand | None = None, **how: Any) -> None:
     """Write consecutive values of `type` to an address; `demand` is what must hold before."""
     _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how, *(demand or ())))
+
+
+def check_address(rule: str, at: Int, holds: Bool) -> None:
+    """End the launch, as the rule of this name says, unless something holds of an address at which nothing is accessed."""
+    _note(AddressCheck(rule, integer(at), holds))
 
 
 def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:

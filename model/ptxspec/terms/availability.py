@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.terms.core import blame
 from ptxspec.terms.editions import Edition, Epoch, edition, feature_name, target_number
 from ptxspec.terms.editions import version as _version
-from ptxspec.terms.types import Type
+from ptxspec.terms.types import TYPES, Type
 
 if TYPE_CHECKING:
     from ptxspec.terms.definitions import Definition
@@ -102,7 +102,12 @@ def implied(
 def _conditions(definition: Definition, where: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     """The values that each modifier of a rule may have."""
     conditions = {k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()}
-    for name in conditions:
+    for name, values in conditions.items():
         if name not in definition.modifiers:
             raise blame(f"{definition.name} has no modifier {name}")
+        for value in values:
+            if (
+                isinstance(value, str) and value in TYPES
+            ):  # no form would have it, and all of them would be there from 1.0 on
+                raise blame(f"{definition.name}: {name} is a type, TYPES[{value!r}], and no string")
     return conditions

@@ -224,16 +224,16 @@ class Int(Term):
 
     # Comparing terms makes a term, where object's own methods promise a bool.
     def __eq__(self, other: Int | int) -> Bool:  # type: ignore[override]
-        return _compare("eq", self, integer(other))
+        return compared("eq", self, integer(other))
 
     def __ne__(self, other: Int | int) -> Bool:  # type: ignore[override]
         return ~(self == other)
 
     def __lt__(self, other: Int | int) -> Bool:
-        return _compare("lt", self, integer(other))
+        return compared("lt", self, integer(other))
 
     def __gt__(self, other: Int | int) -> Bool:
-        return _compare("lt", integer(other), self)
+        return compared("lt", integer(other), self)
 
     def __le__(self, other: Int | int) -> Bool:
         return ~(self > other)
@@ -297,8 +297,10 @@ def _count(value: Int | int) -> Int:
     return count
 
 
-def _compare(op: str, a: Int, b: Int) -> Bool:
-    """A comparison, decided at once where the ranges decide it."""
+def compared(op: str, a: Int, b: Int) -> Bool:
+    """A comparison, decided at once where the ranges decide it, or both are one term."""
+    if a is b:
+        return truth(op == "eq")
     if op == "lt" and a.hi < b.lo:
         return truth(True)
     if op == "lt" and a.lo >= b.hi:

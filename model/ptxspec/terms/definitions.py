@@ -157,6 +157,10 @@ class Definition:
         known.append(instance)
         return instance.meaning
 
+    def evaluated(self, modifiers: dict[str, Any], absent: tuple[str, ...], epoch: Epoch | None) -> Meaning:
+        """The same as `meaning`, worked out anew by calling the function, for whoever wants to see how."""
+        return _evaluate(self, modifiers, absent, epoch or self.newest(modifiers)).meaning
+
     def changes(self, modifiers: dict[str, Any], absent: tuple[str, ...] = ()) -> list[tuple[str, Edition]]:
         """What the form with these modifiers asks of the epoch, in whichever epoch: (the register's entry, the edition)."""
         found: list[tuple[str, Edition]] = []
@@ -170,7 +174,7 @@ class Definition:
 
 
 def _key(modifiers: dict[str, Any], absent: tuple[str, ...]) -> Any:
-    return tuple(sorted((k, str(v)) for k, v in modifiers.items())), absent
+    return frozenset(modifiers.items()), absent
 
 
 class Input(NamedTuple):

@@ -82,6 +82,15 @@ class Update:
         return self.type.bytes * self.count
 
 
+@dataclass(frozen=True)
+class AddressCheck:
+    """End the launch, as the rule of this name says, unless something `holds` of an address. Nothing is accessed there."""
+
+    rule: str
+    address: Int
+    holds: Bool
+
+
 # Copies that finish later -------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +261,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | Copying | StackUse | Ending
+Effect: TypeAlias = Access | AddressCheck | Copying | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
+from types import CodeType
 from typing import Any
 
 from ptxspec.terms.arithmetic import quotient, remainder
@@ -181,9 +182,15 @@ class Script:
         body = [*self.lines, f"    return {returns}" if returns else "    pass"]
         text = f"def script({', '.join(parameters)}):\n" + "\n".join(body)
         scope = dict(self.objects)
-        exec(compile(text, "<terms>", "exec"), scope)
+        exec(_compiled(text), scope)
         script: Callable[..., Any] = scope["script"]
         return script
+
+
+@lru_cache(maxsize=1 << 12)
+def _compiled(text: str) -> CodeType:
+    """Code of a text. Instructions that are written alike have one text, in this kernel and in others."""
+    return compile(text, "<terms>", "exec")
 
 
 def written(term: Any, *names: str) -> Callable[..., Any]:

@@ -1,131 +1,220 @@
-"""The symbolic interpretation: terms become z3 bit-vectors of the exact widths.
+"""The symbolic interpretation: terms become SMT-LIB 2 text over bit-vectors of the exact widths, which every solver reads alike.
 
-Registers are bits throughout. z3's floating-point theory, which has one NaN, is entered only inside the operations it
-supplies, and a definition never looks at what those give for a NaN: NaN results are chosen outside, by rule.
+Registers are bits throughout. The theory of floating-point numbers, which has one NaN, is entered only inside the operations
+that it supplies, and a definition never looks at what those give for a NaN: NaN results are chosen outside, by rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import z3
 
 from ptxspec.terms.exact import unchosen
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.types import Type
 
-_SORTS = {"f16": z3.Float16, "bf16": lambda: z3.FPSort(8, 8), "f32": z3.Float32, "f64": z3.Float64}
-_ROUNDING = {"rn": z3.RNE, "rz": z3.RTZ, "rm": z3.RTN, "rp": z3.RTP}
+#: a format's bits for the exponent, and for the significand with its hidden bit
+_FORMATS = {"f16": (5, 11), "bf16": (8, 8), "f32": (8, 24), "f64": (11, 53)}
+_ROUNDING = {"rn": "RNE", "rz": "RTZ", "rm": "RTN", "rp": "RTP"}
 #: what this interpretation supplies
-SUPPLIED = {"sum": z3.fpAdd, "product": z3.fpMul, "fused": z3.fpFMA, "ratio": z3.fpDiv, "square_root": z3.fpSqrt}
+SUPPLIED = {"sum": "fp.add", "product": "fp.mul", "fused": "fp.fma", "ratio": "fp.div", "square_root": "fp.sqrt"}
 _BINARY = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "and": lambda x, y: x & y,
-    "or": lambda x, y: x | y,
-    "xor": lambda x, y: x ^ y,
-    "shl": lambda x, y: x << y,
-    "lshr": z3.LShR,
-    "ashr": lambda x, y: x >> y,
-    "udiv": z3.UDiv,
-    "sdiv": lambda x, y: x / y,
-    "urem": z3.URem,
-    "srem": z3.SRem,
+    "add": "bvadd",
+    "sub": "bvsub",
+    "mul": "bvmul",
+    "and": "bvand",
+    "or": "bvor",
+    "xor": "bvxor",
+    "shl": "bvshl",
+    "lshr": "bvlshr",
+    "ashr": "bvashr",
+    "udiv": "bvudiv",
+    "sdiv": "bvsdiv",
+    "urem": "bvurem",
+    "srem": "bvsrem",
 }
-_COMPARE = {"eq": lambda x, y: x == y, "ult": z3.ULT, "slt": lambda x, y: x < y}
-_LOGIC = {"and": z3.And, "or": z3.Or, "xor": z3.Xor}
+_COMPARE = {"eq": "=", "ult": "bvult", "slt": "bvslt"}
 
 
-class Solver:
-    """A backend whose values are z3 expressions. `free(term, lowering)` gives the expression for a freedom."""
+def sort_of(width: int) -> str:
+    """The sort of words of a width, or with 0 that of truth values."""
+    return f"(_ BitVec {width})" if width else "Bool"
 
-    def __init__(self, free: Callable[[Any, Lowering], Any] | None = None):
+
+def _float(exponent: int, significand: int) -> str:
+    return f"(_ FloatingPoint {exponent} {significand})"
+
+
+class Script:
+    """A backend that writes a script: its values are constants, and names that `lines` declare or define. Equal expressions
+    have one name. `free(term, lowering)` returns the value for a freedom.
+
+    A floating-point result becomes bits by a new constant, of which it is asserted that it reads as that number: this is
+    standard, and leaves the bits of a NaN open, which nothing looks at. With `functional`, the bits are z3's own function of the
+    number instead."""
+
+    def __init__(self, free: Callable[[Any, Lowering], str] | None = None, *, functional: bool = False):
         self.free = free
-        #: whether the solver's floating-point arithmetic was used
+        self.functional = functional
+        #: commands, each a line: declarations, definitions, and what holds of the bits of floating-point results
+        self.lines: list[str] = []
+        #: the constants that are declared, with their widths; 0 for truth values
+        self.declared: dict[str, int] = {}
+        #: whether floating-point arithmetic was used
         self.has_floats = False
+        self._names: dict[str, str] = {}
+
+    def declare(self, name: str, width: int) -> str:
+        """A constant of that name."""
+        self.declared[name] = width
+        self.lines.append(f"(declare-const {name} {sort_of(width)})")
+        return name
+
+    def _named(self, text: str, sort: str) -> str:
+        """The name of an expression."""
+        found = self._names.get(text)
+        if found is None:
+            found = self._names[text] = f"t{len(self._names)}"
+            self.lines.append(f"(define-fun {found} () {sort} {text})")
+        return found
+
+    def _word(self, text: str, n: int) -> str:
+        return self._named(text, f"(_ BitVec {n})")
+
+    def _truth(self, text: str) -> str:
+        return self._named(text, "Bool")
 
     def room(self, n: int) -> int:
         return n
 
-    def const(self, value: int, n: int) -> Any:
-        return z3.BitVecVal(value, n)
+    def const(self, value: int, n: int) -> str:
+        return f"#x{value:0{n // 4}x}" if n % 4 == 0 else f"#b{value:0{n}b}"
 
-    def truth_const(self, value: bool) -> Any:
-        return z3.BoolVal(value)
+    def truth_const(self, value: bool) -> str:
+        return "true" if value else "false"
 
-    def truncate(self, v: Any, n: int, to: int) -> Any:
-        return z3.Extract(to - 1, 0, v)
+    def truncate(self, v: str, n: int, to: int) -> str:
+        return self._word(f"((_ extract {to - 1} 0) {v})", to)
 
-    def extend(self, v: Any, n: int, to: int, signed: bool) -> Any:
-        return (z3.SignExt if signed else z3.ZeroExt)(to - n, v)
+    def extend(self, v: str, n: int, to: int, signed: bool) -> str:
+        return self._word(f"((_ {'sign' if signed else 'zero'}_extend {to - n}) {v})", to)
 
-    def binary(self, op: str, x: Any, y: Any, n: int) -> Any:
-        return _BINARY[op](x, y)
+    def binary(self, op: str, x: str, y: str, n: int) -> str:
+        return self._word(f"({_BINARY[op]} {x} {y})", n)
 
-    def select(self, c: Any, x: Any, y: Any, n: int) -> Any:
-        return z3.If(c, x, y)
+    def select(self, c: str, x: str, y: str, n: int) -> str:
+        return self._word(f"(ite {c} {x} {y})", n)
 
-    def compare(self, op: str, x: Any, y: Any, n: int) -> Any:
-        return _COMPARE[op](x, y)
+    def compare(self, op: str, x: str, y: str, n: int) -> str:
+        return self._truth(f"({_COMPARE[op]} {x} {y})")
 
-    def logic(self, op: str, x: Any, y: Any) -> Any:
-        return _LOGIC[op](x, y)
+    def logic(self, op: str, x: str, y: str) -> str:
+        if op == "xor" and y == "true":
+            return self._truth(f"(not {x})")
+        return self._truth(f"({op} {x} {y})")
 
-    def bit_length(self, v: Any, n: int) -> Any:
+    def bit_length(self, v: str, n: int) -> str:
         """By halves, from the top: the half that holds the highest 1 goes on, and which one it is, is a bit of that one's place.
         What is left in the end says whether there is a 1 at all. So its text is as long as n has bits, not as n is wide."""
         if n == 1:
             return v
         places = (n - 1).bit_length()
-        left, place = z3.ZeroExt((1 << places) - n, v), []
+        left, place = self._extended(v, n, 1 << places), []
         for half in (1 << i for i in reversed(range(places))):
-            upper = z3.Extract(2 * half - 1, half, left)
-            is_above = upper != 0
-            left = z3.If(is_above, upper, z3.Extract(half - 1, 0, left))
-            place.append(z3.If(is_above, z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)))
-        highest = z3.Concat(*place) if places > 1 else place[0]
-        return z3.ZeroExt(n - places, highest) + z3.ZeroExt(n - 1, left)
+            upper = self._word(f"((_ extract {2 * half - 1} {half}) {left})", half)
+            is_above = self._truth(f"(distinct {upper} {self.const(0, half)})")
+            left = self.select(is_above, upper, self._word(f"((_ extract {half - 1} 0) {left})", half), half)
+            place.append(self.select(is_above, "#b1", "#b0", 1))
+        highest = self._word(f"(concat {' '.join(place)})", places) if places > 1 else place[0]
+        return self.binary("add", self._extended(highest, places, n), self._extended(left, 1, n), n)
 
-    def popcount(self, v: Any, n: int) -> Any:
+    def _extended(self, v: str, n: int, to: int) -> str:
+        return v if n == to else self.extend(v, n, to, False)
+
+    def popcount(self, v: str, n: int) -> str:
         """The sum of the bits, added as a balanced tree."""
-        parts = [z3.ZeroExt(n - 1, z3.Extract(i, i, v)) if n > 1 else v for i in range(n)]
+        if n == 1:
+            return v
+        parts = [self.extend(self._word(f"((_ extract {i} {i}) {v})", 1), 1, n, False) for i in range(n)]
         while len(parts) > 1:
-            parts = [sum(parts[i + 1 : i + 2], parts[i]) for i in range(0, len(parts), 2)]
+            pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+            parts = [self.binary("add", pair[0], pair[1], n) if len(pair) == 2 else pair[0] for pair in pairs]
         return parts[0]
 
-    def lookup(self, table: tuple[int, ...], v: Any, n: int, to: int) -> Any:
+    def lookup(self, table: tuple[int, ...], v: str, n: int, to: int) -> str:
         """By halves, from the index's top bit down."""
         if n == 0 or len(table) == 1:
-            return z3.BitVecVal(table[0], to)
+            return self.const(table[0] & ((1 << to) - 1), to)
         half = 1 << (n - 1)
         below = self.lookup(table[:half], v, n - 1, to)
         if len(table) <= half:
             return below
-        return z3.If(z3.Extract(n - 1, n - 1, v) == 1, self.lookup(table[half:], v, n - 1, to), below)
+        bit = self._word(f"((_ extract {n - 1} {n - 1}) {v})", 1)
+        return self.select(self._truth(f"(= {bit} #b1)"), self.lookup(table[half:], v, n - 1, to), below, to)
 
-    def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> Any:
+    def invalid(self, name: str, type: Any, operands: Callable[[], list[Any]]) -> None:
         return None
 
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
-        return name in SUPPLIED and static[0].name in _SORTS
+        return name in SUPPLIED and static[0].name in _FORMATS
 
-    def call(self, name: str, static: tuple[Any, ...], args: list[Any]) -> Any:
+    def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
         self.has_floats = True
         type, rounding, ftz = static
-        sort, mode = _SORTS[type.name](), _ROUNDING[rounding]()
-        numbers = [z3.fpBVToFP(a, sort) for a in args]
-        result = z3.fpToIEEEBV(SUPPLIED[name](mode, *numbers))
+        exponent, significand = _FORMATS[type.name]
+        sort, mode = _float(exponent, significand), _ROUNDING[rounding]
+        numbers = [self._named(f"((_ to_fp {exponent} {significand}) {a})", sort) for a in args]
+        result = self._bits(self._named(f"({SUPPLIED[name]} {mode} {' '.join(numbers)})", sort), type)
         if not ftz:
             return result
         # the same operation with room below: what is then smaller than the least normal number is flushed
-        wide = z3.FPSort(sort.ebits() + 2, sort.sbits())
-        unbounded = SUPPLIED[name](mode, *[z3.fpFPToFP(z3.RNE(), n, wide) for n in numbers])
-        least = z3.fpFPToFP(z3.RNE(), z3.fpBVToFP(z3.BitVecVal(1 << (sort.sbits() - 1), type.width), sort), wide)
-        sign = z3.BitVecVal(1 << (type.width - 1), type.width)
-        return z3.If(z3.fpLT(z3.fpAbs(unbounded), least), result & sign, result)
+        to_wide, wide = f"(_ to_fp {exponent + 2} {significand})", _float(exponent + 2, significand)
+        widened = [self._named(f"({to_wide} RNE {number})", wide) for number in numbers]
+        unbounded = self._named(f"({SUPPLIED[name]} {mode} {' '.join(widened)})", wide)
+        normal = self._named(
+            f"((_ to_fp {exponent} {significand}) {self.const(1 << (significand - 1), type.width)})", sort
+        )
+        least = self._named(f"({to_wide} RNE {normal})", wide)
+        sign = self.binary("and", result, self.const(1 << (type.width - 1), type.width), type.width)
+        return self.select(self._truth(f"(fp.lt (fp.abs {unbounded}) {least})"), sign, result, type.width)
 
-    def freedom(self, term: Any, lowering: Lowering) -> Any:
+    def _bits(self, number: str, type: Type) -> str:
+        """The bits of a floating-point number."""
+        if self.functional:
+            return self._word(f"(fp.to_ieee_bv {number})", type.width)
+        found = self._names.get(f"bits {number}")
+        if found is None:
+            found = self._names[f"bits {number}"] = self.declare(f"bits.{number}", type.width)
+            exponent, significand = _FORMATS[type.name]
+            self.lines.append(f"(assert (= ((_ to_fp {exponent} {significand}) {found}) {number}))")
+        return found
+
+    def freedom(self, term: Any, lowering: Lowering) -> str:
         if self.free is None:
-            return lowering.low(unchosen(term), term.attrs[1])
+            found: str = lowering.low(unchosen(term), term.attrs[1])
+            return found
         return self.free(term, lowering)
+
+
+def parsed(script: Script, wanted: Sequence[tuple[str, int]]) -> list[Any]:
+    """Values of a script, each with its width (0 for a truth value), as z3's expressions in its main context."""
+    import z3
+
+    lines = list(script.lines)
+    for i, (value, width) in enumerate(wanted):
+        lines += [f"(declare-const wanted.{i} {sort_of(width)})", f"(assert (= wanted.{i} {value}))"]
+    found = z3.parse_smt2_string("\n".join(lines))
+    return [equation.arg(1) for equation in list(found)[len(found) - len(wanted) :]]
+
+
+def ground(script: Script, value: str, width: int) -> int | bool:
+    """What a value without free constants is, by z3: a number, or with the width 0 a truth value."""
+    import z3
+
+    solver = z3.Solver()
+    equal = [f"(declare-const wanted {sort_of(width)})", f"(assert (= wanted {value}))"]
+    solver.from_string("\n".join([*script.lines, *equal]))
+    if solver.check() != z3.sat:
+        raise ValueError(f"no value: {solver.reason_unknown()}")
+    found = solver.model().eval(z3.Bool("wanted") if width == 0 else z3.BitVec("wanted", width), model_completion=True)
+    return z3.is_true(found) if width == 0 else int(found.as_long())

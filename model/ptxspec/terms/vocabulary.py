@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar, overload
 
-from ptxspec.terms.core import Bool, Int, blame, constant, integer, make, make_int, truth, variable
+from ptxspec.terms.core import Bool, Int, blame, compared, constant, integer, make, make_int, truth, variable
 from ptxspec.terms.types import Type
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
@@ -317,6 +317,8 @@ class Approximation(NamedTuple):
     allowed: Callable[..., bool]
     quick: str | None = None
     """the function of the first operands, as numbers, that `nearest` rounds, by the name that compiled code knows it by"""
+    rounded: Callable[..., Int] | None = None
+    """the correctly rounded result as a term over the operands, where there are terms for it"""
 
 
 def approximate(
@@ -326,12 +328,13 @@ def approximate(
     nearest: Callable[..., int],
     allowed: Callable[..., bool],
     quick: str | None = None,
+    rounded: Callable[..., Int] | None = None,
 ) -> Int:
     """A result that need only be near the exact one. nearest(*operands) gives the bits of the nearest number, and
     allowed(bits, *operands) says whether some bits are near enough; both are given numbers, not terms. `quick` names the
     function that `nearest` rounds, if it is one of: sine, cosine, power of two, logarithm, hyperbolic tangent, reciprocal, root,
-    reciprocal root, quotient."""
-    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick))
+    reciprocal root, quotient. rounded(*operands), of terms, is an allowed result that proofs may name: the nearest one."""
+    return _freedom("approximate", name, type, operands, Approximation(nearest, allowed, quick, rounded))
 
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
@@ -366,15 +369,15 @@ def freedoms_in(*terms: Any) -> list[Int]:
 
 def substitute(term: Any, values: dict[str, Any], memo: dict[int, Any] | None = None) -> Any:
     """The term with variables replaced by other terms. `memo` may be shared between terms that are kept for as long."""
-    return _rebuilt(term, lambda t, args: values.get(t.attrs[0], t) if t.op == "var" else None, memo)
+    return rebuilt(term, lambda t, args: values.get(t.attrs[0], t) if t.op == "var" else None, memo)
 
 
 def resolve(term: Any, choose: Callable[[Any], Any], memo: dict[int, Any] | None = None) -> Any:
     """The term with every freedom replaced by choose(freedom), whose operands are resolved already."""
-    return _rebuilt(term, lambda t, args: choose(make(t.op, args, t.attrs)) if t.op == "freedom" else None, memo)
+    return rebuilt(term, lambda t, args: choose(make(t.op, args, t.attrs)) if t.op == "freedom" else None, memo)
 
 
-def _rebuilt(term: Any, replace: Callable[[Any, tuple[Any, ...]], Any], memo: dict[int, Any] | None) -> Any:
+def rebuilt(term: Any, replace: Callable[[Any, tuple[Any, ...]], Any], memo: dict[int, Any] | None) -> Any:
     """The term with replace(t, arguments) in the place of each term t below it, or t itself with the new arguments where that
     is None. Without recursion, since a term may be as deep as a fragment is long."""
     memo = {} if memo is None else memo
@@ -407,4 +410,6 @@ def _with_arguments(t: Any, args: tuple[Any, ...]) -> Any:
         return ~args[0]
     if t.op == "low":
         return low_bits(args[0], t.attrs[0])
+    if t.op in ("eq", "lt"):
+        return compared(t.op, *args)
     return make(t.op, args, t.attrs)

@@ -101,14 +101,16 @@ def _symbolic(meaning: Meaning) -> Callable[[dict[str, int]], tuple[int, ...]]:
     """A function from the operands' values to the results: the solver's formula is made once, and simplified for each row."""
     import z3
 
-    from ptxspec.terms.symbolic import Solver
+    from ptxspec.terms.symbolic import Script as SmtScript
+    from ptxspec.terms.symbolic import parsed
 
     types = inputs_of(meaning)
-    words = {n: z3.Bool(n) if t.kind == "pred" else z3.BitVec(n, t.width) for n, t in types}
-    lowering = Lowering(Solver(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1])), words)
-    formulas = [
-        (t, lowering.truth(v) if t.kind == "pred" else lowering.low(v, t.width)) for t, v in results_of(meaning)
-    ]
+    words = {n: z3.Bool(f"in.{n}") if t.kind == "pred" else z3.BitVec(f"in.{n}", t.width) for n, t in types}
+    script = SmtScript(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1]), functional=True)
+    lowering = Lowering(script, {n: script.declare(f"in.{n}", 0 if t.kind == "pred" else t.width) for n, t in types})
+    results = results_of(meaning)
+    wanted = [(lowering.truth(v), 0) if t.kind == "pred" else (lowering.low(v, t.width), t.width) for t, v in results]
+    formulas = [(t, formula) for (t, _), formula in zip(results, parsed(script, wanted), strict=True)]
 
     def run(values: dict[str, int]) -> tuple[int, ...]:
         given = [

@@ -32,7 +32,6 @@ from ptxspec.machine.program import (
     Program,
     asks_host,
     call_target,
-    check_demand,
     check_end,
     check_read,
     check_room,
@@ -40,9 +39,10 @@ from ptxspec.machine.program import (
     check_variable,
     resident,
     stopped,
+    unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Copy, Load, Stop, Update
+from ptxspec.terms.effects import Access, AddressCheck, Copy, Load, Stop, Update
 
 
 def _untouched(name: str, length: int) -> np.ndarray:
@@ -199,7 +199,8 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        return Fault(thread, op, address if isinstance(effect, Access | Copy) and why != context.READ else None, error)
+        shown = isinstance(effect, Access | AddressCheck | Copy) and why != context.READ
+        return Fault(thread, op, address if shown else None, error)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
@@ -207,11 +208,13 @@ class NativeRun:
         effect = instruction.plan.meaning.effect
         if isinstance(effect, Copy):
             return self._violation_of_copy(effect, op, thread, address, why)
+        if isinstance(effect, AddressCheck):
+            return unmet(effect.rule)
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)
         try:
             if why == context.DEMAND and not isinstance(effect, Update):
-                check_demand(effect.rule, False)
+                return unmet(effect.rule)
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)

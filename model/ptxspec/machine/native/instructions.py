@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
-from ptxspec.machine.native.context import llvm_type
+from ptxspec.machine.native.context import DEMAND, llvm_type
 from ptxspec.machine.native.copies import Copies
 from ptxspec.machine.native.operands import Operands
 from ptxspec.machine.native.outlined import Outlined, returned
@@ -17,6 +17,7 @@ from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
+    AddressCheck,
     Arrive,
     Await,
     Branch,
@@ -122,6 +123,10 @@ class Acting:
         match effect:
             case StackEnd() | Reserve() | Release():
                 return self.stack.move(op, effect, env, index)
+            case AddressCheck():
+                address = lowering.low(effect.address, 64)
+                self.accesses.check(lowering.truth(effect.holds), address, index, DEMAND)
+                return []
             case Copy() | Commit() | Await():
                 assert self.copies is not None
                 self.copies.act(op, effect, env, index)

@@ -1,0 +1,79 @@
+"""`ptxspec synthesize`: the shortest sequence of given instructions that equals a fragment."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.shared import JSON_OPTION, put_json, say
+
+
+@click.command("synthesize")
+@click.argument("fragment")
+@click.option(
+    "--with", "-w", "opcodes", multiple=True, required=True, help="An instruction that it may have: lop3.b32."
+)
+@click.option("--most", default=3, show_default=True, help="The greatest length.")
+@click.option("--result", "-r", help="The register that counts; else the one that is written last.")
+@click.option("--constant", "-c", "constants", multiple=True, help="A further constant to be tried first.")
+@click.option("--assume", "-a", help="A condition on the inputs, such as 'c < 32'.")
+@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
+@JSON_OPTION
+def command(
+    fragment: str,
+    opcodes: tuple[str, ...],
+    most: int,
+    result: str | None,
+    constants: tuple[str, ...],
+    assume: str | None,
+    profile: str,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    """Look for the shortest sequence of instructions that equals a fragment, and prove that it does:
+    ptxspec synthesize "div.u16 d, a, 3;" --with mul.hi.u16 --with shr.u16
+
+    Exit status 0 if one is found, 1 if it is known that there is none, 2 otherwise.
+    """
+    if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
+        raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
+    with asked_rightly(status=FAILED):
+        import ptxspec
+
+        found = ptxspec.synthesize(
+            fragment,
+            opcodes,
+            most=most,
+            result=result,
+            constants=[_integer(text) for text in constants],
+            assume=assume,
+            profile=profile,
+            timeout=timeout,
+        )
+    if as_json:
+        put_json(found.as_dict())
+    else:
+        _show(found)
+    return int(found.exit_status)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise Failed(f"--constant: {text[:80]!r} is no integer") from None
+
+
+def _show(found: Any) -> None:
+    colour = "green" if found.status == "found" else "yellow"
+    say(f"{found.status}: {found.reason} ({found.seconds:.2f} s)", fg=colour)
+    if found.text:
+        for line in found.text.split("; "):
+            say(f"  {line.rstrip(';')};")
+        say(f"  proved: {found.verdict.reason}")
+    for line in found.excluded:
+        say(f"  excluded: {line}")

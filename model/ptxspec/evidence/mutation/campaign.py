@@ -1,0 +1,254 @@
+"""The campaign: every mutant judged, on every core there is, and what was found kept.
+
+A judgement is kept under a digest of all that it depends on: the mutant, the texts of the pages that its instructions are made
+of, and the identities about them. When a page changes, only what depends on it is judged again; what noticed a mutant before is
+then tried first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import resource
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ptxspec.evidence.mutation import by_identities, by_oracles, sameness
+from ptxspec.evidence.mutation.isolated import Ended, call
+from ptxspec.evidence.mutation.meanings import Case, Leaves, cases, leaves, some
+from ptxspec.evidence.mutation.mutants import Mutant, source
+from ptxspec.evidence.mutation.planting import planted
+from ptxspec.evidence.mutation.reach import graph, origins
+from ptxspec.language.forms import Form, registry
+from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.parallel import on_all_cores
+from ptxspec.query.identities import load_all
+
+#: seconds of computing that a mutant may take
+SECONDS = 40
+#: forms of a mutant on which oracles are tried, and forms up to which sameness is asked for
+FORMS, MOST = 160, 6000
+KILLED, EQUIVALENT, SURVIVOR, UNDECIDED = "killed", "equivalent", "survivor", "undecided"
+#: what decided where the campaign itself is at fault
+FAILED = "failure of the campaign"
+
+
+class Judgement(NamedTuple):
+    """What became of a mutant: "killed", "equivalent", "survivor", or "undecided" (not killed, and not proved to mean the same in
+    the time there was). `by` is what decided: "identity", "construction", "example", "recorded answer", "recorded lookup",
+    "proof", "same terms"; `name` says which, `shown` gives operands or an error."""
+
+    status: str
+    by: str = ""
+    name: str = ""
+    shown: str = ""
+
+
+class Hint(NamedTuple):
+    """What decided about a mutant the last time."""
+
+    by: str = ""
+    name: str = ""
+
+
+def judge(mutant: Mutant, hint: Hint | None = None, seconds: int = SECONDS) -> Judgement:
+    """The judgement on a mutant. It is made in a process of its own: nothing of the mistake stays in this one."""
+    by_identities.claims()  # as the definitions are without the mistake, and once for all mutants
+    forms = graph().forms(mutant)
+    by_oracles.prepare(forms)
+    built = mmap.mmap(-1, 1)  # shared with the other process: 1 as soon as all definitions have been evaluated
+    try:
+        return call(lambda: _judge(mutant, forms, hint or Hint(), built), seconds)
+    except Ended as error:
+        if built[0]:
+            return Judgement(UNDECIDED, "", "", str(error))
+        return Judgement(KILLED, "construction", "limits", str(error))
+    finally:
+        built.close()
+
+
+def _judge(mutant: Mutant, forms: Sequence[Form], hint: Hint, built: mmap.mmap) -> Judgement:
+    with planted(mutant):
+        try:
+            first = hint.name if hint.by == "identity" else None
+            noticed = by_identities.noticed(graph().opcodes(mutant), graph().shortcuts(mutant), first)
+        except Exception as error:
+            return _broken(error)
+    if noticed is not None:
+        by_identities.cross_check(noticed)
+        shown = ", ".join(f"{n} = {int(v):#x}" for n, v in noticed.inputs.items())
+        return Judgement(KILLED, "identity", noticed.claim.title, f"{shown} ({noticed.by})")
+    chosen = cases(_few(forms, hint), False)
+    was = [leaves(case.meaning) for case in chosen]
+    with planted(mutant):
+        try:
+            now = [leaves(case.meaning) for case in chosen]
+        except Exception as error:
+            return _broken(error)
+        built[0] = 1
+        found = _without_identities(mutant, list(zip(chosen, was, now, strict=True)))
+    return found or _same(mutant, forms)
+
+
+def _broken(error: Exception) -> Judgement:
+    """Whatever a definition raises: it cannot be used."""
+    return Judgement(KILLED, "construction", type(error).__name__, _text(error))
+
+
+def _text(error: Exception) -> str:
+    return str(error).replace(f"{DOCUMENTS}/", "")[:200]
+
+
+def _without_identities(mutant: Mutant, triples: Sequence[tuple[Case, Leaves, Leaves]]) -> Judgement | None:
+    """What an oracle says, with the mistake in place; else operands on which a form means something else."""
+    touched = [case for case, was, now in triples if sameness.touched(mutant, was, now)]
+    try:
+        told = _told(touched)
+    except Exception as error:  # a kernel that cannot be run, a definition that cannot be evaluated
+        return Judgement(KILLED, "error", type(error).__name__, _text(error))
+    if told is not None:
+        return Judgement(KILLED, told.kind, told.name, told.shown[:300])
+    found = sameness.by_operands(sameness.pairs_of(mutant, triples) or [])
+    return _survivor(found) if found is not None else None
+
+
+def _few(forms: Sequence[Form], hint: Hint) -> list[Form]:
+    """Some of the forms, of each definition as many; the one that told the last time first."""
+    by_definition: dict[Any, list[Form]] = {}
+    for form in forms:
+        by_definition.setdefault(form.definition, []).append(form)
+    most = max(4, FORMS // max(1, len(by_definition)))
+    few = [form for own in by_definition.values() for form in some(own, most)]
+    return sorted(few, key=lambda form: str(form) != hint.name)
+
+
+def _told(touched: Sequence[Case]) -> by_oracles.Noticed | None:
+    """What an oracle says of the forms that are touched."""
+    pages = dict.fromkeys(case.form.definition.module for case in touched)
+    return by_oracles.examples(pages) or by_oracles.recorded(touched) or by_oracles.looked_up(touched)
+
+
+def _survivor(found: sameness.Difference) -> Judgement:
+    operands = ", ".join(f"{n} = {int(v):#x}" for n, v in found.operands.items())
+    return Judgement(SURVIVOR, "", found.form, f"{operands}: {found.was:#x} as it is, {found.now:#x} with the mistake")
+
+
+def _same(mutant: Mutant, forms: Sequence[Form]) -> Judgement:
+    """Whether all forms mean the same: in all variants and editions."""
+    if len(forms) > MOST:
+        return Judgement(UNDECIDED, "", "", f"{len(forms)} forms may be changed")
+    every = cases([edition for form in forms for edition in (form, *form.editions)], True)
+    was = [leaves(case.meaning) for case in every]
+    with planted(mutant):
+        try:
+            now = [leaves(case.meaning) for case in every]
+        except Exception as error:
+            return _broken(error)
+        pairs = sameness.pairs_of(mutant, zip(every, was, now, strict=True))
+        if pairs is None:
+            return Judgement(UNDECIDED, "", "", "the machine is handed other functions, or an effect differs")
+        if not pairs:
+            return Judgement(EQUIVALENT, "same terms", f"{len(every)} forms and variants")
+        found = sameness.by_operands(pairs) or sameness.by_solver(pairs)
+    if isinstance(found, sameness.Difference):
+        return _survivor(found)
+    if found:
+        return Judgement(EQUIVALENT, "proof", f"{len(pairs)} pairs of terms")
+    return Judgement(UNDECIDED, "", "", "no proof that it means the same")
+
+
+# What is kept ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _text_digest(module: str) -> str:
+    return hashlib.sha256(source(module)[1].encode()).hexdigest()
+
+
+@cache
+def _pages_of(opcode: str) -> frozenset[str]:
+    """The pages that an opcode's definitions are on, and those that these import, directly or not."""
+    imported: dict[str, set[str]] = {}
+    for (page, _), other in origins().items():
+        imported.setdefault(page, set()).add(other)
+    waiting = [definition.module for _, definition in registry().opcodes[opcode].lines]
+    found: set[str] = set()
+    while waiting:
+        page = waiting.pop()
+        if page not in found:
+            found.add(page)
+            waiting += imported.get(page, ())
+    return frozenset(found)
+
+
+def pages_key(mutant: Mutant) -> str:
+    """A digest of the mutant and of the definitions that its judgement depends on."""
+    pages = sorted(frozenset().union(*map(_pages_of, graph().opcodes(mutant))))
+    return _digest((mutant.id, [(page, _text_digest(page)) for page in pages]))
+
+
+def claims_key(mutant: Mutant) -> str:
+    """A digest of the identities about its opcodes: more of them may kill what survived."""
+    opcodes = graph().opcodes(mutant)
+    return _digest([_claim_key(c) for c in load_all() if c.expected == "proved" and c.opcodes & opcodes])
+
+
+def _claim_key(claim: Any) -> str:
+    return _digest(tuple(claim[:5]))
+
+
+def _digest(what: object) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def is_known(mutant: Mutant, row: Mapping[str, Any] | None) -> bool:
+    """Whether what was found of a mutant holds still: its definitions are the same, and so is the identity that killed it, or for
+    what survived all there are."""
+    if row is None or row["pages"] != pages_key(mutant):
+        return False
+    if row["by"] == "identity":
+        return any(row["name"] == c.title and row["claims"] == _claim_key(c) for c in load_all())
+    return row["status"] in (KILLED, EQUIVALENT) or bool(row["claims"] == claims_key(mutant))
+
+
+def update(
+    mutants: Iterable[Mutant],
+    known: Mapping[str, Mapping[str, Any]],
+    progress: Callable[[int, int, Mutant, dict[str, Any]], None] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """By the mutants' ids, what is kept of each: as `known` has it where that holds still, else judged now."""
+    wanted = list(mutants)
+    found: dict[str, dict[str, Any]] = {m.id: dict(known[m.id]) for m in wanted if is_known(m, known.get(m.id))}
+    missing = [(m, _hint(known.get(m.id))) for m in wanted if m.id not in found]
+    missing.sort(key=lambda item: item[0].id[-8:])  # pages take turns, so that what is done first tells of the rest
+    for number, (mutant, judgement, seconds) in enumerate(on_all_cores(_one, missing), 1):
+        row = found[mutant.id] = _row(mutant, judgement, seconds)
+        if progress is not None:
+            progress(number, len(missing), mutant, row)
+    return {m.id: {**found[m.id], "place": str(m)} for m in wanted}
+
+
+def _hint(row: Mapping[str, Any] | None) -> Hint:
+    return Hint() if row is None else Hint(row["by"], row["name"])
+
+
+def _row(mutant: Mutant, judgement: Judgement, seconds: float) -> dict[str, Any]:
+    """What is kept of a judgement."""
+    by = next((c for c in load_all() if judgement.by == "identity" and c.title == judgement.name), None)
+    claims = claims_key(mutant) if by is None else _claim_key(by)
+    kept = {"seconds": round(seconds, 1), "pages": pages_key(mutant), "claims": claims}
+    return {"place": str(mutant), **judgement._asdict(), **kept}
+
+
+def _one(item: tuple[Mutant, Hint]) -> tuple[Mutant, Judgement, float]:
+    def spent() -> float:
+        return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+    begun = spent()
+    try:
+        judgement = judge(*item)
+    except Exception as error:  # of the campaign and not of the mutant: it is shown, and the others are judged
+        judgement = Judgement(UNDECIDED, FAILED, type(error).__name__, str(error)[:200])
+    return item[0], judgement, spent() - begun

@@ -1,0 +1,118 @@
+"""Whether a mutant means the same as the definition: for every form that it may change, proved; or else operands that tell them
+apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ptxspec.evidence.generate.operand_rows import rows
+from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.mutation.meanings import Case, Leaves, alike, machine
+from ptxspec.evidence.mutation.mutants import Mutant
+from ptxspec.evidence.mutation.reach import graph
+from ptxspec.query.solvers import Answer, solve
+from ptxspec.terms.core import Bool, Term, truth
+from ptxspec.terms.exact import evaluate
+from ptxspec.terms.types import TYPES, Type
+
+#: operand rows of a pair of terms; seconds of a question to the solver, and of all those about one mutant
+ROWS, EACH, TOGETHER = 24, 3.0, 10.0
+
+
+class Difference(NamedTuple):
+    """A form, operands, and the values there of one of its terms: as it is, and with the mistake."""
+
+    form: str
+    operands: dict[str, Any]
+    was: int
+    now: int
+
+
+class Pair(NamedTuple):
+    """Two terms that stand in the same place of a form's meaning."""
+
+    case: Case
+    was: Any
+    now: Any
+
+
+def touched(mutant: Mutant, was: Leaves, now: Leaves) -> bool:
+    """Whether two meanings of one form differ as they are written."""
+    return pairs_of(mutant, [(None, was, now)]) != []
+
+
+def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> list[Pair] | None:
+    """The terms that differ, each two once; None where more than terms differs, or may."""
+    pairs: dict[tuple[int, int], Pair] = {}
+    memo: dict[int, Any] = {}
+    kept: dict[Any, Any] = {}
+    for case, was, now in found:
+        if was.rest != now.rest or was.bodies.keys() != now.bodies.keys():
+            return None
+        if any(graph().reaches(f, mutant) for f in now.functions):
+            return None
+        both = list(zip(was.terms, now.terms, strict=True))
+        both += [(was.bodies[attrs], body) for attrs, body in now.bodies.items()]
+        for x, y in both:
+            one, other = (alike(t, mutant, memo, kept) for t in (x, y)) if x is not y else (x, y)
+            if one is not other:
+                pairs.setdefault((id(one), id(other)), Pair(case, one, other))
+    return list(pairs.values())
+
+
+def types_of(case: Case, *terms: Term) -> dict[str, Type]:
+    """The variables below some terms of a form: the types of its operands, and bits for what else there is."""
+    declared = {name: type for name, type in inputs_of(case.meaning) if type.kind != "pred"}
+    found: dict[str, Type] = {}
+    waiting, seen = list(terms), set()
+    while waiting:
+        term = waiting.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        if term.op == "var":
+            name, width = term.attrs
+            bits = TYPES["pred"] if isinstance(term, Bool) else Type(f"b{width}", "b", width)
+            own = declared.get(name, bits)
+            found[name] = own if own.width == width else bits
+        waiting += term.args
+    return dict(sorted(found.items()))
+
+
+def by_operands(pairs: Iterable[Pair]) -> Difference | None:
+    """Operands on which two terms differ, where some that are tried show it."""
+    for case, was, now in pairs:
+        types = types_of(case, was, now)
+        for row in rows(list(types.values()), ROWS, str(case.form)):
+            values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(types.items(), row, strict=True)}
+            x, y = (evaluate(t, values, machine) for t in (was, now))
+            if x != y:
+                return Difference(str(case), values, int(x), int(y))
+    return None
+
+
+def by_solver(pairs: Iterable[Pair]) -> Difference | bool | None:
+    """True if all pairs are proved equal; operands on which one differs; None if the time does not suffice."""
+    begun = time.process_time()
+    for case, was, now in pairs:
+        if time.process_time() - begun > TOGETHER:
+            return None
+        differ = truth(was) != truth(now) if isinstance(was, Bool) else was != now
+        answer = solve(differ, types_of(case, was, now), EACH)
+        if answer.status == "unsat":
+            continue
+        return _replayed(Pair(case, was, now), answer) if answer.status == "sat" else None
+    return True
+
+
+def _replayed(pair: Pair, answer: Answer) -> Difference | None:
+    """The solver's operands, where the exact interpretation finds a difference too."""
+
+    def pick(freedom: Any, operands: tuple[int, ...]) -> int:
+        found = answer.choices.get((freedom.attrs, operands))
+        return machine(freedom, operands) if found is None else found
+
+    x, y = (evaluate(t, answer.values, pick) for t in (pair.was, pair.now))
+    return Difference(str(pair.case), answer.values, int(x), int(y)) if x != y else None

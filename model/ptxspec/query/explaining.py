@@ -1,0 +1,306 @@
+"""The evaluation of a fragment explained: of each instruction that is executed, the statements of its definition with their
+values, and the lines of the documents where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ptxspec.language.forms import page_name
+from ptxspec.query.evaluate import Chosen, Operand, Results, executed, joined, readings, values_of_inputs
+from ptxspec.query.fragments import Fragment, Step, read_fragment
+from ptxspec.query.repeated import known_profile
+from ptxspec.query.tracing import Called, Statement, traced
+from ptxspec.terms.core import Bool, Int
+from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import DEVIATION
+
+#: levels of functions that can be asked for, and members of a tuple that are shown
+DEEPEST, MEMBERS = 8, 8
+#: bits of an integer that are shown
+LONGEST = 256
+
+
+class ExplainedValue(NamedTuple):
+    """What a name of a definition is: an integer, a truth value, or a text for what is neither; and the same to be read, with the
+    hexadecimal digits of what is not small, and as a floating-point number where it is a pattern of the instruction's format.
+
+    >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
+    >>> step.lines[1].values[0]
+    ExplainedValue(name='shifted', value=8, text='8')
+    """
+
+    name: str
+    value: Any
+    text: str
+
+
+class ExplainedLine(NamedTuple):
+    """A statement of a page that ran: the page and its line, the source, what it bound or returned, the conditions that it
+    selects by, the function that it is in, and how deep that is below the instruction's own (0).
+
+    >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
+    >>> line = step.lines[-1]
+    >>> line.source
+    "return select(maximum(b, c) < 256, field, unspecified('field-beyond-255', type, a, b, c))"
+    >>> line.conditions, line.depth
+    ([ExplainedValue(name='maximum(b, c) < 256', value=True, text='true')], 0)
+    >>> line.values
+    [ExplainedValue(name='returns', value=8, text='8')]
+    """
+
+    page: str
+    source: str
+    values: list[ExplainedValue]
+    conditions: list[ExplainedValue]
+    function: str
+    depth: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> (step,) = ptxspec.explain("not.b32 d, a;", a=1).steps
+        >>> step.lines[0].as_dict()["source"]
+        'return ~a'
+        """
+        return {
+            **self._asdict(),
+            "values": [v._asdict() for v in self.values],
+            "conditions": [v._asdict() for v in self.conditions],
+        }
+
+
+class Explained(NamedTuple):
+    """An instruction and what became of it. `executed` is False where its guard kept it from being executed: then there are no
+    lines. `reads` and `writes` are the definition's operands and the registers written, as raw bits, with their `types`;
+    `chosen` is what PTX leaves open on the way, and what was taken.
+
+    >>> _, skipped = ptxspec.explain("setp.eq.u32 p, a, 1; @!p neg.s32 d, a;", a=1, d=0).steps
+    >>> skipped.instruction, skipped.guard, skipped.executed, skipped.lines
+    ('neg.s32 d, a;', '!p', False, [])
+    """
+
+    instruction: str
+    page: str
+    guard: str | None
+    executed: bool
+    reads: dict[str, Any]
+    writes: dict[str, Any]
+    types: dict[str, Type]
+    lines: list[ExplainedLine]
+    chosen: list[Chosen]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON; operands and registers with all their readings.
+
+        >>> (step,) = ptxspec.explain("neg.s32 d, a;", a=1).steps
+        >>> step.as_dict()["writes"]["d"]["signed"]
+        -1
+        """
+
+        def read(values: dict[str, Any]) -> dict[str, Any]:
+            return {n: {**readings(v, self.types[n]), "type": str(self.types[n])} for n, v in values.items()}
+
+        return {
+            "instruction": self.instruction,
+            "page": self.page,
+            "guard": self.guard,
+            "executed": self.executed,
+            "reads": read(self.reads),
+            "writes": read(self.writes),
+            "lines": [line.as_dict() for line in self.lines],
+            "chosen": [c._asdict() for c in self.chosen],
+        }
+
+
+class Explanation(NamedTuple):
+    """An evaluation: its results, as `evaluate` returns them, and its instructions explained.
+
+    >>> ptxspec.explain("add.u32 d, a, b;", a=1, b=2).results
+    {'d': 3}
+    """
+
+    results: Results
+    steps: list[Explained]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> ptxspec.explain("add.u32 d, a, b;", a=1, b=2).as_dict()["results"]["d"]["unsigned"]
+        3
+        """
+        types = self.results.types
+        return {
+            "results": {n: {**readings(v, types[n]), "type": str(types[n])} for n, v in self.results.items()},
+            "steps": [step.as_dict() for step in self.steps],
+        }
+
+
+def explain(
+    text: str,
+    inputs: Mapping[str, Operand] | None = None,
+    /,
+    *,
+    profile: str = "hopper",
+    depth: int = 1,
+    **operands: Operand,
+) -> Explanation:
+    """Execute a straight-line fragment as `evaluate` does, and say how each result comes about: which statements of the
+    instruction's definition run, at which line of which document, and what they bind for these operands.
+
+    `depth` is how many levels of functions are looked into: 1 is the definition alone, 2 also the functions of other pages that
+    it calls, up to 8. Operands are given as for `evaluate`, also those named like an option in `inputs`. An instruction whose
+    guard does not hold has no lines. Raises as `evaluate` does, and ValueError for another depth.
+
+    >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
+    >>> for line in step.lines:
+    ...     print(line.page.rpartition("/")[2], line.source[:32], *[f"{v.name}={v.text}" for v in line.values])
+    bfe.md:40 start, length = (low_bits(b, 8), start=4 length=8
+    bfe.md:41 shifted = a >> start shifted=8
+    bfe.md:42 field = sign_extend(shifted, len field=8
+    bfe.md:43 return select(maximum(b, c) < 25 returns=8
+    """
+    fragment = read_fragment(text)
+    return explained(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile, depth)
+
+
+def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: int) -> Explanation:
+    """What `explain` returns, for the bits of a fragment's inputs."""
+    if not 1 <= depth <= DEEPEST:
+        raise ValueError(f"a depth of {depth}: 1 to {DEEPEST} levels can be asked for")
+    results = executed(fragment, values, profile)
+    memo: dict[int, Any] = {}
+    steps = []
+    for step, done in zip(fragment.steps, results.steps, strict=True):
+        reader = _Reader(step, known_profile(profile), values, memo)
+        page, guard = f"{step.page}:{step.line}", step.guard
+        if done.executed:
+            lines = reader.lines(depth)
+            reads, types = reader.operands()
+        else:
+            lines, reads, types = [], {}, {}
+        types |= step.types
+        steps.append(
+            Explained(
+                step.text, page, guard, done.executed, reads, done.writes, types, lines, list(reader.chosen.values())
+            )
+        )
+    return Explanation(results, steps)
+
+
+class _Reader:
+    """The values of one instruction's definition."""
+
+    def __init__(self, step: Step, profile: Profile, inputs: Mapping[str, Any], memo: dict[int, Any]):
+        assert step.plan is not None
+        self.step, self.plan, self.profile = step, step.plan, profile
+        self.inputs, self.before = inputs, memo
+        #: by freedom and operands, what was left open and met on the way
+        self.chosen: dict[Any, Chosen] = {}
+        self.values: dict[str, Any] = {}
+        self.memo: dict[int, Any] = {}
+        self.kept: list[Any] = []  # so that the memo's ids stay theirs
+        types = [r.type for r in self.plan.meaning.results] + [i.type for i in self.plan.meaning.inputs if i.type]
+        #: by its width, the one type that a pattern can have
+        self.formats = {t.width: t for t in types if {o for o in types if o.width == t.width} == {t} and t.is_float}
+
+    def choose(self, freedom: Any, operands: tuple[int, ...]) -> int:
+        bits = self.profile.value(freedom, operands)
+        if freedom.attrs[2] != DEVIATION or bits != operands[0]:
+            by = "profile" if self.profile.chooses(freedom) else "nearest"
+            self.chosen[freedom.attrs, operands] = Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)  # type: ignore[arg-type]
+        return bits
+
+    def operands(self) -> tuple[dict[str, Any], dict[str, Type]]:
+        """The definition's operands by name, and their types."""
+        types: dict[str, Type] = {}
+        for taken in self.plan.meaning.inputs:
+            for type, variable in zip(
+                taken.types or [taken.type] * len(taken.variables), taken.variables, strict=False
+            ):
+                if type is not None:
+                    types[variable.attrs[0]] = type
+        return {n: self.values[n] for n in types if n in self.values}, types
+
+    def lines(self, depth: int) -> list[ExplainedLine]:
+        """The statements of the definition, in the order in which they run, each followed by those of what it calls."""
+        for name, term in self.step.sources.items():
+            self.values[name] = evaluate_term(term, self.inputs, self.profile.value, self.before)
+        form, meaning = self.plan.form, self.plan.meaning
+        definition = form.definition
+        there = {taken.name for taken in meaning.inputs}
+        absent = tuple(n for n in definition.sources if n not in there)
+        modifiers = {**form.modifiers, **form.marks}
+        called = traced(
+            lambda: definition.evaluated(modifiers, absent, form.epoch), definition.function.__code__, depth
+        )
+        own: dict[int, Any] = {}
+        for result in meaning.results:
+            for value in result.values:  # what is chosen for these, not for what they do not depend on
+                evaluate_term(value, self.values, self.choose, own)
+        return self.of(called, 0)
+
+    def of(self, called: Called, depth: int) -> list[ExplainedLine]:
+        found = []
+        for statement in called.statements:
+            found.append(self.line(statement, called.name, depth))
+            for inner in statement.calls:
+                found += self.of(inner, depth + 1)
+        if called.more:
+            page = page_name(called.path)
+            found.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
+        return found
+
+    def line(self, statement: Statement, function: str, depth: int) -> ExplainedLine:
+        binds = dict(statement.binds)
+        if statement.returns:
+            binds["returns"] = statement.returned
+        values = [found for name, term in binds.items() if (found := self.shown(name, term)) is not None]
+        conditions = [found for c in statement.conditions if (found := self.shown(c.source, c.term)) is not None]
+        return ExplainedLine(
+            f"{page_name(statement.path)}:{statement.line}", statement.source, values, conditions, function, depth
+        )
+
+    def value(self, term: Any) -> Any:
+        """The value of a term; a sentence where it is left open."""
+        self.kept.append(term)
+        try:
+            return evaluate_term(term, self.values, self.profile.value, self.memo)
+        except NoChoice as open_one:
+            return str(open_one)
+
+    def shown(self, name: str, thing: Any) -> ExplainedValue | None:
+        """What a name is bound to, if that can be shown."""
+        if isinstance(thing, Int | Bool):
+            value = self.value(thing)
+            return ExplainedValue(name, value, self.text(value, thing))
+        if isinstance(thing, bool | int):
+            return ExplainedValue(name, thing, self.text(thing))
+        if isinstance(thing, str | Type):
+            return ExplainedValue(name, str(thing), str(thing))
+        if isinstance(thing, tuple | list) and thing:
+            found = [self.shown(name, one) for one in thing[:MEMBERS]]
+            members = [one for one in found if one is not None]
+            more = ["…"] if len(thing) > MEMBERS else []
+            return ExplainedValue(
+                name, [m.value for m in members], f"({', '.join([*(m.text for m in members), *more])})"
+            )
+        return None
+
+    def text(self, value: Any, term: Any = None) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, str):
+            return value
+        if value.bit_length() > LONGEST:
+            return f"{str(hex(value))[:20]}… ({value.bit_length()} bits)"
+        text = str(value) if abs(value) < 10 else f"{value} = {value:#x}" if abs(value) >> 64 == 0 else f"{value:#x}"
+        if isinstance(term, Int) and term.lo == 0 and term.op != "const":
+            type = self.formats.get(term.hi.bit_length())
+            if type is not None and term.hi == (1 << type.width) - 1:
+                number = readings(value, type).get("float")
+                return text if number is None else f"{value:#0{type.width // 4 + 2}x} = {number} ({type})"
+        return text

@@ -1,0 +1,297 @@
+"""Inputs of a fragment for which a condition over its operands and results holds: the simplest ones, or a proof of none."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+from ptxspec.query.assumptions import assumption, condition
+from ptxspec.query.evaluate import readings
+from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.inputs import Inputs, inputs_of, taken_types
+from ptxspec.query.minimal import rank
+from ptxspec.query.solvers import Answer, solve
+from ptxspec.query.trials import combinations
+from ptxspec.query.verdicts import OpenChoice
+from ptxspec.terms.core import Bool, truth
+from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, low_bits, resolve
+
+#: inputs that may be asked for, and combinations that are tried where the solver cannot know a result
+MOST, TRIALS = 1000, 2000
+#: inputs of the solver's that need not stand up to the exact interpretation before the search ends
+REFUSED = 8
+
+
+class Finding(dict[str, Any]):
+    """Input -> its bits as an unsigned number, or a bool for a predicate: one for which the condition holds, as the exact
+    interpretation has confirmed. `results` has the final bits of each register that is written (but for
+    those that stay open, where the condition does not depend on them), `types` the types of all of them,
+    and `choices` what a machine chose where PTX leaves a result open.
+
+    >>> (found,) = ptxspec.find("add.sat.s32 d, a, b;", "d == 0x7fffffff and a == 1")
+    >>> found, found.results, str(found.types["a"])
+    ({'a': 1, 'b': 2147483647}, {'d': 2147483647}, '.s32')
+    """
+
+    results: dict[str, Any]
+    types: dict[str, Type]
+    choices: tuple[OpenChoice, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The inputs and results with all their readings, and the choices, for JSON.
+
+        >>> (found,) = ptxspec.find("neg.s32 d, a;", "d == 1")
+        >>> found.as_dict()["inputs"]["a"]["signed"]
+        -1
+        """
+        return {
+            "inputs": {n: self._read(n, v) for n, v in self.items()},
+            "results": {n: self._read(n, v) for n, v in self.results.items()},
+            "choices": [c.as_dict() for c in self.choices],
+        }
+
+    def _read(self, name: str, value: Any) -> dict[str, Any]:
+        return {**readings(value, self.types[name]), "type": str(self.types[name])}
+
+
+class Findings(list[Finding]):
+    """What was found, the simplest first. `status` is "found", "none" (it is proved that there are none) or "unknown"; `complete`
+    says whether it is proved that there are no others, and `ordered` whether it is proved that no other is simpler; `reason` says
+    why in words, and `seconds` how long it took.
+
+    >>> found = ptxspec.find("popc.b32 d, a;", "d == 33")
+    >>> found, found.status, found.reason
+    ([], 'none', 'proved none: no inputs meet the condition')
+    >>> found = ptxspec.find("popc.b32 d, a;", "d == 32", count=3)
+    >>> found, found.status, found.complete
+    ([{'a': 4294967295}], 'found', True)
+    """
+
+    def __init__(
+        self,
+        found: Iterable[Finding],
+        status: Literal["found", "none", "unknown"],
+        reason: str,
+        complete: bool,
+        ordered: bool,
+        seconds: float,
+    ):
+        super().__init__(found)
+        self.status, self.reason, self.complete, self.ordered = status, reason, complete, ordered
+        self.seconds = seconds
+
+    @property
+    def exit_status(self) -> int:
+        """The status with which the command ends: 0 if something is found, 1 if there is nothing, 2 if that is not known.
+
+        >>> ptxspec.find("popc.b32 d, a;", "d == 33").exit_status
+        1
+        """
+        return {"found": 0, "none": 1}.get(self.status, 2)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> ptxspec.find("popc.b32 d, a;", "d == 33").as_dict()["complete"]
+        True
+        """
+        return {
+            "status": self.status,
+            "reason": self.reason,
+            "complete": self.complete,
+            "ordered": self.ordered,
+            "seconds": round(self.seconds, 3),
+            "found": [one.as_dict() for one in self],
+        }
+
+
+def find(
+    text: str,
+    where: str,
+    *,
+    count: int = 1,
+    assume: str | None = None,
+    profile: str = "hopper",
+    timeout: float = 60.0,
+) -> Findings:
+    """Inputs of a straight-line fragment for which the condition `where` holds: `count` of them at most, all different, the
+    simplest first; or a proof that there are none.
+
+    `where` is a Python expression over the inputs and the results, as unsigned numbers; a name that is written is its final value
+    there. signed(d), nan(d), infinite(d), zero(d), subnormal(d) and negative(d) read a register, and real(d) reads one as an
+    exact number, to compare with a decimal or with another: "real(d) == 0.5". `assume` is a condition on the inputs alone, in
+    which a name is the value before. `profile` chooses what PTX leaves open; of what it leaves open too, some choice of a
+    machine has to meet the condition. `timeout` is in seconds, for all.
+
+    Each input was replayed by the exact interpretation. Of two inputs that is simpler whose first value is, by name in the order
+    in which the fragment reads them: see the guide. Raises PtxError for text that is wrong, AssumptionError for a condition that
+    is, with names that are neither inputs nor results among them, Unsupported for instructions that one thread's registers do
+    not decide, and ValueError for another argument.
+
+    >>> for one in ptxspec.find("add.sat.s32 d, a, b;", "d == 0x7fffffff and a < 16", count=3):
+    ...     print({name: hex(value) for name, value in one.items()})
+    {'a': '0x0', 'b': '0x7fffffff'}
+    {'a': '0x1', 'b': '0x7fffffff'}
+    {'a': '0x1', 'b': '0x7ffffffe'}
+    >>> found = ptxspec.find("mul.f32 d, a, a;", "real(d) == 0.25")
+    >>> hex(found[0]["a"]), found.status
+    ('0x3f000000', 'found')
+    """
+    if not (timeout > 0 and math.isfinite(timeout)):
+        raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
+    if not 1 <= count <= MOST:
+        raise ValueError(f"a count of {count}: 1 to {MOST:,} inputs can be asked for")
+    began = time.monotonic()
+    asked = _ask(text, where, assume, profile)
+    return _Search(asked, count, began, began + timeout).run()
+
+
+class _Asked(NamedTuple):
+    """A question: the fragment, its inputs with the types as which they are taken, the results, and what has to hold."""
+
+    fragment: Fragment
+    inputs: Inputs
+    types: dict[str, Type]
+    results: dict[str, Any]
+    claim: Bool
+    profile: Profile
+
+    @property
+    def read(self) -> list[str]:
+        return [n for n in self.inputs.types if n in self.fragment.inputs]
+
+
+def _ask(text: str, where: str, assume: str | None, name: str) -> _Asked:
+    fragment, profile = read_fragment(text), Profile(name)
+    inputs = inputs_of(fragment.inputs, fragment.registers)
+    types = taken_types(inputs, fragment)
+    memo: dict[int, Any] = {}
+    results = {}
+    for output, term in fragment.outputs.items():
+        type = fragment.left[output]
+        settled = resolve(term, lambda f: profile.term(f) if profile.chooses(f) else f, memo)
+        results[output] = settled if type.kind == "pred" else low_bits(settled, type.width)
+    given = inputs.read(fragment.inputs)
+    claim = assumption(assume, given, inputs.types) & inputs.guaranteed
+    names = {**given, **results}
+    claim = claim & condition(where, names, {**types, **fragment.left}, "neither an input nor a result")
+    return _Asked(fragment, inputs, types, results, claim, profile)
+
+
+class _Search:
+    """One input after the other, each from the solver, with those that came before kept out."""
+
+    def __init__(self, asked: _Asked, count: int, began: float, deadline: float):
+        self.asked, self.count, self.began, self.deadline = asked, count, began, deadline
+        self.found: list[Finding] = []
+        self.ordered = True
+        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(asked.claim))
+        #: inputs of the solver that did not stand up to the replay, which it must not name again
+        self.refused = 0
+
+    def run(self) -> Findings:
+        why = ""
+        if (
+            self.approximate
+        ):  # the solver takes an approximate result for any number: it is asked for a proof of none only
+            self.try_values()
+        claim = self.asked.claim
+        for one in self.found:
+            claim = claim & self.differs_from(one)
+        while len(self.found) < self.count and not why:
+            left = self.deadline - time.monotonic()
+            answer = solve(claim, self.asked.types, left, surely=True) if left > 0 else Answer("timeout", {}, {})
+            if answer.status != "sat":
+                why = answer.status
+                break
+            self.ordered &= answer.simplest
+            shown = self.replayed(answer.values, answer.choices)
+            if shown is not None:
+                self.found.append(shown)
+            else:
+                self.refused += 1
+                why = "unsat" if self.refused == REFUSED else ""
+            claim = claim & self.differs_from(answer.values)
+        return self.told(why)
+
+    def told(self, why: str) -> Findings:
+        """What the search has come to; `why` says what ended it, if that is not the count."""
+        self.found.sort(key=self.rank)
+        proved = why == "unsat" and not self.refused
+        ordered = proved or (self.ordered and not self.approximate)
+        seconds = time.monotonic() - self.began
+        if self.found:
+            reason = f"{len(self.found)} found" + (", and proved that there are no others" if proved else "")
+            if why and not proved:
+                reason += f"; whether there are others is open: {self.words(why)}"
+            if not ordered:
+                reason += "; there may be simpler ones"
+            return Findings(self.found, "found", reason, proved, ordered, seconds)
+        if proved:
+            return Findings([], "none", "proved none: no inputs meet the condition", True, True, seconds)
+        return Findings([], "unknown", self.words(why), False, False, seconds)
+
+    def words(self, why: str) -> str:
+        tried = f", and {TRIALS:,} combinations of simple values at most were tried" if self.approximate else ""
+        if why == "unsat":
+            return f"{self.refused} inputs of the solver's did not stand up to the exact interpretation{tried}"
+        return f"the solver says: {why}, after {time.monotonic() - self.began:.1f} s{tried}"
+
+    def rank(self, values: Mapping[str, Any]) -> list[tuple[int, int]]:
+        return [rank(values[name], self.asked.types[name]) for name in self.asked.read]
+
+    def differs_from(self, values: Mapping[str, Any]) -> Bool:
+        """That some input is another than in `values`."""
+        differs = truth(False)
+        for name in self.asked.read:
+            word = self.asked.inputs.terms[name]
+            differs = differs | (word != truth(values[name]) if isinstance(word, Bool) else word != values[name])
+        return differs
+
+    def try_values(self) -> None:
+        """Find what simple values there are, with approximate results as the profile has them."""
+        types = self.asked.types
+        for values in itertools.islice(combinations(types), TRIALS):
+            if len(self.found) == self.count or time.monotonic() > self.deadline:
+                return
+            shown = self.replayed(values, {})
+            if shown is not None:
+                self.found.append(shown)
+
+    def replayed(self, values: Mapping[str, Any], chosen: Mapping[Any, int]) -> Finding | None:
+        """The inputs among some values, by the exact interpretation; None if the condition does not hold, or rests on a result
+        that nothing chooses."""
+        met: dict[Any, OpenChoice] = {}
+
+        def choose(freedom: Any, operands: tuple[int, ...]) -> int:
+            key = freedom.attrs, operands
+            bits = chosen.get(key)
+            if bits is None or isinstance(freedom.attrs[4], Approximation):
+                bits = self.asked.profile.value(freedom, operands)
+            if not is_allowed(freedom, operands, bits):
+                raise NoChoice(freedom)
+            met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
+            return bits
+
+        memo: dict[int, Any] = {}
+        try:
+            if not evaluate_term(self.asked.claim, values, choose, memo):
+                return None
+        except NoChoice:
+            return None
+        found = Finding((name, values[name]) for name in self.asked.read)
+        found.results = {}
+        for name, term in self.asked.results.items():
+            with suppress(NoChoice):  # the condition does not depend on it
+                found.results[name] = evaluate_term(term, values, choose, memo)
+        found.types = {**self.asked.types, **self.asked.fragment.left}
+        found.choices = tuple(met.values())
+        return found

@@ -1,0 +1,160 @@
+"""A loop stepped over by an invariant: a condition on what registers hold where the loop begins, each time.
+
+That it holds on entry, and that going through the loop once preserves it, are claims of their own, as is that the loop breaks no
+rule. What follows the loop may count on it, and on nothing else of what the loop writes. That the loop ends is not claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxspec.machine.flow import Flow, registers_written, successors
+from ptxspec.query.assumptions import assumption
+from ptxspec.query.fragments import Unsupported
+from ptxspec.query.paths.arrivals import Arrival
+from ptxspec.terms.core import Bool, truth_variable, variable
+from ptxspec.terms.effects import Call, Load
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits
+
+if TYPE_CHECKING:
+    from ptxspec.query.paths.walking import Walk
+
+#: what a register held when the loop was entered
+_ENTRY = re.compile(r"\bentry\(\s*%?(\w+)\s*\)")
+
+
+class Obligation(NamedTuple):
+    """What has to be shown of an invariant, in words, and the condition under which it fails."""
+
+    what: str
+    fails: Bool
+
+
+class Loop(NamedTuple):
+    """The block at which a loop begins, and all of its blocks."""
+
+    head: int
+    blocks: frozenset[int]
+
+
+def loops(flow: Flow) -> list[Loop]:
+    """The loops of a kernel, by the blocks at which they begin."""
+    edges = {i: successors(block) for i, block in enumerate(flow.blocks)}
+    heads: dict[int, set[int]] = {}
+    for i, following in edges.items():
+        for to in following:
+            if to <= i:
+                heads.setdefault(to, set()).add(i)
+    found = []
+    for head, sources in heads.items():
+        inside, todo = {head}, [s for s in sources if s != head]
+        while todo:
+            one = todo.pop()
+            if one not in inside:
+                inside.add(one)
+                todo += [i for i, following in edges.items() if one in following]
+        found.append(Loop(head, frozenset(inside)))
+    return found
+
+
+class Inductive:
+    """The invariant of a side's only loop, if it has one."""
+
+    def __init__(self, walk: Walk, text: str):
+        self.walk, self.text = walk, text
+        found = loops(walk.flow)
+        if len(found) > 1:
+            lines = ", ".join(str(walk.line(walk.flow.blocks[loop.head].start)) for loop in found)
+            raise Unsupported(f"an invariant is for a single loop; there are loops at the lines {lines}")
+        self.loop = found[0] if found else None
+        self.obligations: list[Obligation] = []
+        #: that the invariant holds at the time of which the walk is about
+        self.assumed: Bool = TRUE
+        self.types: dict[str, Type] = {}
+        self._entry: list[dict[str, Any]] = []
+        if self.loop is not None:
+            self._check_effects(self.loop)
+
+    @property
+    def line(self) -> int:
+        assert self.loop is not None
+        return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
+
+    def _check_effects(self, loop: Loop) -> None:
+        """Raise Unsupported for a loop that does more than an invariant about registers tells of."""
+        for op in self._ops(loop):
+            effect = op.plan.meaning.effect
+            if op.call is not None or isinstance(effect, Call):
+                raise Unsupported(f"an invariant is for a loop without calls (line {self.walk.line_of(op)})")
+            if hasattr(effect, "values") and not isinstance(effect, Load):
+                where = self.walk.line_of(op)
+                raise Unsupported(f"an invariant says nothing of memory, and line {where} of the loop writes there")
+        if self.walk.lanes > 1:
+            raise Unsupported("an invariant is for a loop of one thread")
+
+    def _ops(self, loop: Loop) -> list[Any]:
+        blocks = [self.walk.flow.blocks[b] for b in loop.blocks]
+        return [op for b in blocks for op in self.walk.kernel.code[b.start : b.end]]
+
+    def entered(self, way: Arrival) -> Arrival:
+        """Any time that the loop begins, in place of the first."""
+        assert self.loop is not None
+        walk = self.walk
+        (registers,) = way.registers
+        self._entry = [{n: walk.read(way, n, 0) for n in walk.kernel.registers if n in registers or self._named(n)}]
+        self._oblige(f"it holds where the loop at line {self.line} is entered", way)
+        later = dict(registers)
+        for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
+            later[name] = self._anything(name, registers.get(name, walk.places.pointer(walk.public(name, 0))))
+        found = way._replace(registers=(later,))
+        (reached,) = way.reached
+        self.assumed = self.assumed & (~reached | self._holds(found))
+        return found
+
+    def _anything(self, name: str, first: Any) -> Any:
+        """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""
+        type = self.walk.kernel.registers[name]
+        shown = f"{self.walk.public(name, 0)}'"
+        cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
+        if cases is None or len(cases) != 1:
+            self.types[shown] = type
+            return truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+        region = self.walk.memory.regions[cases[0].region]
+        self.types[f"{shown}-{region.name}"] = type
+        return low_bits(region.base + variable(f"{shown}-{region.name}", type.width), type.width)
+
+    def again(self, way: Arrival) -> None:
+        """The loop begins again: there the invariant has to hold."""
+        self._oblige(f"going through the loop at line {self.line} once preserves it", way, self.assumed)
+
+    def faults(self, holds: Bool) -> None:
+        """A rule that the loop may break."""
+        what = f"every access in the loop at line {self.line} is allowed"
+        self.obligations.append(Obligation(what, holds & self.assumed))
+
+    def _named(self, name: str) -> bool:
+        return re.search(rf"(?<![\w%]){re.escape(self.walk.public(name, 0))}(?!\w)", self.text) is not None
+
+    def _oblige(self, what: str, way: Arrival, assumed: Bool = TRUE) -> None:
+        (reached,) = way.reached
+        fails = reached & assumed & ~self._holds(way)
+        if fails is not FALSE:
+            self.obligations.append(Obligation(what, fails))
+
+    def _holds(self, way: Arrival) -> Bool:
+        """The invariant of what registers hold on a way."""
+        walk = self.walk
+        text = _ENTRY.sub(r"entry_\1", self.text)
+        terms: dict[str, Any] = {}
+        types: dict[str, Type] = {}
+        for name, type in walk.kernel.registers.items():
+            shown = walk.public(name, 0)
+            if name in way.registers[0] or self._named(name):
+                terms[shown], types[shown] = walk.read(way, name, 0), type
+            entered = self._entry[0].get(name)
+            if entered is not None:
+                key = "entry_" + shown.removeprefix("%")
+                terms[key], types[key] = entered, type
+        return assumption(text, terms, types)

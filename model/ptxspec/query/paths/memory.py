@@ -1,0 +1,226 @@
+"""The memory of a thread that is executed symbolically: regions of bytes, each byte a piece of a term.
+
+A region is a buffer, a variable or a parameter. Where it begins is an input, so that what is proved holds wherever it lies; an
+address formed from its beginning reaches no other region. What lies in a region at first is an input too, one variable a byte.
+Accesses are checked by the functions of spec/machine/accesses.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ptxspec import contracts
+from ptxspec.query.paths.addresses import Addresses, Case
+from ptxspec.query.paths.conditions import assumed
+from ptxspec.terms.core import Bool, Int, constant, integer, make_int, variable
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, bit, low_bits, select
+
+
+class Piece(NamedTuple):
+    """A byte: the one of this number of a term that has `width` bytes."""
+
+    term: Int
+    number: int
+    width: int
+
+    def follows(self, first: Piece, distance: int) -> bool:
+        """Whether it is so many bytes behind another one of the same term."""
+        return self.term is first.term and self.width == first.width and self.number == first.number + distance
+
+    @property
+    def byte(self) -> Int:
+        return low_bits(self.term >> (8 * self.number), 8)
+
+
+class Region:
+    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach."""
+
+    def __init__(
+        self, name: str, space: str, size: int, align: int, base: Int, initial: Callable[[int], Piece], writable: bool
+    ):
+        self.name, self.space, self.size, self.align, self.base = name, space, size, align, base
+        self.initial, self.writable = initial, writable
+        self.bytes: dict[int, Piece] = {}
+        self.written: set[int] = set()
+
+    def piece(self, i: int) -> Piece:
+        if i not in self.bytes:
+            self.bytes[i] = self.initial(i)
+        return self.bytes[i]
+
+    def join(self, at: int, count: int) -> Int:
+        """So many bytes from an offset on, as one number."""
+        pieces = [self.piece(at + k) for k in range(count)]
+        result: Int = constant(0)
+        k = 0
+        while k < count:
+            first, run = pieces[k], 1
+            while k + run < count and pieces[k + run].follows(first, run):
+                run += 1
+            part = first.term if run == first.width else low_bits(first.term >> (8 * first.number), 8 * run)
+            result = part if run == count else result | (part << (8 * k))
+            k += run
+        return result
+
+    def put(self, at: int, count: int, value: Int, writes: bool = True) -> None:
+        """Let so many bytes be those of a number."""
+        for k in range(count):
+            self.bytes[at + k] = Piece(value, k, count)
+        if writes:
+            self.written.update(range(at, at + count))
+
+
+class Memory:
+    """All regions of one side. `inputs` has what the sides read of memory: variables, by name, with their types."""
+
+    def __init__(self, address_bits: int) -> None:
+        self.address_bits = address_bits
+        self.addresses = Addresses()
+        self.regions: dict[str, Region] = {}
+        self.inputs: dict[str, Type] = {}
+        self.bases: dict[str, Type] = {}
+        self.page, self.layout = contracts.accesses(), contracts.generic_addressing()
+        self.spaces = contracts.state_spaces()
+
+    # regions -------------------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        name: str,
+        space: str,
+        size: int,
+        align: int,
+        initial: Callable[[int], Piece] | None = None,
+        writable: bool = True,
+    ) -> Region:
+        """A region, which begins at an input of its name."""
+        windowed = space in self.layout.WINDOWS
+        bits = 32 if windowed else self.address_bits
+        least = 0 if windowed else self.layout.GLOBAL_BASE
+        end = self.layout.part_begins(1) if windowed else 1 << bits
+        most = max(least, end - size - align)
+        base = make_int("bounded", (variable(name, bits),), (least, most))
+        found = Region(name, space, size, align, base, initial or self.unknown(name), writable)
+        self.regions[name] = found
+        self.bases[name] = TYPES[f"b{bits}"]
+        self.addresses.add(base, name)
+        return found
+
+    def unknown(self, name: str) -> Callable[[int], Piece]:
+        """Bytes that are inputs."""
+
+        def initial(i: int) -> Piece:
+            self.inputs[f"{name}[{i}]"] = TYPES["b8"]
+            return Piece(variable(f"{name}[{i}]", 8), 0, 1)
+
+        return initial
+
+    def guaranteed(self, used: set[str]) -> Bool:
+        """What is so of the beginnings of regions that are used: they are aligned, and those of one space are apart."""
+        holds: Bool = TRUE
+        found = [r for r in self.regions.values() if r.name in used]
+        for i, region in enumerate(found):
+            own = region.base.args[0]
+            lo, hi = region.base.attrs
+            holds = holds & (own >= lo) & (own <= hi) & self.page.aligned(own, region.align)
+            for other in found[:i]:
+                if other.space == region.space:
+                    its = other.base.args[0]
+                    holds = holds & ((own + region.size <= its) | (its + other.size <= own))
+        return holds
+
+    # accesses ------------------------------------------------------------------------------------------------------------
+
+    def reached(self, space: str, address: Int) -> list[Case]:
+        """The regions that an address of a state space may reach: those that it is formed from, or else any."""
+        cases = self.addresses.cases(address)
+        if cases is None:
+            cases = [
+                Case(r.name, low_bits(address - r.base - self._window(space, r), 64), self._falls(space, r, address))
+                for r in self.regions.values()
+                if self._may_reach(space, r)
+            ]
+            return cases
+        found = []
+        for case in cases:
+            region = self.regions[case.region]
+            if not self._may_reach(space, region):
+                continue
+            window = self._window(space, region)
+            offset = low_bits(case.offset - window, 64) if window else case.offset
+            found.append(case._replace(offset=offset))
+        return found
+
+    def _may_reach(self, space: str, region: Region) -> bool:
+        wanted = space.partition("::")[0]
+        return wanted in ("generic", region.space)
+
+    def _window(self, space: str, region: Region) -> int:
+        """What a generic address of a region has that its address in the space lacks."""
+        return self.layout.base(region.space) if space == "generic" else 0
+
+    def _falls(self, space: str, region: Region, address: Int) -> Bool:
+        """Whether an address that is formed from no region lies in this one."""
+        offset = low_bits(address - region.base - self._window(space, region), 64)
+        return self.page.inside(offset, 1, constant(region.size))
+
+    def allowed(self, cases: list[Case], address: Int, size: int, write: bool) -> Bool:
+        """Whether an access is: it lies in a region that may be written if it is to be, and is aligned."""
+        result: Bool = FALSE
+        for case in cases:
+            region = self.regions[case.region]
+            if write and not region.writable:
+                continue
+            known = case.offset if region.align >= size else address
+            fits = self.page.inside(case.offset, size, constant(region.size)) & self.page.aligned(known, size)
+            result = result | (case.holds & fits)
+        return result
+
+    def load(self, cases: list[Case], size: int, count: int, holds: Bool) -> list[Int]:
+        """So many values of `size` bytes, where an access is allowed and a condition holds."""
+        found: list[Int] = [constant(0)] * count
+        for case in reversed(cases):
+            region = self.regions[case.region]
+            for i in range(count):
+                value = self._chosen(region, case.offset, size * count, i * size, size)
+                value = assumed(value, holds)
+                found[i] = value if case.holds is TRUE else select(case.holds, value, found[i])
+        return found
+
+    def store(self, cases: list[Case], values: list[Int], size: int, holds: Bool) -> None:
+        """Write values of `size` bytes where a condition holds and the access is allowed."""
+        for case in cases:
+            region, total = self.regions[case.region], size * len(values)
+            here = holds & case.holds
+            for at in self.positions(region, case.offset, total):
+                exactly = here if case.offset.op == "const" else here & (case.offset == at)
+                for i, value in enumerate(values):
+                    place = at + i * size
+                    old = None if exactly.op == "const" and exactly.attrs[0] else region.join(place, size)
+                    region.put(place, size, value if old is None else select(exactly, value, old))
+
+    def positions(self, region: Region, offset: Int, size: int) -> range:
+        """The offsets at which an access to a region may be that is allowed."""
+        step = min(size, region.align)
+        first = max(0, -(-offset.lo // step) * step)
+        return range(first, min(offset.hi, region.size - size) + 1, step)
+
+    def _chosen(self, region: Region, offset: Int, total: int, within: int, size: int) -> Int:
+        """A value of an access of `total` bytes at an offset of a region."""
+        places = self.positions(region, offset, total)
+        if not places:
+            return integer(0)
+        if len(places) == 1:
+            return region.join(places[0] + within, size)
+        step = places.step
+        values: list[Int] = [region.join(at + within, size) for at in range(0, places[-1] + 1, step)]
+        index = offset >> (step.bit_length() - 1)
+        position = 0
+        while len(values) > 1:
+            values += values[-1:] * (len(values) % 2)
+            odd = bit(index, position) == 1
+            values = [select(odd, values[k + 1], values[k]) for k in range(0, len(values), 2)]
+            position += 1
+        return values[0]

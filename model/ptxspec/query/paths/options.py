@@ -1,0 +1,102 @@
+"""What a question says beside its texts: buffers, bounds of loops, an invariant, and whether a whole warp executes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ptxspec import contracts
+from ptxspec.options import Contraction
+
+#: bytes of a buffer, at most: each is a term
+MOST_BYTES = 4096
+#: the alignment of a buffer for which none is said, in bytes: that of the largest vector before sm_100
+ALIGNMENT = 16
+#: how often a loop is taken at most, whatever is asked for
+MOST_UNROLLED = 4096
+
+_SPACES = ("global", "shared", "local", "const")
+_SIZE = re.compile(r"(?P<size>\d+)(?: (?P<space>[a-z]+))?(?: align (?P<align>\d+))?(?P<fixed> read-only)?")
+_ALIAS = re.compile(r"(?P<of>[%\w$]+) ?\+ ?(?P<offset>\d+)")
+
+
+class Buffer(NamedTuple):
+    """Memory that a register or a parameter points to: so many bytes of a state space, at an address that is a multiple of
+    `align`. One that is an alias begins `offset` bytes behind the beginning of the buffer `of`, and has no bytes of its own."""
+
+    name: str
+    size: int
+    space: str = "global"
+    align: int = ALIGNMENT
+    writable: bool = True
+    of: str = ""
+    offset: int = 0
+
+
+class Options(NamedTuple):
+    """How a question about paths is put. `lanes` is 1, or the lanes of a warp; `contract` says which products and sums are
+    contracted."""
+
+    unroll: int = 16
+    invariant: str | None = None
+    buffers: tuple[Buffer, ...] = ()
+    lanes: int = 1
+    contract: Contraction = "none"
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether a straight line without memory may be read as it always is."""
+        return not self.buffers and self.lanes == 1
+
+
+def options(
+    unroll: int = 16,
+    invariant: str | None = None,
+    buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
+    warp: bool = False,
+    contract: Contraction = "none",
+) -> Options:
+    """What was asked for, in order. Raises ValueError for what cannot be read."""
+    if isinstance(unroll, bool) or not isinstance(unroll, int) or not 1 <= unroll <= MOST_UNROLLED:
+        raise ValueError(f"unroll is an integer from 1 to {MOST_UNROLLED}, not {unroll!r}")
+    found = {name: _buffer(name, said) for name, said in (buffers or {}).items()}
+    for one in found.values():
+        if one.of and (one.of not in found or found[one.of].of):
+            raise ValueError(f"{one.name}: {one.of} is no buffer with bytes of its own")
+        if one.of and one.offset > found[one.of].size:
+            raise ValueError(f"{one.name} begins {one.offset} bytes into {one.of}, which has {found[one.of].size}")
+    lanes = contracts.warps().LANES if warp else 1
+    return Options(unroll, invariant, tuple(found.values()), lanes, contract)
+
+
+def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
+    """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
+    if isinstance(said, tuple):
+        said = "+".join(map(str, said))
+    if isinstance(said, str):
+        alias = _ALIAS.fullmatch(said.strip())
+        if alias is not None:
+            return Buffer(name, 0, of=alias["of"], offset=int(alias["offset"]))
+        match = _SIZE.fullmatch(said.strip())
+        if match is None or (match["space"] or "global") not in _SPACES:
+            how = 'as in "64", "64 shared align 8", "64 read-only" or "base+16"'
+            raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {said!r}")
+        space, align = match["space"] or "global", int(match["align"] or ALIGNMENT)
+        writable = match["fixed"] is None and contracts.state_spaces().SPACES[space].written
+        return _sized(Buffer(name, int(match["size"]), space, align, writable))
+    if isinstance(said, bool) or not isinstance(said, int):
+        raise ValueError(f"{name}: a buffer is a number of bytes, not {said!r}")
+    return _sized(Buffer(name, said))
+
+
+def _sized(found: Buffer) -> Buffer:
+    if not 1 <= found.size <= MOST_BYTES:
+        raise ValueError(f"{found.name}: a buffer has 1 to {MOST_BYTES} bytes, not {found.size}")
+    if found.align & (found.align - 1) or not 1 <= found.align <= 4096:
+        raise ValueError(f"{found.name}: an alignment is a power of two up to 4096, not {found.align}")
+    return found
+
+
+#: a question about straight lines
+PLAIN = Options()

@@ -1,0 +1,117 @@
+"""The regions of memory that a side's text names: variables, parameters, and the buffers of the question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxspec.language.checked import Place
+from ptxspec.machine.special import asked
+from ptxspec.query.fragments import Unsupported
+from ptxspec.query.paths.memory import Piece, Region
+from ptxspec.terms.core import Int, constant, variable
+from ptxspec.terms.types import TYPES
+
+if TYPE_CHECKING:
+    from ptxspec.query.paths.arrivals import Arrival
+    from ptxspec.query.paths.walking import Walk
+
+
+class Places:
+    """Makes regions when they are first asked for."""
+
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        self.buffers = {b.name: b for b in walk.options.buffers}
+        self.used: set[str] = set()
+        self.found: dict[Any, Region] = {}
+        #: the regions whose bytes are compared in the end
+        self.compared: dict[str, Region] = {}
+
+    # buffers -------------------------------------------------------------------------------------------------------------
+
+    def pointer(self, name: str) -> Int | None:
+        """The address that a register or a parameter holds at first which points to a buffer; None for another name."""
+        buffer = self.buffers.get(name)
+        if buffer is None:
+            return None
+        self.used.add(name)
+        own = self.buffers[buffer.of] if buffer.of else buffer
+        region = self.found.get(own.name)
+        if region is None:
+            region = self.walk.memory.add(own.name, own.space, own.size, own.align, writable=own.writable)
+            self.found[own.name] = self.compared[own.name] = region
+        return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
+
+    def check_named(self, address: Int, line: int) -> None:
+        """Raise Unsupported for an address that is formed from no region, but from inputs."""
+        names = asked(address)
+        if not names or names & self.walk.memory.regions.keys():
+            return
+        first = min(names)
+        how = f'buffers={{"{first}": 64}} if {first} points to 64 bytes, or {{"{first}": ("p", 16)}} if to byte 16 of those of p'
+        raise Unsupported(
+            f"line {line}: what the address points to ({', '.join(sorted(names))}) is not said; say {how}"
+        )
+
+    # variables and parameters ----------------------------------------------------------------------------------------------
+
+    def address(self, name: str, way: Arrival, lane: int) -> Int:
+        """The address of a variable or a parameter, in its state space."""
+        return self.region(name, way, lane).base
+
+    def region(self, name: str, way: Arrival, lane: int) -> Region:
+        place = self.walk.kernel.places[name]
+        activation = way.stack[-1].activation if way.stack else 0
+        return self.of_place(name, place, activation if place.framed else 0, lane)
+
+    def of_place(self, name: str, place: Place, activation: int, lane: int) -> Region:
+        """The region of a variable; of those in frames, for an activation of their function."""
+        own = place.framed or place.space == "local"
+        key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if own else name
+        if key in self.found:
+            return self.found[key]
+        if place.opaque or place.in_a_bank or place.size == 0:
+            raise Unsupported(f"{name}: opaque variables, banks and variables without a size are not followed")
+        shown = name.partition("@")[0] + (f"#{activation}" if activation else "")
+        if shown in self.buffers and place.space != "param":
+            raise Unsupported(f"{shown} is a variable, so that it is no pointer to a buffer")
+        shown += f".{lane}" if own and self.walk.lanes > 1 else ""
+        if place.space == "param" and not place.framed:
+            return self._parameter(shown, place, key)
+        writable = place.framed or self.walk.memory.spaces.SPACES[place.space].written
+        initial = self._initial(place) if place.space == "const" else None
+        space = "local" if place.framed else place.space
+        region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, writable)
+        if place.space == "global":
+            self.compared[shown] = region
+        self.found[key] = region
+        return region
+
+    def _initial(self, place: Place) -> Any:
+        """The bytes that a constant begins with."""
+        if place.pointers:
+            raise Unsupported(f"{place.name}: initializers with addresses are not followed")
+        data = (place.initial or b"").ljust(place.size, b"\0")
+        return lambda i: Piece(constant(data[i]), 0, 1)
+
+    def _parameter(self, name: str, place: Place, key: Any) -> Region:
+        """A parameter of an entry: a pointer to a buffer, a number, or an array's bytes."""
+        memory = self.walk.memory
+        pointer = self.pointer(name)
+        initial = memory.unknown(name)
+        if pointer is not None:
+            value = pointer
+        elif not place.element and f"b{8 * place.size}" in TYPES:
+            value = variable(name, 8 * place.size)
+            memory.inputs[name] = TYPES[f"b{8 * place.size}"]
+        else:
+            value = None
+        if value is not None:
+            number = value
+
+            def initial(i: int) -> Piece:
+                return Piece(number, i, place.size)
+
+        region = memory.add(f"&{name}", "param", place.size, place.aligned, initial, writable=False)
+        self.found[key] = region
+        return region

@@ -1,0 +1,99 @@
+"""A text with control flow, memory or lanes as a `Fragment`: what the prover compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ptxspec.query.fragments import Fragment
+from ptxspec.query.paths.arrivals import Arrival
+from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.sides import side
+from ptxspec.query.paths.walking import Walk
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import TRUE
+
+
+def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> Fragment:
+    """Execute one side symbolically. Raises PtxError for a text that is wrong, Unsupported for what is not followed."""
+    walk = Walk(side(text, path, types or {}, options), options)
+    return fragment_of(text, walk, walk.run())
+
+
+def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
+    """What a walk has found, as the prover takes it."""
+    outputs: dict[str, Any] = {}
+    left = dict(walk.left)
+    if walk.side.what == "fragment":
+        for lane, registers in enumerate(end.registers):
+            for name, value in registers.items():
+                shown = walk.public(name, lane)
+                if shown in walk.left and "@" not in shown:
+                    outputs[shown] = value
+    elif walk.side.what == "function":
+        for name, (value, type) in walk.calling.results(end).items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type.bits if type.kind != "pred" else type
+    written: list[str] = []
+    for region in walk.places.compared.values():
+        for i in sorted(region.written):
+            name = f"{region.name}[{i}]"
+            written.append(name)
+            outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
+    left = {name: type for name, type in left.items() if name in outputs}
+    registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
+    registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
+    inductive = walk.inductive
+    obligations = () if inductive is None else tuple(inductive.obligations)
+    used = _used(walk, outputs, [o.fails for o in obligations])
+    given = walk.memory.guaranteed(used)
+    if inductive is not None:
+        registers |= inductive.types
+    inputs = [name for name in (*walk.inputs, *walk.memory.inputs) if name in used or name in walk.inputs]
+    inputs += [name for name in walk.memory.bases if name in used]
+    inputs += [] if inductive is None else list(inductive.types)
+    carried = frozenset(name for name, only in walk.inputs.items() if only)
+    return Fragment(
+        text=text,
+        registers=registers,
+        inputs=tuple(dict.fromkeys(inputs)),
+        carried=carried,
+        outputs=outputs,
+        steps=tuple(walk.steps),
+        formats={},
+        taken=walk.taken,
+        left=left,
+        faults=walk.faults,
+        beyond=tuple(walk.beyond),
+        given=given,
+        notes=tuple(walk.notes),
+        bytes=frozenset(written),
+        memory=_memory(walk),
+        obligations=obligations,
+        stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
+        side=walk.side,
+    )
+
+
+def _memory(walk: Walk) -> frozenset[str]:
+    """The buffers and the variables of the module that both sides see."""
+    found = {b.name for b in walk.options.buffers if not b.of}
+    variables = {p.name for p in walk.side.checked.places.values() if p.space == "global"}
+    return frozenset(found | variables)
+
+
+def _used(walk: Walk, outputs: Mapping[str, Any], more: Iterable[Any]) -> set[str]:
+    """The variables on which what is compared, or shown of a step, depends."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    stack = [*outputs.values(), *more, walk.faults, *(b.holds for b in walk.beyond)]
+    for step in walk.steps:
+        stack += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
+    while stack:
+        term = stack.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            if term.op == "var":
+                found.add(term.attrs[0])
+            stack.extend(term.args)
+    return found

@@ -1,0 +1,182 @@
+"""A side run by a launch: the same text, its registers and memory as a counterexample has them, under the exact engine.
+
+Nothing of the walk is used: the driver, the memory and the blocks are the machine's. So a mistake in how paths are followed shows
+as a counterexample that a launch does not bear out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ptxspec.language.specials import special_registers
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.engine import Engine
+from ptxspec.machine.errors import LaunchError
+from ptxspec.machine.exact_engine import ExactEngine, ExactRun, Interpreted
+from ptxspec.machine.fresh import Fresh
+from ptxspec.machine.launch import Asked, Bounds, How, Launches, Wanted
+from ptxspec.machine.memory import Memory
+from ptxspec.machine.owned import Memory as OwnedMemory
+from ptxspec.machine.program import Program
+from ptxspec.machine.special import SpecialValues, unchanging
+from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.sides import Side
+
+#: instructions that a launch executes at most
+_STEPS = 1_000_000
+
+
+class Ran(NamedTuple):
+    """What a launch left: registers and bytes by the names that results have, or that it broke a rule."""
+
+    results: dict[str, Any]
+    faulted: str | None
+
+
+class _First(Fresh):
+    """What registers and memory hold at first."""
+
+    def __new__(cls, side: Side, options: Options, values: Mapping[str, Any]) -> _First:
+        found = super().__new__(cls, 0)
+        found.side, found.options, found.values = side, options, values
+        return found
+
+    side: Side
+    options: Options
+    values: Mapping[str, Any]
+
+    def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
+        size = max(1, bits // 8)
+        rows = np.zeros((count, size), np.uint8)
+        for lane in range(count):
+            value = self.values.get(name, 0)
+            if self.options.lanes > 1:
+                value = self.values.get(f"{name}[{lane}]", value)
+            rows[lane] = np.frombuffer(int(value).to_bytes(size, "little"), np.uint8)
+        return rows
+
+    def bytes_of(self, what: str, first: int, count: int, each: int) -> np.ndarray:
+        rows = np.zeros((count, each), np.uint8)
+        for name, place in self.side.kernel.places.items():
+            if f".{place.space}" != what:
+                continue
+            for row in range(count):
+                apart = f".{row}" if what == ".local" and self.options.lanes > 1 else ""
+                for i in range(min(place.size, each - place.offset)):
+                    shown = f"{name.partition('@')[0]}{apart}[{i}]"
+                    rows[row, place.offset + i] = self.values.get(shown, 0)
+        return rows
+
+
+class _Engine(ExactEngine):
+    """The exact engine, which shows the run of its last launch."""
+
+    run: ExactRun | None = None
+
+    def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
+        engine, found = self, super().prepared(program, threads, spread, watch)
+
+        class Shown(Interpreted):
+            def start(
+                self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]
+            ) -> ExactRun:
+                engine.run = super().start(memory, extents, slots, worker, watch)
+                return engine.run
+
+        return Shown(*found)
+
+
+class _Launches(Launches):
+    """Launches whose threads begin with registers that are given."""
+
+    first: _First
+    engine: _Engine
+
+    def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: How) -> Any:
+        return super()._run(kernel, extents, args, limits, how._replace(fresh=self.first))
+
+    def _engine(self, how: How) -> Engine:
+        return self.engine
+
+
+class Memories(NamedTuple):
+    """The caller's memory in which the buffers of a question lie, and the address of each pointer."""
+
+    memory: OwnedMemory
+    addresses: dict[str, int]
+
+
+def laid_out(options: Options, values: Mapping[str, Any]) -> Memories | None:
+    """The buffers with the bytes that they hold at first; None if one of them is nothing that a caller can own."""
+    if any(b.space != "global" or not b.writable for b in options.buffers):
+        return None
+    memory, addresses = OwnedMemory(), {}
+    for buffer in options.buffers:
+        if not buffer.of:
+            data = bytes(values.get(f"{buffer.name}[{i}]", 0) for i in range(buffer.size))
+            addresses[buffer.name] = int(memory.put(data, max(256, buffer.align)))
+    for buffer in options.buffers:
+        if buffer.of:
+            addresses[buffer.name] = addresses[buffer.of] + buffer.offset
+    return Memories(memory, addresses)
+
+
+def run(side: Side, options: Options, values: Mapping[str, Any], where: Memories, profile: str) -> Ran | None:
+    """Launch a side; `values` has the inputs by name. None if a launch cannot begin so: a function has no entry, and a thread
+    does not choose what its special registers say."""
+    if side.what == "function" or not _as_launched(options, values):
+        return None
+    values = {**values, **where.addresses}
+    launches = _Launches(side.checked)
+    launches.first, launches.engine = _First(side, options, values), _Engine()
+    for name, place in side.checked.places.items():
+        if place.space == "global" and not place.opaque and place.size:
+            launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
+    wanted = Wanted("exact", profile, 1, None, (where.memory,), None, "early", "none")
+    asked, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
+    try:
+        launches.launch(side.main.name, asked, _arguments(side, values), bounds, wanted)
+    except LaunchError as error:
+        if error.rule == "no choice":
+            return None
+        return Ran({}, str(error).partition("\n")[0])
+    return Ran(_results(side, options, launches, where), None)
+
+
+def _as_launched(options: Options, values: Mapping[str, Any]) -> bool:
+    """Whether special registers among the inputs are as a launch of one thread, or one warp, has them."""
+    names = unchanging(n for n in values if n in special_registers())
+    seen = SpecialValues(names, False, Extents((1, 1, 1), (options.lanes, 1, 1)))
+    return all(values[name] == seen.read(name, 0, 0) for name in names)
+
+
+def _arguments(side: Side, values: Mapping[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for place in side.main.parameters:
+        if place.element:
+            found.append(bytes(values.get(f"{place.name}[{i}]", 0) for i in range(place.size)))
+        else:
+            data = int(values.get(place.name, 0)).to_bytes(place.size, "little")
+            found.append(np.frombuffer(data, f"<u{place.size}")[0])
+    return found
+
+
+def _results(side: Side, options: Options, launches: _Launches, where: Memories) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    ran = launches.engine.run
+    if ran is not None and side.what == "fragment":
+        for lane in range(options.lanes):
+            for name, value in ran.registers[lane].items():
+                found[name if options.lanes == 1 else f"{name}[{lane}]"] = value
+    for buffer in options.buffers:
+        if not buffer.of:
+            data = where.memory.read(where.addresses[buffer.name], buffer.size)
+            found |= {f"{buffer.name}[{i}]": byte for i, byte in enumerate(data)}
+    for name, place in side.checked.places.items():
+        if place.space == "global" and not place.opaque:
+            data = launches.variable(name).tobytes()
+            found |= {f"{name}[{i}]": byte for i, byte in enumerate(data)}
+    return found

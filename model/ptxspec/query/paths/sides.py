@@ -1,0 +1,114 @@
+"""Texts as kernels: a whole module, a function, or a fragment whose registers are declared as its instructions ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ptxspec import contracts
+from ptxspec.language import tree
+from ptxspec.language.building.modules import Heading
+from ptxspec.language.check import check, check_tree
+from ptxspec.language.checked import Checked, Kernel
+from ptxspec.language.diagnostics import Source
+from ptxspec.language.gaps import GapError
+from ptxspec.language.parser import ended, parse_fragment
+from ptxspec.language.specials import special_registers
+from ptxspec.language.syntax import syntax
+from ptxspec.machine.call_graph import gaps_reached, linked
+from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, as_contracted, register_types
+from ptxspec.query.paths.options import Options
+from ptxspec.terms.types import TYPES, Type
+
+#: the name of the entry that a fragment becomes
+FRAGMENT = "fragment"
+
+
+class Side(NamedTuple):
+    """One side of a question: its source, the module, the entry or the function that is executed with all that it calls, and
+    what it is: "fragment", "entry" or "function"."""
+
+    source: Source
+    checked: Checked
+    kernel: Kernel
+    main: Kernel
+    what: str
+
+    @property
+    def own(self) -> str:
+        """What ends the names of registers and variables that are the main function's."""
+        return f"@{self.main.name}" if self.what == "function" else ""
+
+
+def side(text: str, path: str, types: Mapping[str, Type], options: Options) -> Side:
+    """Read one side. `types` fixes the types of a fragment's registers. Raises PtxError, or Unsupported for a text that has not
+    one thing to execute."""
+    if _is_module(text):
+        return _of_module(text, path, options)
+    source = Source(ended(text), path)
+    heading, items = parse_fragment(source)
+    if len(items) > MOST_INSTRUCTIONS:
+        raise Unsupported(f"a fragment of {len(items):,} statements: {MOST_INSTRUCTIONS:,} are the most")
+    registers = register_types(items, source, dict(types), _wanted_by(options))
+    made = _module_of(items, registers, heading)
+    return _side(source, check_tree(source, made), FRAGMENT, "fragment", options)
+
+
+def _is_module(text: str) -> bool:
+    """Whether a text declares entries or functions."""
+    words, _ = syntax().lexicon.upto(text, 0, "")
+    return any(word in (".entry", ".func") for word in words)
+
+
+def _of_module(text: str, path: str, options: Options) -> Side:
+    checked = check(text, path)
+    if len(checked.kernels) == 1:
+        return _side(checked.source, checked, next(iter(checked.kernels)), "entry", options)
+    if checked.kernels:
+        raise Unsupported(f"{path} has several entries ({', '.join(checked.kernels)}): leave the one that is meant")
+    if not checked.functions:
+        raise Unsupported(f"{path} has neither an entry nor a function with a body")
+    name = list(checked.functions)[-1]
+    as_entry = checked._replace(kernels={name: checked.functions[name]})
+    return _side(checked.source, as_entry, name, "function", options)
+
+
+def _side(source: Source, checked: Checked, name: str, what: str, options: Options) -> Side:
+    gaps = gaps_reached(checked, name)
+    if gaps:
+        raise GapError(gaps, 0)
+    kernel = as_contracted(linked(checked, name), options.contract)
+    return Side(source, checked, kernel, checked.kernels[name], what)
+
+
+def _wanted_by(options: Options) -> dict[str, Type]:
+    """The least types of registers that hold pointers."""
+    bits = {True: TYPES["b32"], False: TYPES["b64"]}
+    windows = contracts.generic_addressing().WINDOWS
+    spaces = {b.name: b.space for b in options.buffers}
+    return {b.name: bits[spaces.get(b.of or b.name, b.space) in windows] for b in options.buffers}
+
+
+def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | None) -> tree.Module:
+    """A module with one entry, whose body is the fragment."""
+    declared = [
+        tree.Variable("reg", type.name, 1, name, None, None, (), None, None, 0)
+        for name, type in registers.items()
+        if name not in special_registers()
+    ]
+    version, target = _newest(heading)
+    entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
+    return tree.Module(version, (target,), 64, (), (entry,), 0, 0, (), 0)
+
+
+def _newest(heading: Heading | None) -> tuple[tuple[int, int], str]:
+    """The version and the target that a fragment names, or the newest."""
+    page = contracts.directives()
+    last = max(page.VERSIONS)
+    version = (last, page.VERSIONS[last])
+    target = list(page.TARGETS)[-1]
+    if heading is not None:
+        version = heading.version or version
+        known = [name for name, since in page.TARGETS.items() if since <= version]
+        target = heading.target or known[-1]
+    return version, target

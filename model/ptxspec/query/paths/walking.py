@@ -1,0 +1,430 @@
+"""The walk through a kernel's blocks: what its registers and its memory hold in the end, as terms of what they held at first.
+
+Blocks are taken in the order in which a machine prefers them, each with all ways to it joined. A way back, to a block that came
+before, is taken as often as the question allows; what would go on then is *beyond*, and nothing is said of it. What breaks a rule
+of the machine is a *fault*, and what follows it counts for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from ptxspec import contracts
+from ptxspec.language import tree
+from ptxspec.language.checked import Op
+from ptxspec.language.constant_bits import constant_bits
+from ptxspec.language.forms import page_name
+from ptxspec.language.parser import statement
+from ptxspec.language.scopes import MODULE
+from ptxspec.language.specials import first_name, special_registers
+from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
+from ptxspec.query.fragments import Beyond, Step, Unsupported, told
+from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
+from ptxspec.query.paths.calling import Calling
+from ptxspec.query.paths.collectives import Collectives
+from ptxspec.query.paths.inductive import Inductive
+from ptxspec.query.paths.memory import Memory
+from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.places import Places
+from ptxspec.query.paths.sides import Side
+from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
+from ptxspec.terms.effects import (
+    Access,
+    AddressCheck,
+    Arrive,
+    Branch,
+    Call,
+    ClusterArrive,
+    ClusterWait,
+    Collective,
+    Effect,
+    Exit,
+    ImageAccess,
+    IndexedBranch,
+    Load,
+    Return,
+    Stop,
+    Store,
+    Update,
+    Wait,
+)
+from ptxspec.terms.registries import changing
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute
+
+#: instructions that a walk executes at most, those of a loop as often as it is taken
+MOST_STEPS = 30_000
+
+
+class Walk:
+    """One side, executed."""
+
+    def __init__(self, side: Side, options: Options):
+        self.side, self.options, self.lanes = side, options, options.lanes
+        self.kernel, self.flow = side.kernel, Flow(side.kernel)
+        self.registers: dict[str, Type] = {}
+        #: by name, whether an input is read only because another path leaves it as it was
+        self.inputs: dict[str, bool] = {}
+        self.faults: Bool = FALSE
+        self.beyond: list[Beyond] = []
+        self.steps: list[Step] = []
+        self.notes: dict[str, None] = {}
+        self.memory = Memory(side.checked.address_size)
+        self.places = Places(self)
+        self.calling = Calling(self)
+        self.collectives = Collectives(self)
+        self.rules, self.variables = contracts.type_checking(), contracts.variables()
+        self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
+        self.ends: list[Arrival] = []
+        self.taken: dict[str, Type] = {}
+        self.left: dict[str, Type] = {}
+        self._instances, self._block_number = 0, 0
+        self._noted_last: tuple[int, int] | None = None
+        self.inductive = None if options.invariant is None else Inductive(self, options.invariant)
+        self.loop = None if self.inductive is None else self.inductive.loop
+        functions = self.kernel.functions or {"": side.main}
+        #: what the ends of bodies stand for, which nobody wrote
+        self._silent = {id(f.code[-1]) for f in functions.values()}
+
+    # inputs --------------------------------------------------------------------------------------------------------------
+
+    def public(self, name: str, lane: int, activation: int = 0) -> str:
+        """How a register is called outside."""
+        name = name.removesuffix(self.side.own) if self.side.own else name
+        name = f"{name}#{activation}" if activation else name
+        return name if self.lanes == 1 else f"{name}[{lane}]"
+
+    def first_value(self, name: str, lane: int, carried: bool = False, activation: int = 0) -> Any:
+        """What a register holds that nothing has written: an input, or a pointer to a buffer."""
+        if name in self.kernel.registers:
+            type = self.kernel.registers[name]
+            pointer = self.places.pointer(name.removesuffix(self.side.own))
+            if pointer is not None:
+                return low_bits(pointer, type.width)
+            shown = self.public(name, lane, activation)
+        else:
+            return self._special(name, lane)
+        self.inputs[shown] = self.inputs.get(shown, True) and carried
+        self.registers[shown] = type
+        return truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+
+    def _special(self, name: str, lane: int) -> Any:
+        """A special register: an input, or what the lane says."""
+        if changing(name) is not None:
+            raise Unsupported(f"{name} changes while a program runs, so that it has no value here")
+        name = first_name(name)
+        known = self.collectives.special(name, lane)
+        if known is not None:
+            return known
+        self.inputs[name] = False
+        type = special_registers()[name]
+        return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
+
+    def read(self, way: Arrival, name: str, lane: int, carried: bool = False) -> Any:
+        registers = way.registers[lane]
+        if name not in registers:
+            activation = way.stack[-1].activation if way.stack and not name.endswith(MODULE) else 0
+            registers[name] = self.first_value(name, lane, carried, activation)
+        elif not carried and registers[name].op == "var":
+            shown = registers[name].attrs[0]
+            if shown in self.inputs:
+                self.inputs[shown] = False
+        return registers[name]
+
+    # the walk ------------------------------------------------------------------------------------------------------------
+
+    def run(self) -> Arrival:
+        """Execute everything; where all that ends is together."""
+        if self.flow.blocks:
+            empty = Arrival((TRUE,) * self.lanes, tuple({} for _ in range(self.lanes)))
+            self._expect(0, self.calling.entered(empty), None)
+        while self.waiting:
+            key = min(self.waiting, key=lambda k: self.waiting[k][0])
+            (_, number), ways = self.waiting.pop(key)
+            self._block(number, together(ways, self._unwritten(ways[0])))
+        if not self.ends:
+            return Arrival((FALSE,) * self.lanes, tuple(map(self._untouched, range(self.lanes))))
+        return together(self.ends, self._unwritten(self.ends[0]))
+
+    def _untouched(self, lane: int) -> Registers:
+        """What the registers that are written held at first: where no way comes to an end, no value in particular."""
+        names = [name for name in self.kernel.registers if self.public(name, lane) in self.left]
+        return {name: self.first_value(name, lane, True) for name in names}
+
+    def _unwritten(self, way: Arrival) -> Any:
+        activation = way.stack[-1].activation if way.stack else 0
+        return lambda registers, name, lane: self.first_value(name, lane, True, activation)
+
+    def expect(self, number: int | None, way: Arrival, source: int | None) -> None:
+        """Go on at a block later; None is the end of the thread."""
+        if not way.possible:
+            return
+        if number is None:
+            self.ends.append(way._replace(stack=()))
+        else:
+            self._expect(number, way, source)
+
+    def _expect(self, number: int, way: Arrival, source: int | None) -> None:
+        if self.inductive is not None and self.loop is not None and number == self.loop.head:
+            if source in self.loop.blocks:
+                self.inductive.again(way)
+                return
+        elif source is not None and number <= source:  # a way back
+            way = self._again(number, way)
+            if not way.possible:
+                return
+        key = number, tuple((f.call, f.activation) for f in way.stack)
+        order = -len(way.stack), number
+        self.waiting.setdefault(key, (order, []))[1].append(way)
+
+    def _again(self, number: int, way: Arrival) -> Arrival:
+        """A loop begun again, if it may be."""
+        count = way.counts.get(number, 0) + 1
+        if count > self.options.unroll:
+            where = f"beyond {self.options.unroll} iterations of the loop at line {self.line(self.flow.blocks[number].start)}"
+            self.stops_at(where, way)
+            return way._replace(reached=(FALSE,) * self.lanes)
+        outer = {b: n for b, n in way.counts.items() if b < number}
+        return way._replace(counts={**outer, number: count})
+
+    def stops_at(self, where: str, way: Arrival) -> None:
+        """Note that nothing is known of executions that go on here."""
+        for reached in way.reached:
+            self.open(where, reached)
+
+    def open(self, where: str, holds: Bool) -> None:
+        """Note that nothing is known of executions that have broken no rule yet and meet a condition."""
+        if not is_false(holds):
+            self.beyond.append(Beyond(where, holds & ~self.faults))
+
+    def line(self, index: int) -> int:
+        return self.side.source.line(self.kernel.code[index].position)
+
+    def _block(self, number: int, way: Arrival) -> None:
+        block = self.flow.blocks[number]
+        if block.finishes is not None:  # what it finishes is done where it began
+            self.expect(block.next, way, number)
+            return
+        way = way._replace(registers=tuple(dict(r) for r in way.registers))
+        self._block_number = number
+        if self.inductive is not None and self.loop is not None and number == self.loop.head:
+            way = self.inductive.entered(way)
+        for index in range(block.start, block.end):
+            self._instances += self.lanes
+            if self._instances > MOST_STEPS * self.lanes:
+                raise Unsupported(
+                    f"more than {MOST_STEPS:,} instructions are executed; loops may be unrolled less often"
+                )
+            op = self.kernel.code[index]
+            if ending(op) is not None:
+                self._ends(op, index, block, number, way)
+                return
+            self._execute(op, way)
+        self.expect(block.next, way, number)
+
+    # instructions --------------------------------------------------------------------------------------------------------
+
+    def _execute(self, op: Op, way: Arrival) -> None:
+        """An instruction that does not end a block."""
+        effect = op.plan.meaning.effect
+        for lane in range(self.lanes):
+            if is_false(way.reached[lane]):
+                continue
+            env, holds = self.sources(op, way, lane), self.guard(op, way, lane)
+            done = way.reached[lane] & holds
+            if effect is not None:
+                self._act(effect, op, env, done, lane)
+            self.write(op, env, way, lane, holds)
+
+    def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
+        if op.guard is None:
+            return TRUE
+        found: Bool = self.read(way, op.guard[0], lane)
+        return ~found if op.guard[1] else found
+
+    def sources(self, op: Op, way: Arrival, lane: int) -> dict[str, Any]:
+        """By the names of the definition's variables, what the operands hold."""
+        env = {}
+        for type, own, operand in values_of(op):
+            name, width = own.attrs[:2]
+            env[name] = self.operand(type, width, operand, way, lane)
+            if isinstance(operand, tree.Name) and type is not None and operand.text not in self.left:
+                shown = self.public(operand.text, lane)
+                if shown not in self.taken or (self.taken[shown].kind == "b" and type.kind != "b"):
+                    self.taken[shown] = type
+        return env
+
+    def operand(self, type: Type | None, width: int, operand: Any, way: Arrival, lane: int) -> Any:
+        size = self.side.checked.address_size
+        match operand:
+            case tree.Address(base, offset):
+                start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
+                return low_bits(self.variables.behind(start, offset, size), width)
+            case tree.Not(name):
+                return ~self.read(way, name.text, lane)
+            case tree.Number() | tree.Real():
+                assert type is not None
+                bits = constant_bits(operand, type)
+                return constant(bool(bits)) if type.kind == "pred" else constant(bits)
+            case tree.Indexed():
+                start = self.places.address(operand.base.text, way, lane)
+                index = self.operand(None, 32, operand.register, way, lane)
+                found = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
+                return low_bits(found, width)
+            case tree.Sum(base, offset):
+                return low_bits(self.variables.behind(self.places.address(base.text, way, lane), offset, size), width)
+        name = operand.text
+        if name not in self.kernel.registers and name in self.kernel.places:
+            return low_bits(self.places.address(name, way, lane), width)
+        if name in self.side.checked.signatures:
+            raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
+        value = self.read(way, name, lane)
+        return value if isinstance(value, Bool) else low_bits(value, width)
+
+    def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
+        """Let an instruction's destinations have their values."""
+        memo: dict[int, Any] = {}
+        written, types = {}, {}
+        for name, type, term in destinations(op):
+            value = substitute(term, env, memo)
+            register = self.kernel.registers[name]
+            if register.width > type.width:
+                value = self.rules.widened(value, type, register.width)
+            shown = self.public(name, lane)
+            self.registers.setdefault(shown, register)
+            self.left[shown] = type
+            if holds is not TRUE:
+                value = select(holds, value, self.read(way, name, lane, carried=True))
+            written[name], types[name] = value, type
+        way.registers[lane].update(written)
+        self._note(op, written, types, way, lane, holds)
+
+    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: Arrival, lane: int, holds: Bool) -> None:
+        """Keep what an instruction did, for those who look at a counterexample."""
+        if id(op) in self._silent:
+            return
+        definition = op.plan.form.definition
+        said = statement(self.side.source.text, op.position)
+        guard = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
+        writes = {self.public(n, lane): v for n, v in written.items() if not n.startswith("@")}
+        kinds = {self.public(n, lane): t for n, t in types.items() if not n.startswith("@")}
+        done = way.reached[lane] & holds
+        instance = id(op), self._instances
+        if instance == self._noted_last:  # another lane of the warp
+            last = self.steps[-1]
+            reached = last.reached | done
+            self.steps[-1] = last._replace(writes=last.writes | writes, types=last.types | kinds, reached=reached)
+            return
+        self._noted_last = instance
+        page = page_name(definition.path)
+        self.steps.append(Step(said, page, definition.line, writes, kinds, guard, None, done))
+
+    def fault(self, holds: Bool) -> None:
+        """Let the execution be undefined where a condition holds."""
+        if self.inductive is not None and self.loop is not None and self._block_number in self.loop.blocks:
+            self.inductive.faults(holds)
+        else:
+            self.faults = self.faults | holds
+
+    def unsupported(self, op: Op, effect: Effect) -> Unsupported:
+        word, does = told(effect)
+        return Unsupported(f"{op.plan.form.mnemonic} has an effect ({word}): it {does}, which is not followed here")
+
+    def _act(self, effect: Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+        match effect:
+            case Load() | Store() | Update():
+                self._access(effect, op, env, done, lane)
+            case AddressCheck():
+                self.fault(done & ~substitute(effect.holds, env, {}))
+            case _:
+                raise self.unsupported(op, effect)
+
+    def _access(self, effect: Access, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+        """Read or write memory where a condition holds."""
+        memo: dict[int, Any] = {}
+        address = substitute(effect.address, env, memo)
+        space, write = op.space or effect.space, not isinstance(effect, Load)
+        size = effect.type.bytes
+        self.places.check_named(address, self.line_of(op))
+        cases = self.memory.reached(space, address)
+        allowed = self.memory.allowed(cases, address, effect.bytes, write)
+        if isinstance(effect, Load | Store) and effect.holds is not None:
+            allowed = allowed & substitute(effect.holds, env, memo)
+        self.fault(done & ~allowed)
+        self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
+        if not isinstance(effect, Store):
+            values = self.memory.load(cases, size, effect.count, done)
+            env.update({f"%loaded{i}": value for i, value in enumerate(values)})
+        if not isinstance(effect, Load):
+            memo = {}
+            self.memory.store(cases, [substitute(v, env, memo) for v in effect.values], size, done)
+
+    def line_of(self, op: Op) -> int:
+        return self.side.source.line(op.position)
+
+    # where blocks end ----------------------------------------------------------------------------------------------------
+
+    def _ends(self, op: Op, index: int, block: Block, number: int, way: Arrival) -> None:
+        """The last instruction of a block."""
+        effect = ending(op)
+        holds = tuple(self.guard(op, way, lane) for lane in range(self.lanes))
+        goes = self._where(way, holds)
+        match effect:
+            case Branch():
+                self._noted(op, way, holds)
+                self.expect(block.taken, goes, number)
+            case IndexedBranch():
+                self._noted(op, way, holds)
+                self._among(op, effect, block, number, goes)
+            case Return():
+                self._noted(op, way, holds)
+                self.calling.leave(goes, index, self)
+            case Exit():
+                self._noted(op, way, holds)
+                if self.side.what == "function":
+                    raise self.unsupported(op, effect)
+                self.expect(None, goes, number)
+            case Stop():
+                self._noted(op, way, holds)
+                for reached in goes.reached:
+                    self.fault(reached)
+            case Call():
+                self._noted(op, way, holds)
+                self.calling.enter(op, index, block, number, goes)
+            case Collective() | Wait():
+                self.collectives.meet(op, effect, way, holds)
+                follows = block.next if block.taken == block.next else self._behind(block)
+                self.expect(follows, way, number)
+                return
+            case Arrive() | ClusterArrive() | ClusterWait() | ImageAccess():
+                raise self.unsupported(op, effect)
+            case None:
+                raise AssertionError(op)
+            case _:
+                assert_never(effect)
+        if op.guard is not None:
+            self.expect(block.next, self._where(way, tuple(~h for h in holds)), number)
+
+    def _behind(self, block: Block) -> int | None:
+        """The block that follows an instruction whose results come later."""
+        assert block.taken is not None
+        return self.flow.blocks[block.taken].next
+
+    def _noted(self, op: Op, way: Arrival, holds: tuple[Bool, ...]) -> None:
+        self._note(op, {}, {}, way, 0, holds[0])
+
+    def _where(self, way: Arrival, holds: tuple[Bool, ...]) -> Arrival:
+        """A way for those lanes for which a condition holds, with registers of its own."""
+        reached = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
+        return way._replace(reached=reached, registers=tuple(dict(r) for r in way.registers))
+
+    def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: Arrival) -> None:
+        """Each label of a list."""
+        page = contracts.control_flow()
+        found: list[Int] = []
+        for lane in range(self.lanes):
+            index = substitute(effect.index, self.sources(op, way, lane), {})
+            self.fault(way.reached[lane] & ~page.in_list(index, len(block.ways)))
+            found.append(index)
+        for chosen, to in block.ways:
+            self.expect(to, self._where(way, tuple(index == chosen for index in found)), number)

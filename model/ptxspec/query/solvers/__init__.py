@@ -1,0 +1,13 @@
+"""Questions to solvers, and their answers.
+
+`formula` writes a claim as an SMT-LIB script; `z3_solver` and `bitwuzla_solver` ask one solver, `portfolio` several,
+each in a process (`worker`) that is ended when another has answered. `minimal` makes models plain, `kept` keeps answers
+between runs, `journal` records what was asked. `solve` is the entry. What solvers do not settle, `exhaustion` runs on
+every input. `smtlib` writes queries to files, and `certificates` what is needed to check a verdict again."""
+
+from ptxspec.options import Solver
+from ptxspec.query.solvers.answers import Answer
+from ptxspec.query.solvers.formula import Choices
+from ptxspec.query.solvers.solve import solve
+
+__all__ = ["Answer", "Choices", "Solver", "solve"]

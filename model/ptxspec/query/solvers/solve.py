@@ -1,0 +1,127 @@
+"""Claims put to solvers: inputs and a machine for which a claim holds, or that there are none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from ptxspec.options import Solver
+from ptxspec.query.minimal import smallest
+from ptxspec.query.solvers import journal, kept, portfolio
+from ptxspec.query.solvers.answers import Answer, Said
+from ptxspec.query.solvers.formula import EAGER, Formula
+from ptxspec.query.solvers.simpler import Found, Simpler
+from ptxspec.query.trials import tried
+from ptxspec.terms.core import Bool
+from ptxspec.terms.types import Type
+
+
+def solve(
+    claim: Bool,
+    types: Mapping[str, Type],
+    timeout: float,
+    *,
+    solver: Solver = "z3",
+    purpose: str = "",
+    simple: bool = True,
+    surely: bool = False,
+) -> Answer:
+    """Inputs of these types, and a machine, for which the claim holds; "unsat" if there are none.
+
+    `types` are those as which instructions take the inputs: the inputs found are the simplest of their types that are found
+    soon, unless any will do. `timeout` is in seconds, for all that is asked; `solver` says who is asked; `purpose` says in words
+    what is asked, for who records it. An answer that was given before to the very same script is not asked for again, unless it
+    has to be known `surely` whether there are simpler inputs. Raises ValueError for a solver that is not known or not
+    installed."""
+    begun = time.monotonic()
+    portfolio.members(solver)
+    try:
+        return _Question(claim, types, begun + timeout, solver, purpose).answer(simple, surely)
+    except MemoryError:  # no answer, and no fault of the question's
+        return _unanswered(Said("out of memory", {}, portfolio.versions(solver)), begun, solver)
+    except Exception as failure:
+        if type(failure).__name__ not in ("Z3Exception", "BitwuzlaException"):
+            raise
+        said = Said(f"{type(failure).__name__}: {_text(failure)}", {}, portfolio.versions(solver))
+        return _unanswered(said, begun, solver)
+
+
+#: who is said to have answered where values were tried
+TRIALS = "trials of simple values"
+#: seconds for all the questions after simpler inputs
+SIMPLER = 3.0
+
+
+def _text(failure: Exception) -> str:
+    value = getattr(failure, "value", None)  # z3's exceptions keep what they say here
+    return (value.decode(errors="replace") if isinstance(value, bytes) else str(value or failure)).strip()
+
+
+def _unanswered(said: Said, begun: float, solver: Solver) -> Answer:
+    spent = time.monotonic() - begun
+    more = portfolio.note(solver)
+    tried = f"{portfolio.versions(solver)} for {spent:.1f} s" + (f" ({more})" if more else "")
+    return Answer(said.status, {}, {}, said.by, tried)
+
+
+class _Question:
+    """A claim on its way to a solver."""
+
+    def __init__(self, claim: Bool, types: Mapping[str, Type], deadline: float, solver: Solver, purpose: str):
+        self.claim, self.types, self.deadline = claim, types, deadline
+        self.solver, self.purpose = solver, purpose
+        self.formula = Formula(claim, types)
+
+    def answer(self, simple: bool, surely: bool) -> Answer:
+        """What is said of the claim."""
+        begun, formula = time.monotonic(), self.formula
+        eager = formula.pair_count() <= EAGER
+        if eager:
+            formula.tie(formula.pairs())
+        if formula.is_float and simple:
+            quick = tried(
+                self.claim, self.types
+            )  # solvers find floating-point arithmetic hard, and refutations are often simple
+            if quick is not None:
+                journal.asked(journal.Query(self.purpose, formula.text(), "sat", TRIALS))
+                return Answer("sat", *quick, by=TRIALS)
+        while True:
+            said, is_new = self.said()
+            if said.status == "unsat":
+                return Answer("unsat", {}, {}, said.by)
+            if said.status != "sat":
+                return _unanswered(said, begun, self.solver)
+            torn = [] if eager else formula.torn(said.model)
+            if not torn:
+                break
+            formula.tie(torn)
+        key = kept.key(formula.text(), portfolio.versions(self.solver))
+        found = Found(formula, said.model, said.by)
+        simplest = False
+        if (
+            eager and simple and (is_new or surely)
+        ):  # else what is not tied could come apart on the way to simpler inputs
+            until = min(self.deadline, time.monotonic() + SIMPLER)
+            found, simplest = smallest(found, self.types, Simpler(formula, said.by), until)
+        if is_new:
+            kept.keep(key, said._replace(model=dict(found.model)))
+        return Answer("sat", found.values, formula.choices(found.model), said.by, simplest=simplest)
+
+    def said(self) -> tuple[Said, bool]:
+        """What is said of the formula, and whether it was not known before. Models are kept once they are simple."""
+        formula, text = self.formula, self.formula.text()
+        query = journal.Query(self.purpose, text)
+        journal.asked(query)
+        key = kept.key(text, portfolio.versions(self.solver))
+        found = kept.find(key)
+        said = found
+        if said is None or (said.status == "sat" and said.model.keys() != formula.constants.keys()):
+            said, found = self.asked(text), None
+            if said.status == "unsat":
+                kept.keep(key, said)
+        journal.answered(query, said.status, said.by)
+        return said, found is None
+
+    def asked(self, text: str) -> Said:
+        left = max(0.001, self.deadline - time.monotonic())
+        return portfolio.ask(text, self.formula.constants, left, self.formula.is_float, self.solver)

@@ -1,0 +1,132 @@
+"""What was claimed, in words, so that a reader of a verdict sees what it is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxspec.options import Contraction, Relation
+from ptxspec.terms.editions import NEWEST, Epoch
+from ptxspec.terms.vocabulary import Approximation, freedoms_in
+
+if TYPE_CHECKING:
+    from ptxspec.query.questions import Question
+
+_CLAIMS = {
+    "equal": "both sides leave the same in {results}",
+    "refines": "whatever the right side leaves in {results}, the left side may leave, too",
+}
+
+
+class Statement(NamedTuple):
+    """A claim: the relation, the inputs and the compared registers with their types, the assumption, each side's profile and the
+    version of PTX and target that its text says, which products and sums are contracted, and notes on what a reader might
+    take for granted.
+
+    >>> statement = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, c;", assume="b + c == 1 << 32").statement
+    >>> statement.inputs, statement.compared
+    ({'a': '.u32', 'b': '.u32', 'c': '.u32'}, {'d': '.u32'})
+    >>> print(statement.words()[0])
+    For all values of a (.u32), b (.u32) and c (.u32) such that b + c == 1 << 32, both sides leave the same in d (.u32).
+    """
+
+    relation: Relation
+    inputs: dict[str, str]
+    compared: dict[str, str]
+    assume: str | None
+    profiles: tuple[str, str]
+    editions: tuple[str, str]
+    contract: Contraction
+    notes: tuple[str, ...]
+
+    def words(self) -> list[str]:
+        """The claim, a sentence or two an element.
+
+        >>> ptxspec.prove("mov.u32 d, 1;", "mov.u32 d, 1;").statement.words()[0]
+        'Both sides leave the same in d (.u32).'
+        """
+        claim = _CLAIMS[self.relation].format(results=_listed(self.compared))
+        if self.inputs:
+            such = f" such that {self.assume}" if self.assume else ""
+            claim = f"for all values of {_listed(self.inputs)}{such}, {claim}"
+        found = [claim[0].upper() + claim[1:] + "."]
+        if self.contract == "all":
+            found.append("Every product and sum that may be contracted is contracted.")
+        found.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
+        return found + list(self.notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON, and the words.
+
+        >>> ptxspec.prove("mov.u32 d, 1;", "mov.u32 d, 1;").statement.as_dict()["compared"]
+        {'d': '.u32'}
+        """
+        lists = {"profiles": list(self.profiles), "editions": list(self.editions), "notes": list(self.notes)}
+        return {**self._asdict(), **lists, "words": self.words()}
+
+
+def stated(asked: Question, relation: Relation) -> Statement:
+    """What a question claims."""
+    read, types = dict.fromkeys((*asked.sides[0].inputs, *asked.sides[1].inputs)), asked.taken
+    editions = (_edition(asked.sides[0].epoch), _edition(asked.sides[1].epoch))
+    return Statement(
+        relation,
+        {n: str(types[n]) for n in read},
+        {n: str(t) for n, t in asked.compared.items()},
+        asked.assume,
+        asked.profiles,
+        editions,
+        asked.how.contract,
+        tuple(_notes(asked, relation)),
+    )
+
+
+def _notes(asked: Question, relation: Relation) -> list[str]:
+    """What a reader might take for granted."""
+    found = list(dict.fromkeys(note for side in asked.sides for note in side.notes))
+    one, other = asked.sides
+    for side, which, its in ((one, "left", other), (other, "right", one)):
+        alone = [n for n in side.outputs if n not in its.outputs]
+        if alone:
+            found.append(f"Not compared, since the {which} side alone writes it: {', '.join(alone)}.")
+        alone = [n for n in side.inputs if n not in its.inputs]
+        if alone:
+            found.append(f"Read by the {which} side alone: {', '.join(alone)}.")
+    return found + _on_freedoms(asked, relation)
+
+
+def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
+    """How results that PTX leaves open are compared."""
+    left, right = (freedoms_in(*finals.values()) for finals in asked.finals)
+    open_still = left + right
+    if not open_still:
+        return []
+    entries = ", ".join(sorted({f.attrs[0] for f in open_still}))
+    found = [f"Open in PTX, and chosen by no profile: {entries}."]
+    if relation == "equal":
+        found.append("Both sides are on one machine, which makes equal choices for equal operands.")
+    else:
+        found.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
+    if any(f.attrs[0] == "contraction" for f in open_still):
+        found.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
+    if any("nan" in f.attrs[0].split("-") for f in open_still):
+        found.append("NaNs are compared with their payloads.")
+    if any(isinstance(f.attrs[4], Approximation) for f in open_still):
+        found.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
+    return found
+
+
+def _edition(epoch: Epoch | None) -> str:
+    """The version and the target that a text says, or the newest."""
+    if epoch is None:
+        return "the newest PTX ISA and target that have the instructions"
+    version = "the newest PTX ISA" if epoch.version == NEWEST.version else "PTX ISA {}.{}".format(*epoch.version)
+    return f"{version}, {'the newest target' if epoch.target == NEWEST.target else epoch.target_name}"
+
+
+def _sides(both: tuple[str, str]) -> str:
+    return both[0] if both[0] == both[1] else f"{both[0]} on the left, {both[1]} on the right"
+
+
+def _listed(names: dict[str, str]) -> str:
+    shown = [f"{n} ({t})" for n, t in names.items()]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

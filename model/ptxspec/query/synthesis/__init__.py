@@ -1,0 +1,1 @@
+"""The shortest sequence of given instructions that equals a fragment: enumerated, tested on vectors, and proved."""

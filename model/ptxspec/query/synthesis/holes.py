@@ -1,0 +1,137 @@
+"""Constants for the holes of a sequence: asked of the solver for some operands, tested on the others, and asked again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from ptxspec.query.repeated import known_profile
+from ptxspec.query.solvers import solve
+from ptxspec.query.synthesis.sequences import Operand, Sequence
+from ptxspec.query.synthesis.targets import Target
+from ptxspec.query.synthesis.templates import MACHINE, Place
+from ptxspec.terms.core import Bool, constant, truth, truth_variable, variable
+from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.types import Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, substitute
+
+#: operands that the first question is about, and questions of one sequence
+FIRST, QUESTIONS = 4, 64
+
+
+class Filled(NamedTuple):
+    """What came of the holes of a sequence: constants that suit every operand tried ("found"), a proof that there are none
+    ("none"), or neither ("open")."""
+
+    status: str
+    constants: tuple[int, ...] = ()
+
+
+class Holes:
+    """The holes of one sequence."""
+
+    def __init__(self, target: Target, sequence: Sequence):
+        self.target, self.sequence = target, sequence
+        self.places: list[Place] = []
+        for one in sequence:
+            self.places += [p for p, o in zip(one.template.places, one.operands, strict=True) if o.hole is not None]
+        self.types: dict[str, Type] = {f"%h{i}": place.type for i, place in enumerate(self.places)}
+        self.term = term_of(target, sequence)
+        self.conditions: Bool = self.allowed()
+        #: rows that the constants are asked to suit
+        self.asked: list[int] = []
+
+    def allowed(self) -> Bool:
+        """That each constant is one that its place takes."""
+        found: Bool = TRUE
+        for name, place in zip(self.types, self.places, strict=True):
+            if place.allowed is None:
+                continue
+            word = variable(name, place.type.width)
+            one: Bool = FALSE
+            values = place.allowed
+            if isinstance(values, range) and values.step == 1:
+                one = (word >= values.start) & (word < values.stop)
+            else:
+                for value in values:
+                    one = one | (word == value)
+            found = found & one
+        return found
+
+    def filled(self, deadline: float, each: float) -> Filled:
+        """Constants with which the sequence agrees with the target on every row."""
+        for number in range(min(FIRST, len(self.target.rows))):
+            self.ask_for(number)
+        for _ in range(QUESTIONS):
+            left = min(each, deadline - time.monotonic())
+            if left <= 0:
+                return Filled("open")
+            answer = solve(self.conditions, self.types, left, simple=False)
+            if answer.status != "sat":
+                return Filled("none" if answer.status == "unsat" else "open")
+            constants = tuple(answer.values[name] for name in self.types)
+            wrong = self.first_wrong(constants)
+            if wrong is None:
+                return Filled("found", self.simpler(constants, min(each, deadline - time.monotonic())))
+            self.ask_for(wrong)
+        return Filled("open")
+
+    def simpler(self, constants: tuple[int, ...], seconds: float) -> tuple[int, ...]:
+        """Constants that suit as well and are simpler, if they are found."""
+        answer = solve(self.conditions, self.types, max(0.01, seconds))
+        if answer.status == "sat":
+            found = tuple(answer.values[name] for name in self.types)
+            if self.first_wrong(found) is None:
+                return found
+        return constants
+
+    def ask_for(self, number: int) -> None:
+        """Have the constants suit a row."""
+        self.asked.append(number)
+        row, wanted = self.target.rows[number], self.target.wanted[number]
+        found = substitute(self.term, {n: constant(row[n]) for n in self.target.names})
+        holds = found == (truth(wanted) if isinstance(wanted, bool) else wanted)
+        self.conditions = self.conditions & holds
+
+    def first_wrong(self, constants: tuple[int, ...]) -> int | None:
+        """The first row on which the sequence does something else."""
+        term = substitute(self.term, {n: constant(c) for n, c in zip(self.types, constants, strict=True)})
+        choose = known_profile(MACHINE).value
+        for number, (row, wanted) in enumerate(zip(self.target.rows, self.target.wanted, strict=True)):
+            try:
+                if evaluate_term(term, row, choose) != wanted:
+                    return number
+            except NoChoice:
+                return number
+        return None
+
+
+def term_of(target: Target, sequence: Sequence) -> Any:
+    """What a sequence leaves, over the target's inputs and its holes."""
+    registers: list[Any] = []
+    for name in target.names:
+        type = target.types[name]
+        registers.append(truth_variable(name) if type.kind == "pred" else variable(name, type.width))
+    for one in sequence:
+        operands = [_operand(o, p, registers) for o, p in zip(one.operands, one.template.places, strict=True)]
+        value = one.template.applied(operands)
+        registers.append(value if one.template.width == 0 else low_bits(value, one.template.width))
+    return registers[-1]
+
+
+def _operand(operand: Operand, place: Place, registers: list[Any]) -> Any:
+    if operand.register is not None:
+        return registers[operand.register]
+    if operand.hole is not None:
+        return variable(f"%h{operand.hole}", place.type.width)
+    assert operand.constant is not None
+    return constant(operand.constant)
+
+
+def with_constants(sequence: Sequence, constants: tuple[int, ...]) -> Sequence:
+    """The sequence with constants in its holes."""
+    return tuple(
+        one._replace(operands=tuple(o if o.hole is None else Operand(constant=constants[o.hole]) for o in one.operands))
+        for one in sequence
+    )

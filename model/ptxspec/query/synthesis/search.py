@@ -1,0 +1,303 @@
+"""The search for the shortest sequence: by length, with constants that are often of use, then with constants of any value."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence as Several
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ptxspec.query.equivalence import prove
+from ptxspec.query.questions import ask
+from ptxspec.query.solvers.domains import is_quick
+from ptxspec.query.solvers.exhaustion import exhaust
+from ptxspec.query.synthesis.holes import Holes, with_constants
+from ptxspec.query.synthesis.sequences import Operand, Sequence, Shape, sequences
+from ptxspec.query.synthesis.targets import Target, target_of
+from ptxspec.query.synthesis.templates import Place, templates_of
+from ptxspec.query.verdicts import Verdict
+
+#: instructions that a sequence may have, constants of any value among its operands, and seconds for one sequence's constants
+LONGEST, HOLES, EACH = 6, 3, 5.0
+
+
+class Synthesis(NamedTuple):
+    """`status` is "found", "none" (no sequence of the instructions does, up to the length asked for and with the constants that
+    `excluded` tells), or "unknown" (some sequences could not be decided in time). `text` is the sequence, `length` the number of
+    its instructions, and `verdict` the proof that it equals the fragment. `excluded` says of each shorter length what was ruled
+    out.
+
+    >>> found = ptxspec.synthesize("add.u32 x, a, a; add.u32 d, x, x;", ["shl.b32"])
+    >>> found.text, found.verdict.status
+    ('shl.b32 d, a, 2;', 'proved')
+    >>> none = ptxspec.synthesize("popc.b32 d, a;", ["and.b32", "shr.u32"], most=1)
+    >>> none.status, none.excluded
+    ('none', ('length 1: 5 sequences, whatever their constants',))
+    """
+
+    status: Literal["found", "none", "unknown"]
+    reason: str
+    text: str = ""
+    length: int = 0
+    verdict: Verdict | None = None
+    excluded: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def exit_status(self) -> int:
+        """The status with which the command ends: 0 if a sequence is found, 1 if there is none, 2 if that is not known.
+
+        >>> ptxspec.synthesize("popc.b32 d, a;", ["and.b32"], most=1).exit_status
+        1
+        """
+        return {"found": 0, "none": 1}.get(self.status, 2)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON.
+
+        >>> ptxspec.synthesize("add.u32 d, a, a;", ["shl.b32"]).as_dict()["text"]
+        'shl.b32 d, a, 1;'
+        """
+        found: dict[str, Any] = self._asdict()
+        del found["verdict"]
+        proof = "" if self.verdict is None else self.verdict.status
+        return {**found, "proof": proof, "excluded": list(self.excluded), "seconds": round(self.seconds, 3)}
+
+
+def synthesize(
+    text: str,
+    opcodes: Several[str],
+    *,
+    most: int = 3,
+    result: str | None = None,
+    constants: Several[int] = (),
+    assume: str | None = None,
+    profile: str = "portable",
+    timeout: float = 60.0,
+) -> Synthesis:
+    """The shortest sequence of instructions that leaves what a fragment leaves in one register, for every input that meets the
+    condition `assume`, with the proof of it.
+
+    `opcodes` are the instructions that it may have, with all their modifiers: "lop3.b32", "shf.l.wrap.b32". `most` is the
+    greatest length, up to 6. `result` is the register that counts: the one that is written last, if it is not given. Operands
+    are the inputs, earlier results, and constants: first those in the fragment, 0, 1, −1, the width, the width less 1 and
+    `constants`, then, in up to three places, constants of any value, which the solver finds. `profile` is that of the proof;
+    `timeout` is in seconds, for all.
+
+    Raises PtxError for text that is wrong, AssumptionError for such a condition, Unsupported for instructions that have effects
+    or operands that no sequence can have, and ValueError for another argument.
+
+    >>> ptxspec.synthesize("shr.u32 x, a, 4; and.b32 d, x, 0xff;", ["bfe.u32", "shl.b32"]).text
+    'bfe.u32 d, a, 4, 8;'
+    >>> ptxspec.synthesize("shl.b32 x, a, 8; shr.u32 y, a, 24; or.b32 d, x, y;", ["shf.l.wrap.b32"]).text
+    'shf.l.wrap.b32 d, a, a, 8;'
+    """
+    if not (timeout > 0 and math.isfinite(timeout)):
+        raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
+    if not 1 <= most <= LONGEST:
+        raise ValueError(f"a length of {most}: 1 to {LONGEST} instructions can be asked for")
+    if isinstance(opcodes, str) or not opcodes:
+        raise ValueError("opcodes is a list of instructions, as in ['lop3.b32']")
+    began = time.monotonic()
+    target = target_of(text, result, assume)
+    search = _Search(target, tuple(opcodes), tuple(constants), profile, began + timeout)
+    return search.run(most)._replace(seconds=time.monotonic() - began)
+
+
+class _Search:
+    def __init__(self, target: Target, opcodes: tuple[str, ...], more: tuple[int, ...], profile: str, deadline: float):
+        self.target, self.profile, self.deadline = target, profile, deadline
+        templates = tuple(templates_of(opcodes))
+        widths = tuple(0 if target.types[n].kind == "pred" else target.types[n].width for n in target.names)
+        self.shape = Shape(templates, widths, target.width, _constants(target, more), 0)
+        self.excluded: list[str] = []
+        #: sequences of which it is not known whether they equal the target
+        self.open = 0
+        self.closest = ""
+        self.found: Synthesis | None = None
+
+    def run(self, most: int) -> Synthesis:
+        for length in range(1, most + 1):
+            tested, open_before = 0, self.open
+            for with_holes in (False, True):
+                tested += self.tried(length, with_holes)
+                if self.found is not None:
+                    return self.found
+                if time.monotonic() >= self.deadline:
+                    why = f"the time ran out at length {length}, after {tested:,} sequences"
+                    return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
+            if self.open == open_before:
+                self.excluded.append(f"length {length}: {tested:,} sequences, whatever their constants")
+            else:
+                self.excluded.append(
+                    f"length {length}: {tested:,} sequences, but for {self.open - open_before:,} left open"
+                )
+        if self.open:
+            why = f"{self.open:,} sequences could not be decided"
+            return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
+        why = f"none up to length {most}: {'; '.join(self.excluded)}; at most {HOLES} constants in each"
+        return Synthesis("none", why, excluded=tuple(self.excluded))
+
+    def tried(self, length: int, with_holes: bool) -> int:
+        """How many sequences of a length were tried: those of registers and of constants that are often of use, or those with
+        holes for constants. The search ends where one is found."""
+        count = 0
+        shape = self.shape._replace(holes=HOLES) if with_holes else self.shape
+        columns = _Columns(self.target, shape)
+        for sequence in sequences(shape, length, None if with_holes else columns.is_new):
+            if time.monotonic() >= self.deadline:
+                break
+            if with_holes:
+                if all(o.hole is None for one in sequence for o in one.operands):
+                    continue
+                count += 1
+                self.fill(sequence)
+            else:
+                count += not any(o.constant is not None for one in sequence for o in one.operands)
+                if np.array_equal(columns.of(sequence), columns.wanted):
+                    self.offer(sequence)
+            if self.found is not None:
+                break
+        return count
+
+    def fill(self, sequence: Sequence) -> None:
+        """Look for constants of a sequence with holes."""
+        for _ in range(4):  # as a counterexample of the proof is a further row
+            rows = len(self.target.rows)
+            found = Holes(self.target, sequence).filled(self.deadline, EACH)
+            if found.status == "none":
+                return
+            if found.status == "open":
+                break
+            self.offer(with_constants(sequence, found.constants))
+            if self.found is not None or len(self.target.rows) == rows:
+                return
+        self.open += 1
+
+    def offer(self, sequence: Sequence) -> None:
+        """A sequence that does what the target does on all rows: proved, it is what was looked for."""
+        text = self.written(sequence)
+        verdict = self.judged(text)
+        if verdict.status in ("proved", "exhausted"):
+            shorter = (
+                ", and none shorter"
+                if not self.open
+                else f"; whether one is shorter is open for {self.open:,} sequences"
+            )
+            count = len(sequence)
+            reason = f"{count} instruction{'s' if count > 1 else ''}{shorter}"
+            self.found = Synthesis("found", reason, text, count, verdict, tuple(self.excluded))
+        elif verdict.status == "refuted" and verdict.counterexample is not None:
+            if not self.add_row(verdict.counterexample.inputs):  # alike on the chip, and not on every machine
+                self.note(text, verdict)
+        elif verdict.status != "refuted":
+            self.open += 1
+            self.note(text, verdict)
+
+    def judged(self, text: str) -> Verdict:
+        """The verdict on a sequence: by every input, if they are few, else as `prove` has it."""
+        target, left = self.target, self.deadline - time.monotonic()
+        if left <= 0:
+            return Verdict("unknown", "no time was left for the proof")
+        asked = ask(target.text, text, target.assume, self.profile)
+        if not is_quick(asked.differs, asked.given, asked.taken):
+            return prove(target.text, text, assume=target.assume, profile=self.profile, timeout=left / 2)
+        ran = exhaust(asked.differs, asked.given, asked.taken, left)
+        if ran.status == "equal":
+            return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
+        if ran.status == "found":
+            self.add_row(ran.values)
+            return Verdict("refuted", "an input was found by running them all")
+        return Verdict("unknown", ran.reason)
+
+    def add_row(self, row: dict[str, Any]) -> bool:
+        """Have sequences tested on further operands. Whether these are new."""
+        target = self.target
+        row = {name: row.get(name, 0) for name in target.types}
+        if row in target.rows:
+            return False
+        target.rows.append(row)
+        target.wanted.append(target.value(row))
+        return True
+
+    def note(self, text: str, verdict: Verdict) -> None:
+        if not self.closest:
+            self.closest = (
+                f"; {text} agrees on {len(self.target.rows)} operands, and is {verdict.status}: {verdict.reason}"
+            )
+
+    def written(self, sequence: Sequence) -> str:
+        """The sequence as PTX."""
+        names = list(self.target.names)
+        results = [*self.target.temporaries(len(sequence) - 1), self.target.result]
+        lines = []
+        for one, destination in zip(sequence, results, strict=True):
+            places = zip(one.operands, one.template.places, strict=True)
+            lines.append(one.template.written(destination, [_operand(o, p, names) for o, p in places]))
+            names.append(destination)
+        return " ".join(lines)
+
+
+def _operand(operand: Operand, place: Place, names: list[str]) -> str:
+    if operand.register is not None:
+        return names[operand.register]
+    value = operand.constant
+    assert value is not None
+    if value == (1 << place.type.width) - 1 and place.type.kind in "bs":
+        return "-1"
+    if place.type.is_float:
+        return (
+            f"0f{value:08x}" if place.type.width == 32 else f"0d{value:016x}" if place.type.width == 64 else hex(value)
+        )
+    return str(value) if value <= 64 else hex(value)
+
+
+def _constants(target: Target, more: tuple[int, ...]) -> tuple[int, ...]:
+    """Constants that are often of use, as the bits of the widths that occur."""
+    found: dict[int, None] = {}
+    widths = {t.width for t in (*target.types.values(), target.type) if t.kind != "pred"} or {32}
+    for value in (0, 1, -1, *target.numbers(), *more):
+        for width in widths:
+            found.setdefault(value & ((1 << width) - 1))
+    for width in widths:
+        found.setdefault(width - 1)
+        found.setdefault(width)
+    return tuple(found)
+
+
+class _Columns:
+    """What the beginnings of sequences leave, for all rows: worked out when a beginning is met first."""
+
+    def __init__(self, target: Target, shape: Shape):
+        self.target, self.shape = target, shape
+        self.known: list[tuple[Any, np.ndarray]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self.rows = len(self.target.rows)
+        self.inputs, self.wanted = self.target.columns(), self.target.wanted_column()
+        self.known = []
+
+    def is_new(self, begun: Sequence) -> bool:
+        """Whether a beginning is to be followed up: always. It is where its columns are worked out."""
+        self.of(begun)
+        return True
+
+    def of(self, sequence: Sequence) -> np.ndarray:
+        """What a sequence leaves."""
+        if self.rows != len(self.target.rows):
+            self.begin()
+        same = 0
+        while same < len(self.known) and same < len(sequence) and self.known[same][0] is sequence[same]:
+            same += 1
+        del self.known[same:]
+        for one in sequence[same:]:
+            registers = [*self.inputs, *(column for _, column in self.known)]
+            operands = [
+                registers[o.register] if o.register is not None else np.full(self.rows, o.constant, np.uint64)
+                for o in one.operands
+            ]
+            self.known.append((one, one.template.column(operands)))
+        return self.known[-1][1]

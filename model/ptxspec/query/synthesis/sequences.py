@@ -1,0 +1,124 @@
+"""Sequences of instructions, each once: every value is used, and independent instructions are in one order only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ptxspec.query.synthesis.templates import Place, Template
+
+
+class Operand(NamedTuple):
+    """What is in a place: a register by its number (the inputs first, then the results), a constant, or a hole, whose number is
+    that of the constant to be found."""
+
+    register: int | None = None
+    constant: int | None = None
+    hole: int | None = None
+
+
+class Instruction(NamedTuple):
+    """A template with its operands."""
+
+    template: Template
+    operands: tuple[Operand, ...]
+
+
+Sequence = tuple[Instruction, ...]
+
+
+class Shape(NamedTuple):
+    """What sequences are made of: the templates, the widths of the inputs (0 for a predicate), the width of the result, the
+    constants that may be there, and how many holes there may be (0: constants instead)."""
+
+    templates: tuple[Template, ...]
+    inputs: tuple[int, ...]
+    result: int
+    constants: tuple[int, ...]
+    holes: int
+
+
+def sequences(shape: Shape, length: int, keep: Callable[[Sequence], bool] | None = None) -> Iterator[Sequence]:
+    """All sequences of a length. `keep` is asked of each beginning, which is followed up only if it says so."""
+    yield from _extended(shape, length, (), keep)
+
+
+def _extended(shape: Shape, length: int, begun: Sequence, keep: Any) -> Iterator[Sequence]:
+    if len(begun) == length:
+        yield begun
+        return
+    widths = [*shape.inputs, *(one.template.width for one in begun)]
+    last = len(begun) == length - 1
+    for number, template in enumerate(shape.templates):
+        if last and template.width != shape.result:
+            continue
+        for operands in _operands(shape, template, widths, _holes(begun)):
+            one = Instruction(template, operands)
+            extended = (*begun, one)
+            if not _in_order(shape, begun, one, number) or not _usable(shape, extended, length):
+                continue
+            if last or keep is None or keep(extended):
+                yield from _extended(shape, length, extended, keep)
+
+
+def _holes(begun: Sequence) -> int:
+    return sum(o.hole is not None for one in begun for o in one.operands)
+
+
+def _operands(shape: Shape, template: Template, widths: list[int], holes: int) -> Iterator[tuple[Operand, ...]]:
+    """The operands of a further instruction, of which one at least is a register."""
+    choices = [list(_choices(shape, place, widths)) for place in template.places]
+    if (
+        not shape.holes
+    ):  # constants first, but in the first place: a person shifts by 31 rather than by a negative number
+        choices[1:] = [sorted(one, key=lambda o: o.register is not None) for one in choices[1:]]
+    for chosen in itertools.product(*choices):
+        if all(o.register is None for o in chosen):
+            continue
+        if template.commutes and _rank(chosen[0]) > _rank(chosen[1]):
+            continue
+        numbers = itertools.count(holes)
+        operands = tuple(o._replace(hole=next(numbers)) if o.hole is not None else o for o in chosen)
+        if next(numbers) <= shape.holes:
+            yield operands
+
+
+def _rank(operand: Operand) -> tuple[int, int]:
+    if operand.register is not None:
+        return 0, operand.register
+    return (1, operand.constant) if operand.constant is not None else (2, 0)
+
+
+def _choices(shape: Shape, place: Place, widths: list[int]) -> Iterator[Operand]:
+    if place.takes_register:
+        for number, width in enumerate(widths):
+            if width == place.width:
+                yield Operand(register=number)
+    if place.takes_constant and shape.holes:
+        yield Operand(hole=0)
+    elif place.takes_constant:
+        for value in shape.constants:
+            if place.takes(value):
+                yield Operand(constant=value)
+
+
+def _in_order(shape: Shape, begun: Sequence, one: Instruction, number: int) -> bool:
+    """Whether an instruction that does not need the one before it comes after it in the order of all instructions."""
+    if not begun:
+        return True
+    before = len(shape.inputs) + len(begun) - 1
+    if any(o.register == before for o in one.operands):
+        return True
+    previous = begun[-1]
+    key = (shape.templates.index(previous.template), [_rank(o) for o in previous.operands])
+    return key <= (number, [_rank(o) for o in one.operands])
+
+
+def _usable(shape: Shape, begun: Sequence, length: int) -> bool:
+    """Whether each result so far can still be used, all but the last of a whole sequence."""
+    first = len(shape.inputs)
+    used = {o.register for one in begun for o in one.operands}
+    unused = sum(first + i not in used for i in range(len(begun)))
+    most = max(len(t.places) for t in shape.templates)
+    return unused <= 1 + (length - len(begun)) * (most - 1)

@@ -1,0 +1,298 @@
+"""Mistakes planted in definitions: what is planted, that it leaves nothing behind, and that each outcome can be had."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptxspec
+from ptxspec.evidence.mutation import campaign, score
+from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Hint, judge
+from ptxspec.evidence.mutation.isolated import Ended, call
+from ptxspec.evidence.mutation.listing import listed, spread
+from ptxspec.evidence.mutation.mutants import Mutant, mutated, of_page, source
+from ptxspec.evidence.mutation.operators import OPERATORS, replacements
+from ptxspec.evidence.mutation.planting import planted
+from ptxspec.evidence.mutation.reach import graph
+from ptxspec.language.forms import registry
+
+
+def difference(new: str = "b - a") -> Mutant:
+    """A mistake in the difference of two integers that is not limited."""
+    own = of_page("ptxspec.spec.instructions.integer.sub")
+    return [m for m in own if (m.original, m.mutated) == ("a - b", new)][-1]
+
+
+def meanings(opcode: str) -> list[Any]:
+    return [form.meaning() for form in registry().opcodes[opcode].forms]
+
+
+# operators -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "new"),
+    [
+        ("a < b", "comparison", "a <= b"),
+        ("a == b", "comparison", "a != b"),
+        ("low_bits(x, 5)", "mask", "x"),
+        ("low_bits(x, 5)", "width", "low_bits(x, 6)"),
+        ("low_bits(x, n)", "width", "low_bits(x, n - 1)"),
+        ("x & 31", "mask", "x"),
+        ("x & (1 << n) - 1", "mask", "x"),
+        ("31", "constant", "32"),
+        ("31", "constant", "30"),
+        ("0", "constant", "1"),
+        ("a - b", "swap", "b - a"),
+        ("quotient(a, b)", "swap", "quotient(b, a)"),
+        ("sign_extend(x, 8)", "twin", "low_bits(x, 8)"),
+        ("sign_extend(x, 8)", "extension", "x"),
+        ("minimum(a, b)", "twin", "maximum(a, b)"),
+        ("select(c, x, y)", "arms", "select(c, y, x)"),
+        ("x if c else y", "arms", "y if c else x"),
+        ("type.signed", "flag", "not type.signed"),
+        ("f(ftz=True)", "flag", "False"),
+        ("f('rm')", "rounding", "'rp'"),
+        ("-x", "negation", "x"),
+        ("~x", "negation", "x"),
+        ("a & b", "logic", "a | b"),
+        ("a and b", "logic", "a or b"),
+        ("a ^ b", "logic", "a | b"),
+        ("a + b", "arithmetic", "a - b"),
+        ("a >> b", "shift", "a << b"),
+        ("is_set(x, 3)", "bit", "is_set(x, 4)"),
+        ("is_nan(x, type)", "rule", "is_nan(x, type) & False"),
+        ("flushed(x, type)", "flush", "x"),
+        ("saturate(x, type)", "saturation", "x"),
+    ],
+)
+def test_what_stands_in_the_place_of_an_expression(text: str, kind: str, new: str) -> None:
+    found = {(r.kind, ast.unparse(r.new)) for r in replacements(ast.parse(text))}
+    assert (kind, new) in found, found
+
+
+def test_every_operator_has_mutants_on_the_pages() -> None:
+    """What is planted is of every kind: a kind that occurs nowhere would test nothing."""
+    kinds = {m.kind for m in listed()}
+    assert len(kinds) >= len(OPERATORS) and {"mask", "rule", "flush", "saturation", "table", "rounding"} <= kinds
+
+
+# the list --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_is_long_and_covers_every_page_with_a_definition() -> None:
+    mutants = listed()
+    assert len(mutants) >= 500 and len({m.id for m in mutants}) == len(mutants)
+    pages = {m.module for m in mutants}
+    defining = {d.module for opcode in registry().opcodes.values() for _, d in opcode.lines}
+    without = {module for module in defining - pages if any(graph().opcodes(m) for m in of_page(module))}
+    assert without == set()
+
+
+def test_the_list_is_the_same_each_time() -> None:
+    module = "ptxspec.spec.arithmetic.video"
+    own = of_page(module)
+    assert spread(own, 9) == spread(list(reversed(own)), 9)
+    assert spread(own, 5) == spread(own, 9)[:5]
+
+
+def test_an_id_does_not_depend_on_the_line() -> None:
+    mutant = difference()
+    assert mutant._replace(line=mutant.line + 7, first_line=mutant.first_line + 7).id == mutant.id
+    assert mutant._replace(number=mutant.number + 1).id != mutant.id
+
+
+def test_a_place_that_is_gone_is_an_error() -> None:
+    mutant = of_page("ptxspec.spec.instructions.integer.bfe")[0]
+    with pytest.raises(ValueError, match="no such place"):
+        mutated(mutant._replace(original="nothing"))
+
+
+# in place for a while --------------------------------------------------------------------------------------------------
+
+
+def test_a_planted_mistake_is_in_force_and_then_gone() -> None:
+    mutant = difference()
+    before = meanings("sub")
+    text = Path(source(mutant.module)[0]).read_text()
+    with planted(mutant):
+        assert ptxspec.evaluate("sub.u32 d, a, b;", a=7, b=5) == {"d": 2**32 - 2}
+    assert ptxspec.evaluate("sub.u32 d, a, b;", a=7, b=5) == {"d": 2}
+    assert Path(source(mutant.module)[0]).read_text() == text
+    after = meanings("sub")
+    same = [x is y for m, n in zip(before, after, strict=True) for r, s in zip(m.results, n.results, strict=True)
+            for x, y in zip(r.values, s.values, strict=True)]  # fmt: skip
+    assert len(same) > 40 and all(same)
+
+
+def test_a_mistake_on_a_shared_page_reaches_those_that_import_it() -> None:
+    own = of_page("ptxspec.spec.arithmetic.video")
+    mutant = next(
+        m
+        for m in own
+        if (m.original, m.mutated) == ("x >> own.width * int(selector[1])", "x << own.width * int(selector[1])")
+    )
+    assert {"vadd", "vmad"} <= graph().opcodes(mutant) and "bfe" not in graph().opcodes(mutant)
+    with planted(mutant):
+        wrong = ptxspec.evaluate("vmad.u32.u32.u32 d, a.h1, b, c;", a=0x30000, b=1, c=0)
+    assert wrong != ptxspec.evaluate("vmad.u32.u32.u32 d, a.h1, b, c;", a=0x30000, b=1, c=0) == {"d": 3}
+
+
+def test_what_is_planted_is_gone_after_an_error() -> None:
+    mutant = difference()
+    with pytest.raises(KeyError), planted(mutant):
+        raise KeyError
+    assert ptxspec.evaluate("sub.u32 d, a, b;", a=7, b=5) == {"d": 2}
+
+
+def test_a_call_has_limits() -> None:
+    assert call(lambda: 6 * 7, 5) == 42
+    with pytest.raises(ZeroDivisionError):
+        call(lambda: 1 // 0, 5)
+    with pytest.raises(Ended):
+        call(lambda: len([0] * (1 << 32)), 5)
+    with pytest.raises(Ended):
+        call(lambda: sum(i for i in iter(int, 1)), 1)
+
+
+# judgements ------------------------------------------------------------------------------------------------------------
+
+
+def constructed(mutant: Mutant, new: str, monkeypatch: pytest.MonkeyPatch) -> Mutant:
+    """A mutant that puts any text in the place of an expression."""
+    from ptxspec.evidence.mutation import mutants as module
+
+    old = module._each
+
+    def each(name: str, tree: ast.Module) -> Any:
+        for own, replacement in old(name, tree):
+            if own == mutant:
+                node = ast.copy_location(ast.parse(new, mode="eval").body, replacement.node)
+                yield own._replace(mutated=new), replacement._replace(new=node)
+
+    monkeypatch.setattr(module, "_each", each)
+    return mutant._replace(mutated=new)
+
+
+def test_a_mutant_that_is_the_original_is_equivalent(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = difference()
+    found = judge(constructed(own, "a - b", monkeypatch))
+    assert (found.status, found.by) == (EQUIVALENT, "same terms")
+
+
+def test_a_mutant_that_is_proved_to_be_the_original_is_equivalent(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = difference()
+    found = judge(constructed(own, "-(b - a)", monkeypatch))
+    assert (found.status, found.by) == (EQUIVALENT, "proof")
+
+
+def test_a_mutant_that_is_a_constant_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = difference()
+    found = judge(constructed(own, "a * 0 + 5", monkeypatch))
+    assert (found.status, found.by) == (KILLED, "identity") and "operands" in found.shown
+
+
+def test_without_identities_recorded_answers_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxspec.evidence.mutation import by_identities, by_oracles
+
+    own = difference()
+    monkeypatch.setattr(by_identities, "claims", lambda: ())
+    monkeypatch.setattr(by_oracles, "examples", lambda pages: None)
+    assert judge(own)[:2] == (KILLED, "recorded answer")
+    monkeypatch.setattr(by_oracles, "recorded", lambda cases: None)
+    survived = judge(own)
+    assert survived.status == SURVIVOR and survived.name.startswith("sub") and "with the mistake" in survived.shown
+
+
+def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxspec.evidence.mutation import by_identities
+
+    claim = by_identities.claims()[0][0]._replace(left="sub.u32 d, a, b;", right="sub.u32 d, b, a;", assume=None)
+    wrong = ((claim, by_identities.asked(claim)),)
+    monkeypatch.setattr(by_identities, "claims", lambda: wrong)
+    with pytest.raises(AssertionError, match="fails without a mistake"):
+        judge(difference())
+    row = campaign._one((difference(), Hint()))
+    assert row[1].by == campaign.FAILED
+
+
+# what is kept ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_campaign_takes_over_what_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = difference()
+    once = campaign.update([own], {})
+    asked: list[Mutant] = []
+    monkeypatch.setattr(campaign, "judge", lambda mutant, hint: asked.append(mutant) or campaign.Judgement(KILLED))
+    assert campaign.update([own], once) == once and asked == []
+    row = once[own.id]
+    assert row["by"] == "identity"
+    for stale in ({"pages": "other"}, {"claims": "other"}, {"name": "no such claim"}):
+        asked.clear()
+        campaign.update([own], {own.id: {**row, **stale}})
+        assert asked == [own], stale
+
+
+def test_the_score_counts_what_is_undecided_as_a_survivor() -> None:
+    rows = [{"status": s, "by": b} for s, b in (
+        ("killed", "identity"), ("killed", "example"), ("survivor", ""), ("undecided", ""), ("equivalent", "proof"))]  # fmt: skip
+    found = score.counted(rows)
+    assert (found.of, found.percent, found.percent_of_identities) == (4, 50.0, 25.0)
+    with pytest.raises(ValueError, match="cannot be doubtful"):
+        score.counted([{"status": "doubtful", "by": ""}])
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    assert score.read(path) is None
+    kept = score.Kept({"digest": score.digest()}, {"x-1": {"status": "killed", "by": "identity"}})
+    score.write(kept, path)
+    assert score.read(path) == kept and not kept.is_stale
+    assert score.Kept({"digest": "of other pages"}, {}).is_stale
+
+
+def sample() -> list[Mutant]:
+    """Of each outcome of the campaign one mutant, that which took the least time."""
+    kept = score.read()
+    assert kept is not None
+    known = {m.id: m for m in listed()}
+    chosen: list[Mutant] = []
+    for outcome in (("killed", "identity"), ("killed", "recorded answer"), ("killed", "example"), ("killed", "construction"),
+                    ("equivalent", "same terms"), ("equivalent", "proof")):  # fmt: skip
+        rows = [(r["seconds"], i) for i, r in kept.mutants.items() if (r["status"], r["by"]) == outcome and i in known]
+        chosen += [known[i] for _, i in sorted(rows)[:1]]
+    return chosen
+
+
+def agrees(mutant: Mutant) -> None:
+    """A judgement made now is the one that is kept, or what is kept is known to be out of date."""
+    kept = score.read()
+    assert kept is not None
+    row = kept.mutants[mutant.id]
+    found = judge(mutant, campaign._hint(row))
+    assert found.status == row["status"] or (found.status == KILLED and not campaign.is_known(mutant, row)), (
+        f"{mutant}: {found}"
+    )
+
+
+def test_a_sample_of_the_campaign_is_judged_as_it_is_kept() -> None:
+    chosen = sample()
+    assert len(chosen) >= 5
+    for mutant in chosen:
+        agrees(mutant)
+
+
+@pytest.mark.long
+def test_the_campaign_is_judged_as_it_is_kept() -> None:
+    """Whatever is kept of mutants that the list still has; what survived may be killed by now."""
+    kept = score.read()
+    assert kept is not None
+    known = {m.id: m for m in listed()}
+    old = {i: row for i, row in kept.mutants.items() if i in known}
+    found = campaign.update([known[i] for i in old], {i: {**row, "pages": "again"} for i, row in old.items()})
+    worse = [row["place"] for i, row in found.items() if old[i]["status"] == KILLED and row["status"] != KILLED]
+    worse += [row["place"] for row in found.values() if row["by"] == campaign.FAILED]
+    assert worse == []

@@ -1,0 +1,115 @@
+"""The laws under proofs/: each is decided as its page states, means something, and is kept until a page changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ptxspec.spec.textures import addressing
+
+from ptxspec.query import invariants, laws
+from ptxspec.query.solvers import solve
+from ptxspec.terms.core import Bool
+from ptxspec.terms.steps import Claim, taken
+from ptxspec.terms.vocabulary import TRUE
+
+LAWS = invariants.of_proofs()
+BY_SENTENCE = {law.sentence: law for law in LAWS}
+
+
+def name(law: Claim) -> str:
+    return f"{Path(law.path).stem}: {law.sentence}"
+
+
+def test_there_are_enough() -> None:
+    assert sum(law.holds for law in LAWS) >= 80
+    assert sum(not law.holds for law in LAWS) >= 20
+    assert len(BY_SENTENCE) == len(LAWS)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=name)
+def test_a_law_is_decided_as_stated(law: Claim) -> None:
+    assert invariants.check(law).status == laws.expected(law)
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.holds], ids=name)
+def test_a_law_is_about_something(law: Claim) -> None:
+    """Where a law has a condition there are operands that meet it."""
+    _, said = taken(law.function, *(port.variables() for port in law.inputs))
+    premise = said.args[0].args[0] if said.op == "any" and said.args[0].op == "not" else TRUE
+    assert solve(premise, invariants.formula(law)[1], 60).status == "sat"
+
+
+# what a law notices ---------------------------------------------------------------------------------------------------
+
+Texel = Callable[[str, Any, Any], Any]
+
+
+def mirrored_one_off(texel: Texel) -> Texel:
+    return lambda mode, index, size: texel(mode, index + 1 if mode == "mirror" else index, size)
+
+
+def wrapped_as_in_c(texel: Texel) -> Texel:
+    from ptxspec.terms import remainder
+
+    return lambda mode, index, size: remainder(index, size) if mode == "wrap" else texel(mode, index, size)
+
+
+def clamped_one_off(texel: Texel) -> Texel:
+    return lambda mode, index, size: texel(mode, index, size - 1 if mode.startswith("clamp") else size)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (mirrored_one_off, "mirror is symmetric about the beginning of a texture"),
+        (wrapped_as_in_c, "every addressing mode reads a texel that there is"),
+        (clamped_one_off, "clamping reads the nearest texel there is"),
+    ],
+)
+def test_a_fault_is_noticed(fault: Callable[[Texel], Texel], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = BY_SENTENCE[sentence]
+    monkeypatch.setitem(law.function.__globals__, "texel", fault(addressing.texel))
+    assert invariants.check(law).status == "refuted"
+
+
+# what is kept ---------------------------------------------------------------------------------------------------------
+
+
+def test_verdicts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver is asked once, and again when a definition changes; what it did not decide is not kept."""
+    few, asked = LAWS[:3], []
+    answers = iter(["proved", "refuted", "exhausted"])
+
+    def one(i: int) -> tuple[int, str]:
+        asked.append(i)
+        return i, next(answers)
+
+    monkeypatch.setattr(laws, "of_proofs", lambda: few)
+    monkeypatch.setattr(laws, "on_all_cores", lambda function, items: map(one, items))
+    store = tmp_path / "laws.json"
+    assert [status for _, status in laws.update("a", store)] == ["proved", "refuted", "exhausted"]
+    answers = iter(["proved"])
+    assert [status for _, status in laws.update("a", store)] == ["proved", "refuted", "proved"]
+    answers = iter(["proved"] * 3)
+    laws.update("b", store)
+    assert asked == [0, 1, 2, 2, 0, 1, 2]
+
+
+def test_a_law_that_is_not_as_stated_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from ptxspec.query import identities
+
+    law = next(law for law in LAWS if law.holds)
+    monkeypatch.setattr(laws, "update", lambda definitions: [(law, "refuted")])
+    assert not identities._laws_hold()
+    told = capsys.readouterr().out
+    assert law.sentence in told and "1 laws of functions: 0 proved, 1 refuted, 1 not as stated" in told
+
+
+def test_a_law_that_is_always_false_is_refuted() -> None:
+    def never() -> Bool:
+        return ~TRUE
+
+    assert invariants.check(LAWS[0]._replace(function=never)).status == "refuted"

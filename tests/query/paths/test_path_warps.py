@@ -1,0 +1,89 @@
+"""Lanes side by side: shuffles, votes, matches, reductions, and accesses that race."""
+
+from __future__ import annotations
+
+import pytest
+
+import ptxspec
+
+
+def butterflies(register: str, scratch: str, op: str = "add.u32") -> str:
+    return "".join(
+        f"shfl.sync.bfly.b32 {scratch}, {register}, {k}, 31, -1; {op} {register}, {register}, {scratch}; "
+        for k in (16, 8, 4, 2, 1)
+    )
+
+
+#: the sum of all lanes, one after the other
+SUM = "mov.u32 s, 0; " + "".join(f"shfl.sync.idx.b32 y, a, {k}, 31, -1; add.u32 s, s, y; " for k in range(32))
+OWN = "mov.u32 l, %tid.x; mad.wide.u32 at, l, 4, p; st.global.u32 [at], a; "
+NEIGHBOUR = "xor.b32 m, l, 1; mad.wide.u32 to, m, 4, p; ld.global.u32 d, [to];"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("shfl.sync.bfly.b32 x, a, 5, 31, -1; shfl.sync.bfly.b32 d, x, 5, 31, -1;", "mov.b32 d, a;"),
+        ("mov.b32 s, a; " + butterflies("s", "x"), SUM),
+        ("redux.sync.add.u32 s, a, -1;", "mov.b32 s, a; " + butterflies("s", "x")),
+        ("vote.sync.ballot.b32 d, p, -1; not.b32 d, d;", "not.pred q, p; vote.sync.ballot.b32 d, q, -1;"),
+        ("vote.sync.any.pred r, p, -1;", "vote.sync.ballot.b32 d, p, -1; setp.ne.u32 r, d, 0;"),
+        ("activemask.b32 d;", "mov.b32 d, -1;"),
+        ("mov.u32 d, %laneid;", "mov.u32 d, %tid.x;"),
+        ("match.any.sync.b32 d, a, -1; and.b32 d, d, 1;", "shfl.sync.idx.b32 x, a, 0, 31, -1; set.eq.u32.u32 d, a, x; and.b32 d, d, 1;"),
+        # where branches part, those are together that take one
+        (
+            "mov.u32 l, %laneid; and.b32 l, l, 1; setp.eq.u32 p, l, 0; @p bra E; activemask.b32 d; bra X; E: activemask.b32 d; X:",
+            "mov.u32 k, %laneid; and.b32 k, k, 1; shl.b32 d, 0x55555555, k;",
+        ),
+    ],
+)  # fmt: skip
+def test_the_same_in_every_lane(left: str, right: str) -> None:
+    verdict = ptxspec.prove(left, right, warp=True)
+    assert verdict.status == "proved", verdict
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("shfl.sync.bfly.b32 x, a, 5, 31, -1; shfl.sync.bfly.b32 d, x, 6, 31, -1;", "mov.b32 d, a;"),
+        pytest.param(
+            "mov.b32 s, a; " + butterflies("s", "x").replace(", 8, 31", ", 4, 31"), SUM, marks=pytest.mark.long
+        ),
+        ("vote.sync.any.pred r, p, -1;", "vote.sync.all.pred r, p, -1;"),
+        ("activemask.b32 d;", "mov.b32 d, 1;"),
+    ],
+)
+def test_a_lane_in_which_they_differ(left: str, right: str) -> None:
+    verdict = ptxspec.prove(left, right, warp=True)
+    assert verdict.status == "refuted" and verdict.counterexample is not None, verdict
+    assert all("[" in name for name in verdict.counterexample.differing)
+
+
+def test_a_lane_that_is_not_in_its_own_mask_breaks_a_rule() -> None:
+    verdict = ptxspec.prove("shfl.sync.bfly.b32 d, a, 1, 31, 1;", "mov.b32 d, a;", warp=True)
+    assert verdict.status == "refuted" and "the left side is undefined" in verdict.reason
+
+
+def test_lanes_that_wait_for_others_are_left_open() -> None:
+    text = "@p bra E; shfl.sync.bfly.b32 d, a, 1, 31, -1; bra X; E: shfl.sync.bfly.b32 d, a, 1, 31, -1; X:"
+    verdict = ptxspec.prove(text, "shfl.sync.bfly.b32 d, a, 1, 31, -1;", warp=True)
+    assert verdict.status == "unknown"
+    assert verdict.reason == "unknown where lanes wait at line 1 for lanes which are elsewhere, on the left side"
+
+
+def test_lanes_meet_between_a_store_and_a_load() -> None:
+    exchange = "mov.u32 l, %tid.x; mad.wide.u32 at, l, 4, p; st.global.u32 [at], a; shfl.sync.bfly.b32 d, a, 1, 31, -1;"
+    ask = {"warp": True, "buffers": {"p": 128}}
+    assert ptxspec.prove(OWN + "bar.warp.sync -1; " + NEIGHBOUR, exchange, **ask).status == "proved"
+    verdict = ptxspec.prove(OWN + NEIGHBOUR, exchange, **ask)
+    assert verdict.status == "unknown" and "accesses of two lanes race" in verdict.reason
+    verdict = ptxspec.prove(OWN + "bar.warp.sync -1; " + NEIGHBOUR.replace("l, 1", "l, 2"), exchange, **ask)
+    assert verdict.status == "refuted"
+
+
+def test_all_lanes_may_read_one_byte() -> None:
+    text = "ld.global.u8 d, [p];"
+    assert (
+        ptxspec.prove(text, "ld.global.s8 x, [p]; and.b16 d, x, 255;", warp=True, buffers={"p": 4}).status == "proved"
+    )

@@ -1,0 +1,228 @@
+"""Queries, kernels and certificates in files: others read them, and a certificate fails when it should."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import z3
+from click.testing import CliRunner
+
+import ptxspec
+from ptxspec.cli import main
+from ptxspec.query import records
+from ptxspec.query.solvers import bitwuzla_solver, kept
+from ptxspec.terms.symbolic import Script
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "cli"))
+from validated import validator
+
+QUESTIONS = [
+    (("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;"), {"assume": "a != 0"}, "unsat"),
+    (("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;"), {}, "sat"),
+    (("add.f32 d, a, b;", "add.f32 d, b, a;"), {"profile": "hopper"}, "unsat"),
+    (("add.rz.f32 d, a, b;", "add.rn.f32 d, a, b;"), {"profile": "hopper"}, "sat"),
+    (("add.ftz.f32 d, a, b;", "add.ftz.f32 d, b, a;"), {}, "sat"),
+    (("div.u32 d, a, b;", "div.u32 d, a, b; mov.u32 e, %tid.x;"), {"assume": "%r == 0 or a > b"}, None),
+    (("addc.u32 d, %r1, 0;", "mov.u32 d, %r1;"), {"assume": "not CC.CF"}, "unsat"),
+]
+
+
+@pytest.mark.parametrize(("sides", "options", "status"), [q for q in QUESTIONS if q[2]])
+def test_other_solvers_read_a_query_and_answer_the_same(sides: Any, options: Any, status: str) -> None:
+    text = records.smtlib_text(records.recorded(*sides, **options))
+    assert text.startswith("; For all values of ") and all(f";   {side}" in text for side in sides)
+    assert "fp.to_ieee_bv" not in text  # z3's own
+    solver = z3.Solver()
+    solver.from_string(text)
+    assert str(solver.check()) == status
+    if bitwuzla_solver.is_installed() and "FloatingPoint 10 24" not in text:  # which Bitwuzla refuses
+        import bitwuzla
+
+        parser = bitwuzla.Parser(bitwuzla.TermManager(), bitwuzla.Options())
+        parser.parse(text.replace("(check-sat)\n(exit)\n", ""), True, False)
+        assert str(parser.bitwuzla().check_sat()).lower().endswith(status)
+
+
+def test_without_a_query_a_script_says_so() -> None:
+    text = records.smtlib_text(records.recorded("mov.u32 d, 5;", "mov.u32 d, 5;"))
+    assert "no solver was asked" in text and "(assert false)" in text
+    with pytest.raises(ptxspec.Unsupported, match="there is no query"):
+        records.smtlib_text(records.recorded("bar.sync 0;", "mov.u32 d, a;"))
+
+
+# kernels -------------------------------------------------------------------------------------------------------------------
+
+SHOWN = [
+    ("neg.s32 d, a;", "not.b32 d, a;"),
+    ("addc.u32 d, %r1, 0;", "mov.u32 d, %r1;"),
+    ("mov.u32 d, %laneid; add.u64 e, a, b;", "mov.u32 d, %tid.x; mov.u64 e, a;"),
+    ("setp.lt.s32 p, a, b;", "setp.lt.u32 p, a, b;"),
+    ("mov.b128 {x, y, z, w}, a; mov.b128 d, {x, y, w, z};", "mov.b128 d, a;"),
+    ("cvt.s8.s32 d, a;", "and.b32 d, a, 0xff;"),
+    ("add.f16 d, a, b;", "sub.f16 d, a, b;"),
+    ("setp.eq.u32 p, a, 0; @p mov.b32 d, a; @!p mov.b32 d, b;", "mov.b32 d, b;"),
+    ("div.u32 d, a, 0;", "mov.u32 d, 5;"),
+    (".target sm_90 add.f32 d, a, b;", ".target sm_90 sub.f32 d, a, b;"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SHOWN)
+def test_a_kernel_shows_what_the_counterexample_says(left: str, right: str, assembler: str, tmp_path: Path) -> None:
+    record = records.recorded(left, right)
+    text, found = records.ptx_text(record), record.verdict.counterexample
+    assert found is not None
+    target = re.search(r"^\.target (\S+)", text, re.M)
+    assert target is not None
+    file = tmp_path / "k.ptx"
+    file.write_text(text)
+    subprocess.run([assembler, "-arch", target[1], str(file), "-o", str(tmp_path / "k")], check=True)
+    results = np.zeros((2, len(found.compared), 16), np.uint8)
+    ptxspec.load(text).launch("show", 1, 1, [results])
+    for i, name in enumerate(found.compared):
+        sides = [int.from_bytes(results[side, i].tobytes(), "little") for side in (0, 1)]
+        assert (sides[0] != sides[1]) == (name in found.differing)
+        if not found.choices:
+            for steps, value in zip((found.left, found.right), sides, strict=True):
+                said = [(s.writes[name], s.types[name].width) for s in steps if name in s.writes]
+                assert not said or said[-1][0] == value & ((1 << said[-1][1]) - 1)
+
+
+def test_what_a_kernel_cannot_show_is_refused() -> None:
+    for sides in ((".target sm_13 add.f32 d, a, b;", "sub.f32 d, a, b;"), ("add.u32 d, a, b;", "add.u32 d, b, a;")):
+        with pytest.raises(ptxspec.Unsupported, match=r"different versions or targets|no counterexample"):
+            records.ptx_text(records.recorded(*sides))
+
+
+# certificates --------------------------------------------------------------------------------------------------------------
+
+PROVED = ("mul.lo.u32 d, a, 9;", "shl.b32 x, a, 3; add.u32 d, x, a;")
+REFUTED = ("shr.s32 d, a, 1;", "div.s32 d, a, 2;")
+
+
+def made(*sides: str, **options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(records.certificate(records.recorded(*sides, **options))))
+    validator("certificate").validate(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sides", "options", "status"),
+    [
+        (PROVED, {}, "proved"),
+        (PROVED, {"assume": "a < 5"}, "proved"),
+        (REFUTED, {"profile": "hopper"}, "refuted"),
+        (("div.u32 d, a, 0;", "mov.u32 d, 5;"), {}, "refuted"),
+        (("addc.u32 d, %r1, 0;", "mov.u32 d, %r1;"), {}, "refuted"),
+        (PROVED, {"assume": "a < 5 and a > 7"}, "vacuous"),
+        (("mov.u32 d, 5;", "mov.u32 d, 5;"), {}, "proved"),
+    ],
+)
+def test_a_certificate_holds(sides: Any, options: Any, status: str) -> None:
+    certificate = made(*sides, **options)
+    assert certificate["verdict"]["status"] == status and all(q["agreed"] for q in certificate["queries"])
+    checked = records.check(certificate)
+    assert checked.holds and checked.said.startswith(status) and not checked.notes
+
+
+def test_a_definition_that_changes_the_query_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificates = [made(*PROVED), made(*REFUTED, profile="hopper")]
+    binary = Script.binary
+    monkeypatch.setattr(Script, "binary", lambda self, op, x, y, n: binary(self, "or" if op == "add" else op, x, y, n))
+    monkeypatch.setattr(Script, "const", lambda self, value, n: f"#b{value:0{n}b}")
+    for certificate in certificates:
+        checked = records.check(certificate)
+        assert not checked.holds and "another query" in checked.said
+
+
+def test_a_certificate_that_claims_something_else_does_not_hold() -> None:
+    proved, refuted = made(*PROVED), made(*REFUTED, profile="hopper")
+    other = copy.deepcopy(proved)
+    other["queries"][0]["text"] = other["queries"][0]["text"].replace("#x", "#x")[:-2]
+    assert not records.check(other).holds
+    lied = copy.deepcopy(refuted)
+    for shown in lied["verdict"]["counterexample"]["inputs"].values():
+        shown["unsigned"] = 0
+    assert not records.check(lied).holds  # the half of zero is zero
+    for claimed, status in ((proved, "refuted"), (refuted, "proved")):
+        wrong = copy.deepcopy(claimed)
+        wrong["verdict"]["status"] = status
+        wrong["verdict"].setdefault("counterexample", {"inputs": {"a": {"unsigned": 1}}})
+        checked = records.check(wrong)
+        assert not checked.holds and f"the verdict was {status}" in checked.said
+
+
+def test_a_page_that_changed_without_changing_the_query_is_a_note() -> None:
+    certificate = made(*PROVED)
+    page = next(iter(certificate["pages"]))
+    certificate["pages"][page] = "0" * 64
+    checked = records.check(certificate)
+    assert checked.holds and checked.notes == (f"{page} is another than it was",)
+
+
+def test_answers_that_were_kept_are_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = "neg.s32 d, a;", "not.b32 d, a;"
+    certificate = made(*sides)
+    monkeypatch.setattr(
+        kept, "find", lambda key: pytest.fail("an answer was looked up") if kept._is_used.get() else None
+    )
+    assert records.check(certificate).holds
+
+
+def test_what_settles_nothing_has_no_certificate() -> None:
+    hard = "div.u64 q, a, b; mul.lo.u64 m, q, b; sub.u64 d, a, m;", "rem.u64 d, a, b;"
+    for sides, assume in ((("bar.sync 0;", "mov.u32 d, a;"), None), (hard, "b != 0")):
+        with pytest.raises(ptxspec.Unsupported, match="settles the question"), kept.kept_at(None):
+            records.certificate(records.recorded(*sides, assume=assume, profile="hopper", timeout=0.3))
+    with pytest.raises(ValueError, match="no certificate"):
+        records.check({"format": 99, "question": {}})
+
+
+# the command ---------------------------------------------------------------------------------------------------------------
+
+
+def call(*words: str, status: int = 0) -> str:
+    result = CliRunner().invoke(main, ["prove", *words])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def test_the_command_writes_files_and_checks_them(tmp_path: Path) -> None:
+    files = {name: str(tmp_path / name) for name in ("smtlib", "ptx", "certificate")}
+    words = [word for name, file in files.items() for word in (f"--{name}", file)]
+    call("neg.s32 d, a;", "not.b32 d, a;", *words, status=1)
+    assert all(Path(file).stat().st_size > 100 for file in files.values())
+    assert "holds: refuted again" in call("--check", files["certificate"])
+    changed = Path(files["certificate"]).read_text().replace("neg.s32 d, a;", "abs.s32 d, a;")
+    Path(files["certificate"]).write_text(changed)
+    said = json.loads(call("--check", files["certificate"], "--json", status=1))
+    validator("prove").validate(said)
+    assert not said["holds"] and "another query" in said["said"]
+
+
+def test_the_command_refuses_what_makes_no_sense(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("{")
+    (tmp_path / "y").write_text("[]")
+    for words in (
+        ["--check", str(tmp_path / "x")],
+        ["--check", str(tmp_path / "y")],
+        ["--check", str(tmp_path / "missing")],
+        ["--check", str(tmp_path / "x"), "mov.u32 d, a;"],
+        ["mov.u32 d, a;"],
+        ["neg.s32 d, a;", "not.b32 d, a;", "--smtlib", str(tmp_path / "x" / "y")],
+        ["neg.s32 d, a;", "not.b32 d, a;", "--solver", "yices"],
+    ):
+        call(*words, status=2)
+
+
+def test_a_kernel_of_a_proof_is_not_written_and_said_not_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "k.ptx"
+    assert "is not written" in call("add.u32 d, a, b;", "add.u32 d, b, a;", "--ptx", str(file))
+    assert not file.exists()
