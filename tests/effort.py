@@ -7,8 +7,9 @@ another order of growth exceeds them, or work that should not be done at all.
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 #: additions of the loop that is the unit: between half a millisecond and one of a usual core
@@ -42,3 +43,24 @@ def at_most(units: float) -> Iterator[None]:
     began = time.process_time()
     yield
     check(time.process_time() - began, units)
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """The processor's seconds that a call takes. Python looks for no cycles meanwhile: that takes as long as the process holds
+    much, and may happen in the longer of two calls and not in the shorter."""
+    gc.disable()
+    try:
+        began = time.process_time()
+        act()
+        return time.process_time() - began
+    finally:
+        gc.enable()
+
+
+def grows_in_proportion(take: Callable[[int], float], few: int, most: float) -> None:
+    """AssertionError if four times as much takes more than `most` times as long: quadratic work takes sixteen times. `take` does so
+    much and says how many seconds that took. What took too long is tried again, both sides of it, twice."""
+    found = []
+    while len(found) < 3 and not any(large < most * max(small, 0.01) for small, large in found):
+        found.append((min(take(few) for _ in range(2)), take(4 * few)))
+    assert any(large < most * max(small, 0.01) for small, large in found), found

@@ -11,7 +11,7 @@ from typing import Any
 
 import hostile
 import pytest
-from effort import check
+from effort import check, grows_in_proportion, seconds
 from verdicts import HEADER, body
 
 import ptxspec
@@ -109,19 +109,13 @@ def test_the_memory_that_a_variable_takes() -> None:
 
 @pytest.mark.parametrize("name", hostile.GROWING)
 def test_time_is_linear(name: str) -> None:
-    """Four times the lines take about four times as long; quadratic would be sixteen times. What took too long once is tried
-    again."""
+    """Four times the lines take about four times as long; quadratic would be sixteen times."""
 
-    def seconds(count: int) -> float:
+    def take(count: int) -> float:
         text = hostile.GROWING[name](count)
-        began = time.process_time()
-        outcome(text)
-        return time.process_time() - began
+        return seconds(lambda: outcome(text))
 
-    most, found = 8 * max(0.01, min(seconds(1000) for _ in range(2))), []
-    while len(found) < 2 and not any(large < most for large in found):
-        found.append(seconds(4000))
-    assert any(large < most for large in found), f"{most / 8:.3f} s, and of four times as much {found}"
+    grows_in_proportion(take, 1000, most=8)
 
 
 @pytest.mark.parametrize("name", hostile.GROWING)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable
 
+import effort
 import pytest
-from effort import check
 from verdicts import HEADER
 
 import ptxspec
@@ -52,17 +52,9 @@ def initializers(count: int) -> str:
     return f"{HEADER}.global .u32 x[] = {{" + ",\n".join(map(str, range(count))) + "};\n"
 
 
-def seconds(text: str) -> float:
-    """Of the processor's time, the shorter of two."""
-    best = float("inf")
-    for _ in range(2):
-        began = time.process_time()
-        try:
-            ptxspec.load(text)
-        except ptxspec.PtxError:
-            pass
-        best = min(best, time.process_time() - began)
-    return best
+def read(text: str) -> None:
+    with contextlib.suppress(ptxspec.PtxError):
+        ptxspec.load(text)
 
 
 @pytest.mark.parametrize(
@@ -72,11 +64,15 @@ def seconds(text: str) -> float:
 )
 def test_time_is_linear(make: Callable[[int], str]) -> None:
     """Four times the lines take about four times as long; quadratic would be sixteen times."""
-    small, large = seconds(make(4000)), seconds(make(16000))
-    assert large < 6.5 * max(small, 0.01), f"4,000 lines: {small:.3f} s, 16,000 lines: {large:.3f} s"
+
+    def take(count: int) -> float:
+        text = make(count)
+        return effort.seconds(lambda: read(text))
+
+    effort.grows_in_proportion(take, 4000, most=6.5)
 
 
 def test_ten_thousand_lines() -> None:
     text = instructions(10_000)
     assert text.count("\n") > 9_990
-    check(seconds(text), 6000)
+    effort.check(min(effort.seconds(lambda: read(text)) for _ in range(2)), 6000)
