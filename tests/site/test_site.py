@@ -178,7 +178,8 @@ def test_evidence_tells_gaps_and_failures() -> None:
 def test_every_word_says_what_it_means() -> None:
     assert not list(vocabulary_tables.undocumented())
     assert (
-        "| `select(c, x, y)` | x where c holds, else y. Of records, field by field. |" in vocabulary_tables.markdown()
+        "| [`select(c, x, y)`]{#word-select} | x where c holds, else y. Of records, field by field. |"
+        in vocabulary_tables.markdown()
     )
 
 

@@ -96,11 +96,19 @@ def markdown() -> str:
     parts = []
     for group, rows in words().items():
         body = [
-            [" ".join(map(code, written.split())) if "(" not in written else code(written), _text(meaning)]
-            for written, meaning, _ in rows
+            [
+                " ".join(_word(w, w) for w in written.split()) if "(" not in written else _word(written, name),
+                _text(meaning),
+            ]
+            for written, meaning, name in rows
         ]
         parts.append(table(["Word", "Meaning"], body, group))
     return "\n".join(parts)
+
+
+def _word(written: str, name: str) -> str:
+    """A word as code, with a target for the links of definitions."""
+    return f"[{code(written)}]{{#word-{name}}}"
 
 
 def _text(meaning: str) -> str:

@@ -1,0 +1,116 @@
+"""The syntax of a page in short: lines that differ in a few modifiers as one line, sets of one name as one set.
+
+What the front end accepts is what the page's own lines say, one by one; a summary may allow more, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from ptxspec.literate.notation import Slot, SyntaxLine
+
+#: a page with fewer lines of syntax needs no summary
+FEWEST_LINES = 8
+#: so many places of two lines may differ in one line that stands for both
+MOST_DIFFERENCES = 4
+
+
+class Place(NamedTuple):
+    """A place for a modifier in a line: its spelling (`.type`), whether it may be left out, whether it bears on speed alone."""
+
+    name: str
+    optional: bool
+    hint: bool
+
+    def __str__(self) -> str:
+        return f"{{{{{self.name}}}}}" if self.hint else f"{{{self.name}}}" if self.optional else self.name
+
+
+class Shape(NamedTuple):
+    """A line of the summary: opcode, places for modifiers, operands as they are written."""
+
+    opcode: str
+    places: tuple[Place, ...]
+    operands: str
+
+    def __str__(self) -> str:
+        return f"{self.opcode}{''.join(map(str, self.places))}  {self.operands};".replace("  ;", ";")
+
+
+def place(slot: Slot) -> Place:
+    """A slot of a line as a place of the summary."""
+    name = ",".join(f".{o}" for o in slot.options) if slot.is_set and "_or_" in slot.name else f".{slot.name}"
+    return Place(name if slot.is_set else f".{slot.options[0]}", slot.optional, slot.hint)
+
+
+def shape(line: SyntaxLine) -> Shape:
+    """A line as it stands. The operand that a hint brings along is left to the list of operands."""
+    _, _, operands = line.text.partition(" ")
+    return Shape(line.opcode, tuple(map(place, line.slots)), re.sub(r"\s*\{\{,[^}]*\}\}", "", operands).strip())
+
+
+def merged(left: Shape, right: Shape) -> Shape | None:
+    """One line for both: a place that one of them lacks may be left out. None if they differ in more than a few places."""
+    if (left.opcode, left.operands) != (right.opcode, right.operands):
+        return None
+    if left == right:
+        return left
+    a, b = [p.name for p in left.places], [p.name for p in right.places]
+    found: list[Place] = []
+    differences = 0
+    for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        mine, other = left.places[i:j], right.places[k:m]
+        if kind == "equal":
+            found += [Place(x.name, x.optional or y.optional, x.hint) for x, y in zip(mine, other, strict=True)]
+            continue
+        differences += max(len(mine), len(other))
+        found += [p._replace(optional=True) for p in (*mine, *other)]
+    names = [p.name for p in found]
+    return (
+        Shape(left.opcode, tuple(found), left.operands)
+        if differences <= MOST_DIFFERENCES and len(set(names)) == len(names)
+        else None
+    )
+
+
+def shapes(lines: list[SyntaxLine]) -> list[Shape]:
+    """The lines of a summary, those that stand first first."""
+    found: list[Shape] = []
+    for line in lines:
+        new = shape(line)
+        for i, old in enumerate(found):
+            both = merged(old, new)
+            if both is not None:
+                found[i] = both
+                break
+        else:
+            found.append(new)
+    return found
+
+
+def helps(lines: list[SyntaxLine]) -> bool:
+    """Whether a summary is much shorter than the lines."""
+    return len(lines) >= FEWEST_LINES and 2 * len(shapes(lines)) <= len(lines)
+
+
+def sets(lines: list[SyntaxLine]) -> dict[str, list[str]]:
+    """The sets of the summary, by name: all members that a set of that name has in some line."""
+    found: dict[str, dict[str, None]] = {}
+    for line in lines:
+        for slot in line.slots:
+            if slot.is_set and "_or_" not in slot.name:
+                found.setdefault(f".{slot.name}", {}).update(dict.fromkeys(f".{o}" for o in slot.options))
+        for operand in line.operands:
+            if operand.selector:
+                found.setdefault(f".{operand.selector.name}", {}).update({operand.selector.spelled: None})
+    return {name: list(members) for name, members in found.items()}
+
+
+def text(lines: list[SyntaxLine]) -> str:
+    """The summary in the notation of syntax fences."""
+    known = sets(lines)
+    wide = max(map(len, known), default=0)
+    shown = [str(s) for s in shapes(lines)]
+    return "\n".join([*shown, *(f"{name:<{wide}} = {{ {', '.join(members)} }};" for name, members in known.items())])
