@@ -32,6 +32,7 @@ from ptxspec.site import (
     transforms,
     vocabulary_tables,
 )
+from ptxspec.site.anchors import form_anchor
 from ptxspec.terms import TYPES
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
@@ -312,7 +313,9 @@ def test_a_list_of_forms_is_complete_and_short(module: str) -> None:
     html = evidence_section.forms_html(name)
     text = re.sub(r"<[^>]*>", " ", html)
     assert {f.mnemonic for f in pages.forms(name)} <= set(re.split(r"[\s,;]+", text))
-    assert len(html) < 250_000
+    assert len(html) < 500_000
+    ids = re.findall(r'id="([^"]+)"', html)
+    assert ids == list(dict.fromkeys(ids)) and set(ids) == {form_anchor(f) for f in pages.forms(name)}
 
 
 def test_a_refutation_says_what_machine_it_is_about() -> None:
