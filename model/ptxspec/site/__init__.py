@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the lexers and the transforms with Sphinx."""
     from ptxspec import __version__
-    from ptxspec.site import directives, lexers, nodes, transforms
+    from ptxspec.site import directives, lexers, machine_readable, nodes, transforms
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
+    app.add_config_value("ptxspec_isa", "", "", (str,))
     app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
@@ -30,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", transforms.number_lines)
     app.connect("doctree-read", transforms.point_at_entries)
     app.connect("builder-inited", _add_static_folder)
+    app.connect("build-finished", machine_readable.write)
     app.add_css_file("ptxspec.css")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
 

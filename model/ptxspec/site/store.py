@@ -17,6 +17,7 @@ _PARTS = (
     "evidence/generate/operand_rows.py",
     "evidence/generate/signatures.py",
     "site/*.py",
+    "site/export/*.py",
 )
 
 
