@@ -26,6 +26,8 @@ root_doc = "index"
 include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
 exclude_patterns = ["build", "**/__pycache__"]
 
+ptxspec_isa = "isa.json"
+
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
 

@@ -327,3 +327,16 @@ def test_a_run_contracts_what_it_is_told_to(tmp_path: Path) -> None:
     one, other = (asked(*run, "--contract", how)["changed"]["0"] for how in ("none", "all"))
     assert asked(*run)["changed"]["0"] == one != other
     assert asked(*run, "--contract", "some", status=2)["kind"] == "usage"
+
+
+def test_export(tmp_path: Path) -> None:
+    found = asked("export", "-o", "bfe", "-o", "brev")
+    assert [o["opcode"] for o in found["opcodes"]] == ["bfe", "brev"] and not found["whole"]
+    assert call("export", "-o", "bfe", "-o", "brev").stdout == call("export", "-o", "brev", "-o", "bfe").stdout
+    file = tmp_path / "isa.json"
+    said = asked("export", "-o", "bfe", "--to", str(file))
+    assert said == {"file": str(file), "bytes": file.stat().st_size, "opcodes": 1, "forms": 4}
+    assert validated("export", file.read_text())["opcodes"][0]["opcode"] == "bfe"
+    assert "1 opcodes, 4 forms" in call("export", "-o", "bfe", "--to", str(file)).stdout
+    assert asked("export", "-o", "bfee", status=1)["kind"] == "unknown"
+    assert asked("export", "-o", "bfe", "--to", str(tmp_path / "nowhere" / "x"), status=2)["kind"] == "file"

@@ -25,6 +25,7 @@ COMMANDS = (
     "find",
     "synthesize",
     "forms",
+    "export",
     "vectors write",
     "vectors check",
     "ledger",

@@ -27,6 +27,7 @@ from ptxspec.cli import arguments, main, shared  # noqa: E402
 from ptxspec.evidence import ledger, vector_contents, vector_files, vector_results  # noqa: E402
 from ptxspec.evidence.record import check_recorded  # noqa: E402
 from ptxspec.language.forms import registry  # noqa: E402
+from ptxspec.site.export import isa  # noqa: E402
 from ptxspec.terms.types import TYPES  # noqa: E402
 
 #: what is no argument of anything; no word may hold a NUL, which no system passes on
@@ -105,6 +106,7 @@ def prepared(folder: Path) -> Iterator[None]:
         (vector_contents, "opcodes", lambda: ["brev", "popc"]),
         *((place, "on_all_cores", map) for place in (vector_files, vector_results, check_recorded)),
         (check_recorded, "check_recorded", lambda asked: recorded(asked or ("popc",))),
+        (isa, "opcodes", lambda: {"brev": True, "popc": True, "wgmma": False}),
         (ledger, "rows", lambda: []),
         (ledger, "update", lambda progress=None: rows),
     ]
@@ -282,6 +284,14 @@ class Maker:
         form = self.one(registry().opcodes[opcode].forms).mnemonic
         return [self.one([form, form[: self.random.randint(0, len(form))], self.damaged(form), self.one(HOSTILE)])]
 
+    def _export(self) -> list[str]:
+        opcodes = [
+            w
+            for _ in range(self.random.randrange(3))
+            for w in ("-o", self.one(["brev", "popc", "wgmma", self.one(HOSTILE)]))
+        ]
+        return [*opcodes, *self.maybe(["--to", self.one([*NAMES, *HOSTILE])], 0.3)]
+
     def _vectors_write(self) -> list[str]:
         opcodes = [
             w
@@ -365,7 +375,7 @@ def tried(command: str, seed: int, folder: Path) -> list[str]:
     found = faults(command, as_json, result.exit_code, result.stdout, result.stderr)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         found.append(f"an exception: {result.exception!r}")
-    writes = command in ("format", "vectors write") or (command == "run" and {"-s", "--save"} & set(words))
+    writes = command in ("format", "vectors write", "export") or (command == "run" and {"-s", "--save"} & set(words))
     if not writes and before != after:
         found.append(f"files were changed: {sorted(set(before.items()) ^ set(after.items()))[:3]}")
     if after.get("v/mine.txt") != b"precious" or any(name.endswith(".new") for name in after):

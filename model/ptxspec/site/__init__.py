@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the lexers and the transforms with Sphinx."""
     from ptxspec import __version__
-    from ptxspec.site import code_links, directives, instruction_page, layout, lexers, nodes, transforms
+    from ptxspec.site import (
+        code_links,
+        directives,
+        instruction_page,
+        layout,
+        lexers,
+        machine_readable,
+        nodes,
+        transforms,
+    )
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
+    app.add_config_value("ptxspec_isa", "", "", (str,))
     app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
@@ -35,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", code_links.link, priority=800)
     app.connect("html-page-context", layout.slim, priority=900)
     app.connect("builder-inited", _add_static_folder)
+    app.connect("build-finished", machine_readable.write)
     app.add_css_file("ptxspec.css")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ptxspec.evidence import ledger as book
 from ptxspec.language.forms import Form
+from ptxspec.site.anchors import form_anchor
 from ptxspec.site.pages import code, forms, gap, table
 from ptxspec.terms.kinds import Special, VectorOf, vector_length
 
@@ -180,14 +181,15 @@ def _removal(form: Form) -> str:
 def forms_html(module: str) -> str:
     """The list of all forms as an HTML table: long, so without the detour through a document tree, and forms that differ in their
     modifiers alone in one row."""
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str, str, str], list[Form]] = {}
     for form in forms(module):
         (major, minor), target = form.availability
         operands = str(form).removeprefix(form.mnemonic).strip()
         key = (operands, _types(form), f"{major}.{minor}", f"{', '.join(form.only) or f'sm_{target}'}{_removal(form)}")
-        groups.setdefault(key, []).append(form.mnemonic)
+        groups.setdefault(key, []).append(form)
     lines = []
-    for (operands, types, version, machine), mnemonics in groups.items():
+    for (operands, types, version, machine), own in groups.items():
+        mnemonics = [f'<i id="{form_anchor(form)}">{form.mnemonic}</i>' for form in own]
         if len(mnemonics) == 1:
             first = f"<code>{mnemonics[0]}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
         else:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptxspec.evidence.generate.image_terms import image_terms
+from ptxspec.language.forms import Form
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, entry, forms, section, table
+from ptxspec.terms.core import Int
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, load
 from ptxspec.terms.types import Type
@@ -23,24 +25,32 @@ class Freedom(NamedTuple):
     forms: int
 
 
+def below(form: Form) -> list[Int]:
+    """The freedoms that the meanings of a form have, in all editions and with whatever operands are left out."""
+    found: list[Int] = []
+    for dated in (form, *form.editions):
+        for absent in dated.absences:
+            meaning = dated.meaning(absent)
+            terms = [v for result in meaning.results for v in result.values]
+            terms += [meaning.carry] if meaning.carry is not None else []
+            if meaning.effect is not None:
+                terms += image_terms(dated, meaning)
+                terms += [term for effect in (meaning.effect, *meaning.more) for term in terms_of(effect)]
+            found += freedoms_in(*terms)
+    return found
+
+
 def reachable(module: str) -> list[Freedom]:
     """Every freedom below the meanings of a page's forms."""
     kinds: dict[str, str] = {}
     types: dict[str, set[Type]] = {}
     users: dict[str, set[str]] = {}
-    for form in (edition for f in forms(module) for edition in (f, *f.editions)):
-        for absent in form.absences:
-            meaning = form.meaning(absent)
-            terms = [v for result in meaning.results for v in result.values]
-            terms += [meaning.carry] if meaning.carry is not None else []
-            if meaning.effect is not None:
-                terms += image_terms(form, meaning)
-                terms += [term for effect in (meaning.effect, *meaning.more) for term in terms_of(effect)]
-            for freedom in freedoms_in(*terms):
-                slug, _, kind, type, *_ = freedom.attrs
-                kinds[slug] = kind
-                types.setdefault(slug, set()).add(type)
-                users.setdefault(slug, set()).add(str(form))
+    for form in forms(module):
+        for freedom in below(form):
+            slug, _, kind, type, *_ = freedom.attrs
+            kinds[slug] = kind
+            types.setdefault(slug, set()).add(type)
+            users.setdefault(slug, set()).add(str(form))
     found = []
     for slug in sorted(kinds):
         ordered = sorted(types[slug], key=lambda t: (t.kind, t.width))

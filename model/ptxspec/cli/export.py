@@ -1,0 +1,58 @@
+"""`ptxspec export`: the whole ISA as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ptxspec.cli.failures import Failed
+from ptxspec.cli.shared import JSON_OPTION, put, put_json, say
+
+
+@click.command("export")
+@click.option(
+    "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file, whole or not at all."
+)
+@click.option("--opcode", "-o", "opcodes", multiple=True, help="This opcode only; may be given several times.")
+@JSON_OPTION
+def command(to: Path | None, opcodes: tuple[str, ...], as_json: bool) -> None:
+    """Write the ISA as JSON: opcodes, forms, operands, types, availability, defaults, unspecified results, evidence, anchors.
+    The format is JSON with or without --json, which concerns what is said beside --to."""
+    from ptxspec.language import forms
+
+    for name in opcodes:
+        if name not in forms.opcodes():
+            raise Failed(forms.no_page_defines(name), "unknown", 1)
+    if to is not None and not to.parent.is_dir():
+        raise Failed(f"{to}: there is no such folder", "file")
+    from ptxspec.site.export import isa
+
+    found = isa.exported(opcodes or None)
+    text = isa.text_of(found)
+    if to is None:
+        put(text, nl=False)
+        return
+    _write(to, text.encode("ascii"))
+    facts = {"file": str(to), "bytes": len(text), "opcodes": len(found["opcodes"]), "forms": _forms(found)}
+    if as_json:
+        put_json(facts)
+    else:
+        say(f"{to}: {facts['opcodes']} opcodes, {facts['forms']:,} forms, {facts['bytes']:,} bytes")
+
+
+def _forms(isa: dict[str, Any]) -> int:
+    return sum(len(d["forms"]) for o in isa["opcodes"] for d in o["definitions"])
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; a device or a pipe gets the bytes as they come."""
+    from ptxspec.files import replace_all, write_whole
+
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+    elif path.exists():
+        replace_all([(path, data)])
+    else:
+        write_whole(path, data)

@@ -1,0 +1,182 @@
+"""What pages hold as data beside instructions: versions, targets, types, state spaces, directives, special registers,
+functions of the system, rules, and the register of ambiguities."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+from ptxspec import contracts
+from ptxspec.language.forms import page_name, registry
+from ptxspec.language.syntax import syntax
+from ptxspec.literate import finder
+from ptxspec.site import pages
+from ptxspec.site.anchors import page_address
+from ptxspec.site.export.prose import row_about, sentence_about, title_and_summary, without_links
+from ptxspec.site.export.values import target, version
+from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, SYSTEM_FUNCTIONS
+from ptxspec.terms.types import TYPES
+
+DIRECTIVES, TYPES_PAGE, SPACES = "spec/directives/index.md", "spec/types/index.md", "spec/state-spaces/index.md"
+#: what the letters of a type's kind stand for
+KINDS = {"b": "bits", "u": "unsigned", "s": "signed", "f": "float", "x": "packed", "pred": "predicate"}
+
+
+def versions() -> list[str]:
+    """Every version of PTX ISA that a module may name."""
+    return [f"{major}.{minor}" for major, most in contracts.directives().VERSIONS.items() for minor in range(most + 1)]
+
+
+def targets() -> list[dict[str, Any]]:
+    page = contracts.directives()
+    return [
+        {"target": name, "since": version(since), "features": list(page.features(name))}
+        for name, since in page.TARGETS.items()
+    ]
+
+
+def types() -> list[dict[str, Any]]:
+    """The types that modifiers and declarations name."""
+    needs, found = contracts.types().NEEDS, []
+    for type in TYPES.values():
+        since, number = needs.get(type.name, ((1, 0), 10))
+        own = {
+            "type": type.name,
+            "kind": KINDS[type.kind],
+            "width": type.width,
+            "elements": type.elements,
+            "declarable": type.is_fundamental,
+        }
+        said = row_about(TYPES_PAGE, f".{type.name}")
+        found.append({**own, "since": version(since), "target": target(number), "summary": said})
+    return found
+
+
+def spaces() -> list[dict[str, Any]]:
+    page = contracts.state_spaces()
+    return [
+        {
+            "space": name,
+            "shared_by": space.shared_by,
+            "addressable": name.partition("::")[0] in page.ADDRESSABLE,
+            "initialized": space.initialized,
+            "written": space.written,
+            "address_bits": space.address_bits,
+            "page": SPACES,
+        }
+        for name, space in page.SPACES.items()
+    ]
+
+
+def directives() -> list[dict[str, Any]]:
+    """The words with a point that the grammar names, but types and state spaces."""
+    known = {f".{name}" for name in (*TYPES, *contracts.state_spaces().SPACES)}
+    return [_use(word) for word in syntax().literals if word not in known]
+
+
+def uses() -> list[dict[str, Any]]:
+    """Ways to use a directive that not all modules have."""
+    page = contracts.directives()
+    words = {*page.SINCE, *page.NEEDS, *page.GONE} - set(syntax().literals)
+    return [_use(word) for word in sorted(words)]
+
+
+def _use(word: str) -> dict[str, Any]:
+    page = contracts.directives()
+    gone = page.GONE.get(word)
+    return {
+        "name": word,
+        "since": version(page.SINCE.get(word, (1, 0))),
+        "target": target(page.NEEDS.get(word, 10)),
+        "removed": None if gone is None else version(gone),
+        "summary": row_about(DIRECTIVES, word),
+        "page": DIRECTIVES,
+    }
+
+
+def special_registers() -> list[dict[str, Any]]:
+    registry()  # which loads their pages
+    found = []
+    for register in sorted(SPECIAL_REGISTERS.values()):
+        page = page_name(register.path)
+        found.append(
+            {
+                "name": register.name,
+                "type": register.type.name,
+                "components": list(register.components),
+                "also": [type.name for type in register.also],
+                "changes": register.changes,
+                "since": version(register.since),
+                "target": target(register.target),
+                "summary": sentence_about(page, register.name),
+                "page": page,
+                "line": register.line,
+                "anchor": pages.section(Path(register.path), register.line)[1],
+            }
+        )
+    return found
+
+
+def system_functions() -> list[dict[str, Any]]:
+    """Functions that a module may declare and the system provides; sizes in bytes."""
+    registry()
+    return [
+        {"name": f.name, "takes": list(f.takes), "gives": f.gives, "page": page_name(f.act.__code__.co_filename)}
+        for f in sorted(SYSTEM_FUNCTIONS.values())
+    ]
+
+
+def rules() -> list[dict[str, Any]]:
+    """The rules that a running program must keep."""
+    _ = registry().pages  # all are loaded then
+    return [
+        {
+            "name": rule.name,
+            "sentence": rule.sentence,
+            "page": page_name(rule.path),
+            "line": rule.line,
+            "anchor": pages.section(Path(rule.path), rule.line)[1],
+        }
+        for rule in sorted(RULES.values())
+    ]
+
+
+def ambiguities() -> list[dict[str, Any]]:
+    """The entries of the register of ambiguities."""
+    found: dict[str, dict[str, Any]] = {}
+    for slug, entry in known_entries().items():
+        own = {"number": entry.number, "names": [], "page": f"{pages.REGISTER}.md", "anchor": entry.anchor}
+        found.setdefault(entry.number, own | _said(entry.number))["names"].append(slug)
+    return [found[number] for number in sorted(found)]
+
+
+@functools.cache
+def known_entries() -> dict[str, pages.Entry]:
+    """The register's entries by name."""
+    return pages.entries(finder.DOCUMENTS)
+
+
+@functools.cache
+def _bodies() -> dict[str, str]:
+    """What stands under each entry's heading."""
+    text = (finder.DOCUMENTS / f"{pages.REGISTER}.md").read_text("utf-8")
+    return dict(re.findall(r"^## (AMB-\d+) [^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S))
+
+
+def _said(number: str) -> dict[str, str]:
+    """The question of an entry and our reading."""
+    body = _bodies()[number]
+    parts = dict(re.findall(r"^\*\*(Question|Reading)\.\*\*(.*?)(?=^\*\*\w+\.\*\*|\Z)", body, re.M | re.S))
+    return {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
+
+
+def documents() -> list[dict[str, str]]:
+    """Every page of the specification."""
+    found = []
+    for _, path in finder.pages("ptxspec.spec"):
+        page = page_name(str(path))
+        title, summary = title_and_summary(page)
+        found.append({"page": page, "address": page_address(page), "title": title, "summary": summary})
+    return sorted(found, key=lambda own: own["page"])

@@ -1,0 +1,194 @@
+"""The opcodes as data: definitions with their syntax lines, and the forms of each.
+
+Forms that agree in everything but their modifiers share a *signature*, and evidence that is the same stands once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ptxspec import contracts
+from ptxspec.language.forms import Form, opcodes, page_name, registry
+from ptxspec.literate.notation import Operand, SyntaxLine
+from ptxspec.site import freedoms, pages
+from ptxspec.site.anchors import form_anchor
+from ptxspec.site.export import evidence
+from ptxspec.site.export.values import edition, plain, target, version
+from ptxspec.terms.availability import Implication
+from ptxspec.terms.definitions import Definition
+from ptxspec.terms.kinds import Special, TupleOf, VectorOf, vector_length
+
+
+def opcode(name: str, register: dict[str, pages.Entry]) -> dict[str, Any]:
+    """Everything about one opcode of PTX, of which perhaps no page says anything."""
+    gaps = contracts.gaps()
+    missing = [
+        {"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if n.split(".")[0].split("::")[0] == name
+    ] + [{"name": name, **_family(f)} for f in gaps.FORMS.get(name, ())]
+    found: dict[str, Any] = {"opcode": name, "pages": [], "definitions": [], "missing": missing, "identities": 0}
+    if opcodes()[name]:
+        by_definition: dict[int, list[Form]] = {}
+        for form in registry().opcodes[name].forms:
+            by_definition.setdefault(id(form.definition), []).append(form)
+        found["definitions"] = [_definition(own, register) for own in by_definition.values()]
+        found["pages"] = list(dict.fromkeys(d["page"] for d in found["definitions"]))
+        found["identities"] = evidence.identities()[name]
+    return found
+
+
+def _family(family: contracts.syntax.Family) -> dict[str, Any]:
+    """What is said of instructions that no page describes."""
+    return {
+        "what": family.what,
+        "since": version(family.since),
+        "target": target(family.needs),
+        "only": list(family.only),
+    }
+
+
+class _Shared(list[dict[str, Any]]):
+    """Values that several forms share, each once; `place` gives a value's number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, int] = {}
+
+    def place(self, value: dict[str, Any]) -> int:
+        key = repr(value)
+        if key not in self._known:
+            self._known[key] = len(self)
+            self.append(value)
+        return self._known[key]
+
+
+class _Tables(NamedTuple):
+    """What the forms of one definition refer to by numbers."""
+
+    lines: list[SyntaxLine]
+    signatures: _Shared
+    evidence: _Shared
+
+
+def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, Any]:
+    """A definition with its forms."""
+    definition = own[0].definition
+    tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), _Shared(), _Shared())
+    forms = [_form(form, tables, register) for form in own]
+    absent = {p.name: p.default for p in definition.modifiers.values() if p.default is not p.empty}
+    slots = {slot.name for line in tables.lines for slot in line.slots}
+    return {
+        "name": definition.name,
+        "page": page_name(definition.path),
+        "line": definition.line,
+        "anchor": pages.section(Path(definition.path), definition.line)[1],
+        "syntax": [_syntax(line) for line in tables.lines],
+        "defaults": {name: plain(value) for name, value in absent.items() if name in slots},
+        "implied": [_implied(rule) for rule in definition.implications],
+        "signatures": list(tables.signatures),
+        "evidence": list(tables.evidence),
+        "forms": forms,
+    }
+
+
+def _implied(rule: Implication) -> dict[str, Any]:
+    where = {name: [plain(v) for v in values] for name, values in rule.where.items()}
+    return {"where": where, "modifiers": plain(rule.modifiers), "edition": edition(rule.edition)}
+
+
+def _syntax(line: SyntaxLine) -> dict[str, Any]:
+    return {
+        "text": line.text,
+        "comment": line.comment,
+        "line": line.line,
+        "modifiers": [
+            {"name": s.name, "options": list(s.options), "optional": s.optional, "set": s.is_set, "hint": s.hint}
+            for s in line.slots
+        ],
+        "operands": [_place(operand) for operand in line.operands],
+        "hint_operand": line.companion.name if line.companion else None,
+    }
+
+
+def _place(operand: Operand) -> dict[str, Any]:
+    """An operand of a syntax line; what is not so of it is left out."""
+    marks = {
+        "memory": operand.memory,
+        "second": operand.second,
+        "second_required": operand.paired,
+        "negatable": operand.negatable,
+        "optional": operand.optional,
+        "offset": operand.offset,
+        "group": operand.group,
+        "brackets": operand.bracketed,
+        "list": operand.listed,
+        "selectors": list(operand.selector.options) if operand.selector else None,
+        "sign": operand.sign,
+    }
+    return {"name": operand.name, **{name: value for name, value in marks.items() if value}}
+
+
+def _form(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
+    return {
+        "mnemonic": form.mnemonic,
+        "modifiers": plain(form.modifiers),
+        "anchor": form_anchor(form),
+        "signature": tables.signatures.place(_signature(form, tables, register)),
+        "evidence": tables.evidence.place(evidence.of(form)),
+    }
+
+
+def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
+    """What many forms have in common."""
+    gone = form.removal
+    since, number = form.availability
+    return {
+        "syntax": tables.lines.index(form.syntax),
+        "written": str(form).removeprefix(form.mnemonic).strip().removesuffix(";"),
+        "operands": operand_types(form),
+        "since": version(since),
+        "target": target(number),
+        "only": list(form.only),
+        "removed": None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
+        "narrow_addresses": form.is_dropped,
+        "unspecified": _unspecified(form, register),
+        "editions": [{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+    }
+
+
+def _unspecified(form: Form, register: dict[str, pages.Entry]) -> list[dict[str, str]]:
+    """The results of a form that are left open, in any edition."""
+    found = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(form))
+    return [{"name": n, "entry": register[n].number, "kind": kind, "type": type} for n, kind, type in sorted(found)]
+
+
+def operand_types(form: Form) -> list[dict[str, Any]]:
+    """The operands of a form as they are written: name, whether the instruction writes it, and its type."""
+    definition, results, found = form.definition, list(form.definition.results), list[dict[str, Any]]()
+    for place in form.syntax.operands:
+        parameter = definition.sources.get(place.name)
+        type_of = partial(definition.type_of, place.name, modifiers=form.modifiers)
+        annotation = parameter.annotation if parameter else results.pop(0)
+        found.append({"name": place.name, "written": parameter is None, **_type(type_of(annotation), form, place.name)})
+        if place.second and results:
+            second = _type(type_of(results.pop(0)), form, place.second)
+            found.append({"name": place.second, "written": True, **second})
+    return found
+
+
+def _type(type: Any, form: Form, name: str) -> dict[str, Any]:
+    """The type of an operand: one of PTX's, as often as `count` says, or another kind of operand."""
+    if isinstance(type, VectorOf):
+        return {"type": str(type.element), "count": vector_length(form.modifiers) or 1}
+    if isinstance(type, TupleOf):
+        return {"type": [str(t) for t in _elements(form.definition, name, form.modifiers)]}
+    if isinstance(type, Special):
+        return {"kind": type.name}
+    types = getattr(type, "types", None)
+    return {"type": str(type)} if types is None else {"type": str(types[0]), "count": len(types)}
+
+
+def _elements(definition: Definition, name: str, modifiers: dict[str, Any]) -> tuple[Any, ...]:
+    return definition.elements(name, modifiers)

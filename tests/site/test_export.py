@@ -1,0 +1,179 @@
+"""The export: it is what its schema says and no more, it is whole, and the index of instructions can be made of it alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+from referencing import Registry, Resource
+
+from ptxspec.language.forms import opcodes, registry
+from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.site import anchors, opcode_table, pages
+from ptxspec.site.export import isa, prose
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
+#: with open results, removals, editions, operands of every kind, gaps, and no page at all
+SOME = ("add", "bfe", "call", "cvt", "mma", "shfl", "tex", "tcgen05", "vmad", "cp")
+
+
+@cache
+def exported(*names: str) -> dict[str, Any]:
+    """The export as others read it."""
+    found: dict[str, Any] = json.loads(isa.text_of(isa.exported(names or None)))
+    return found
+
+
+def strict(schema: Any) -> Any:
+    """The schema, which then lets no field pass that it does not know."""
+    if isinstance(schema, list):
+        return [strict(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: strict(value) for key, value in schema.items()}
+    return found | {"additionalProperties": False} if found.get("additionalProperties") is True else found
+
+
+def validate(value: Any) -> None:
+    contents = {path.name: strict(json.loads(path.read_text())) for path in SCHEMAS.glob("*.json")}
+    known: Registry = Registry().with_resources((n, Resource.from_contents(s)) for n, s in contents.items())
+    Draft202012Validator.check_schema(contents["export.json"])
+    Draft202012Validator({"$ref": "export.json#/$defs/isa"}, registry=known).validate(value)
+
+
+def forms_of(isa: dict[str, Any]) -> dict[str, tuple[str, str, str, str]]:
+    """Address, operand types, version and target of every form, from the export alone."""
+    addresses = {page["page"]: page["address"] for page in isa["pages"]}
+    found = {}
+    for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
+        for form in definition["forms"]:
+            own = definition["signatures"][form["signature"]]
+            types = " ".join(str(o.get("type") or o["kind"]) for o in own["operands"])
+            address = f"{addresses[definition['page']]}#{form['anchor']}"
+            found[address] = (f"{form['mnemonic']} {own['written']}".strip() + ";", types, own["since"], own["target"])
+    return found
+
+
+def index_of(isa: dict[str, Any]) -> list[list[str]]:
+    """The rows of the site's table of opcodes, from the export alone."""
+    rows = []
+    for opcode in isa["opcodes"]:
+        places = [page.removesuffix(".md") for page in opcode["pages"]]
+        links = ", ".join(f"[{place.split('/')[-2]}](/{place}.md)" for place in places)
+        missing = [
+            pages.gap(m["what"] if m["name"] == opcode["opcode"] and opcode["pages"] else f"`{m['name']}`: {m['what']}")
+            for m in opcode["missing"]
+        ]
+        rows.append([f"`{opcode['opcode']}`", links, "<br>".join(dict.fromkeys(missing))])
+    return rows
+
+
+def shown(names: set[str]) -> list[list[str]]:
+    """The rows of the site's table."""
+    lines = [line for line in opcode_table.markdown().splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+    rows = [row + [""] * (3 - len(row)) for row in ([c.strip(" |") for c in row] for row in cells)]
+    return [row for row in rows if row[0].strip("`") in names]
+
+
+def agrees(found: dict[str, Any], names: set[str]) -> None:
+    assert [o["opcode"] for o in found["opcodes"]] == sorted(names)
+    described = [f for n in names if opcodes()[n] for f in registry().opcodes[n].forms]
+    listed = forms_of(found)
+    assert set(listed) == {anchors.form_address(f) for f in described} and len(listed) == len(described)
+    for form in described:
+        text, types, since, target = listed[anchors.form_address(form)]
+        (major, minor), number = form.availability
+        assert (text, since, target) == (str(form), f"{major}.{minor}", f"sm_{number}")
+        assert len(types.split()) >= len(form.syntax.operands)
+
+
+def test_an_export_is_what_its_schema_says() -> None:
+    validate(exported(*SOME))
+    agrees(exported(*SOME), set(SOME))
+
+
+def test_a_schema_finds_what_is_wrong() -> None:
+    for wrong in (
+        {"surprise": 1},
+        {"opcodes": []},
+        {"whole": None},
+        {"format": {"name": "ptxspec-isa", "version": "2.0"}},
+    ):
+        with pytest.raises(ValidationError):
+            validate(exported("bfe") | wrong)
+
+
+def test_the_index_of_instructions_is_made_of_it() -> None:
+    found, wanted = index_of(exported(*SOME)), shown(set(SOME))
+    assert [row[:2] for row in found] == [row[:2] for row in wanted]
+    assert [row[0] for row in found if not row[1]] == ["`tcgen05`"]
+
+
+def test_what_a_form_leaves_open_and_when_it_is_there() -> None:
+    (bfe,) = exported("bfe")["opcodes"]
+    (definition,) = bfe["definitions"]
+    form = definition["forms"][2]
+    assert (form["mnemonic"], form["modifiers"], form["anchor"]) == ("bfe.s32", {"type": "s32"}, "bfe.s32")
+    own = definition["signatures"][form["signature"]]
+    assert own["unspecified"] == [
+        {"name": "field-beyond-255", "entry": "AMB-021", "kind": "unspecified", "type": ".s32"}
+    ]
+    assert (own["since"], own["target"], own["written"]) == ("2.0", "sm_20", "d, a, b, c")
+    assert "@instruction" in (DOCUMENTS / definition["page"]).read_text().splitlines()[definition["line"] - 1]
+    evidence = definition["evidence"][form["evidence"]]
+    assert evidence["not_asked"] is None and evidence["gpu"]["vectors"] > 100
+
+
+def test_every_anchor_of_a_section_is_one_of_its_page() -> None:
+    found = exported("bfe")
+    things = [*found["special_registers"], *found["rules"], *found["ambiguities"]]
+    assert len(found["special_registers"]) > 80 and len(found["ambiguities"]) > 190
+    for thing in things:
+        headings = [line.lstrip("# ") for line in _text(thing["page"]).splitlines() if line.startswith("##")]
+        assert thing["anchor"] == "" or thing["anchor"] in {pages.anchor(h) for h in headings}, thing
+
+
+def test_the_register_has_question_and_reading() -> None:
+    assert all(e["question"] and e["reading"] for e in exported("bfe")["ambiguities"])
+
+
+@cache
+def _text(page: str) -> str:
+    return (DOCUMENTS / page).read_text("utf-8")
+
+
+def test_an_opcode_that_is_none_is_refused() -> None:
+    with pytest.raises(KeyError, match="frob"):
+        isa.exported(["frob"])
+
+
+def test_a_sentence_about_a_word() -> None:
+    assert prose.row_about("spec/directives/index.md", ".maxntid") == "limits the threads of a CTA"
+    assert prose.row_about("spec/directives/index.md", ".frob") == ""
+    assert "`%nwarpid`" in prose.sentence_about("spec/special-registers/thread-coordinates.md", "%nwarpid")
+    title, summary = prose.title_and_summary("spec/special-registers/thread-coordinates.md")
+    assert title == "Thread coordinates" and summary == prose.sentence_about(
+        "spec/special-registers/thread-coordinates.md", "%frob"
+    )
+
+
+@pytest.mark.long
+def test_the_whole_isa() -> None:
+    """Every opcode; the index, row by row; and the same bytes from a process with another order of sets."""
+    text = isa.text_of(isa.exported())
+    found = json.loads(text)
+    validate(found)
+    agrees(found, set(opcodes()))
+    assert index_of(found) == shown(set(opcodes())) and found["whole"]
+    command = [sys.executable, "-m", "ptxspec", "export"]
+    again = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "7"}).stdout
+    assert hashlib.sha256(again).digest() == hashlib.sha256(text.encode()).digest()
