@@ -32,6 +32,7 @@ READERS = {
     "language/syntax.py",
     "query/identities.py",
     "query/invariants.py",
+    "site/export/prose.py",
     "site/pages.py",
     "terms/profiles.py",
 }
