@@ -59,13 +59,22 @@ def outcome(module: ptxspec.Module, engine: str, number: int, block: int) -> Any
     return steps, out.tolist()
 
 
-@pytest.mark.parametrize("use", USES)
-def test_both_engines_say_the_same(use: str) -> None:
+def third_of_numbers() -> list[Any]:
+    """Each use with each third number, another third from use to use; the others are long tests."""
+    return [
+        pytest.param(use, NUMBERS[k::3], marks=() if k == number % 3 else pytest.mark.long, id=f"{use} {k}")
+        for number, use in enumerate(USES)
+        for k in range(3)
+    ]
+
+
+@pytest.mark.parametrize(("use", "numbers"), third_of_numbers())
+def test_both_engines_say_the_same(use: str, numbers: list[int]) -> None:
     body = f"ld.param.u64 %rd0, [out]; ld.param.u64 %rd2, [number]; cvt.u32.u64 %r2, %rd2;\n{USES[use]}\nret;"
     source = text(body, parameters=".param .u64 out, .param .u64 number", module=FUNCTIONS)
     block = 33 if use in ("a barrier", "a count of threads", "a mask", "a vote") else 2
     modules = {engine: ptxspec.load(source) for engine in ENGINES}
-    for number in NUMBERS:
+    for number in numbers:
         exact, native = (outcome(modules[engine], engine, number, block) for engine in ENGINES)
         assert exact == native, hex(number)
 
