@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +20,16 @@ from ptxspec.language.forms import page_name
 from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
 from ptxspec.query.equivalence import prove
+from ptxspec.query.paths.options import Options, options
 from ptxspec.query.verdicts import Verdict
+
+#: what registers point to: so many bytes of memory, as in 64 or "64 shared align 8"
+Buffers = Mapping[str, int | str] | None
 
 
 class Identity(NamedTuple):
-    """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands."""
+    """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands. `buffers` says what registers point
+    to, `warp` that the lanes of a warp execute both sides: see ptxspec.prove."""
 
     title: str
     left: str
@@ -34,6 +39,13 @@ class Identity(NamedTuple):
     expected: str
     path: str
     line: int
+    buffers: tuple[tuple[str, str], ...] = ()
+    warp: bool = False
+
+    @property
+    def how(self) -> Options:
+        """What the question says beside its texts."""
+        return options(buffers=dict(self.buffers), warp=self.warp)
 
     @property
     def opcodes(self) -> frozenset[str]:
@@ -50,7 +62,15 @@ class Identity(NamedTuple):
 
     def check(self, timeout: float = 300.0) -> Verdict:
         """Ask the solver."""
-        return prove(self.left, self.right, assume=self.assume, profile=self.profile, timeout=timeout)
+        return prove(
+            self.left,
+            self.right,
+            assume=self.assume,
+            profile=self.profile,
+            timeout=timeout,
+            buffers=dict(self.buffers),
+            warp=self.warp,
+        )
 
 
 #: the file of verdicts that were reached
@@ -61,18 +81,14 @@ SETTLED = ("proved", "refuted", "exhausted")
 IDENTITIES: list[Identity] = []
 
 
-def _state(title: str, left: str, right: str, assume: str | None, profile: str, expected: str) -> Identity:
+def _state(
+    title: str, left: str, right: str, expected: str, assume: str | None, profile: str, buffers: Buffers, warp: bool
+) -> Identity:
     frame = sys._getframe(2)
-    found = Identity(
-        " ".join(title.split()),
-        _trimmed(left),
-        _trimmed(right),
-        assume,
-        profile,
-        expected,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-    )
+    where = frame.f_code.co_filename, frame.f_lineno
+    pointed = tuple((name, str(said)) for name, said in (buffers or {}).items())
+    sides = _trimmed(left), _trimmed(right)
+    found = Identity(" ".join(title.split()), *sides, assume, profile, expected, *where, pointed, warp)
     IDENTITIES.append(found)
     return found
 
@@ -81,14 +97,32 @@ def _trimmed(text: str) -> str:
     return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
-def identity(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+def identity(
+    title: str,
+    left: str,
+    right: str,
+    *,
+    assume: str | None = None,
+    profile: str = "portable",
+    buffers: Buffers = None,
+    warp: bool = False,
+) -> Identity:
     """State that two fragments agree wherever `assume` holds. See ptxspec.prove for what that means."""
-    return _state(title, left, right, assume, profile, "proved")
+    return _state(title, left, right, "proved", assume, profile, buffers, warp)
 
 
-def refuted(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+def refuted(
+    title: str,
+    left: str,
+    right: str,
+    *,
+    assume: str | None = None,
+    profile: str = "portable",
+    buffers: Buffers = None,
+    warp: bool = False,
+) -> Identity:
     """State a claim that looks true and is not: the solver must find a counterexample."""
-    return _state(title, left, right, assume, profile, "refuted")
+    return _state(title, left, right, "refuted", assume, profile, buffers, warp)
 
 
 @cache
@@ -151,7 +185,7 @@ def _one(i: int) -> tuple[int, dict[str, Any]]:
 
 
 def _key(claim: Identity) -> str:
-    return hashlib.sha256(repr((claim[:6], _definitions())).encode()).hexdigest()
+    return hashlib.sha256(repr((claim[:6], claim[8:], _definitions())).encode()).hexdigest()
 
 
 def _stored(path: Path) -> dict[str, Any]:
