@@ -1,20 +1,26 @@
 """The documentation site: `python -m sphinx -W --keep-going -b html . build/site`."""
 
+from __future__ import annotations
+
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 if importlib.util.find_spec("ptxspec") is None:  # not installed: take the checkout's
     sys.path.insert(0, str(Path(__file__).resolve().parent / "model"))
 
 from ptxspec import __version__
 
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
 project = "ptxspec"
 author = "The ptxspec authors"
 release = version = __version__
 language = "en"
 
-extensions = ["myst_parser", "ptxspec.site"]
+extensions = ["myst_parser", "sphinx_copybutton", "ptxspec.site"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
@@ -28,3 +34,13 @@ html_title = "ptxspec"
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {"top_of_page_buttons": ["view"]}
+
+#: a copy of code has no line numbers, and no prompts
+copybutton_exclude = ".linenos, .gp"
+
+
+def setup(app: Sphinx) -> None:
+    """Keep what Sphinx remembers between builds beside the site and not in it."""
+    inside = Path(app.outdir) / ".doctrees"
+    if Path(app.doctreedir) == inside:
+        app.doctreedir = type(app.doctreedir)(inside.parent.parent / "doctrees")

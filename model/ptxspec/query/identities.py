@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,9 +190,16 @@ def _key(claim: Identity) -> str:
 
 def _stored(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text())
+        state = path.stat()
+        return _read(path, state.st_mtime_ns, state.st_size)
     except (OSError, ValueError):
         return {}
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, *state: int) -> dict[str, Any]:
+    """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
+    found = json.loads(path.read_text())
     return found if isinstance(found, dict) else {}
 
 

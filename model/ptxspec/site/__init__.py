@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the lexers and the transforms with Sphinx."""
     from ptxspec import __version__
-    from ptxspec.site import directives, lexers, nodes, transforms
+    from ptxspec.site import directives, layout, lexers, nodes, transforms
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
     app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
@@ -29,6 +29,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, directive)
     app.connect("doctree-read", transforms.number_lines)
     app.connect("doctree-read", transforms.point_at_entries)
+    app.connect("doctree-read", transforms.raise_exponents)
+    app.connect("html-page-context", layout.collapse_sidebar, priority=100)  # before the theme asks for it
+    app.connect("html-page-context", layout.slim, priority=900)
     app.connect("builder-inited", _add_static_folder)
     app.add_css_file("ptxspec.css")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: so many lines of imports step back
-FEWEST = 4
+FEWEST = 2
+#: line 12 of a document is the target `L-12` of its page
+LINE = "L"
+#: a power in prose, such as 2^−126, 2^(e − 127) or 10^n
+_POWER = re.compile(r"(?<=\d)\^([−-]?\d+(?:[.,/]\d+)*|[a-z]+\b|\([^()]*\))")
 
 
 def number_lines(app: Sphinx, doctree: nodes.document) -> None:
@@ -63,7 +67,7 @@ def _copy(block: nodes.literal_block, lines: list[str]) -> nodes.literal_block:
 
 def _number(block: nodes.literal_block, first: int) -> nodes.literal_block:
     block["linenos"] = True
-    block["highlight_args"] = {**block.get("highlight_args", {}), "linenostart": first}
+    block["highlight_args"] = {**block.get("highlight_args", {}), "linenostart": first, "linespans": LINE}
     return block
 
 
@@ -79,3 +83,20 @@ def point_at_entries(app: Sphinx, doctree: nodes.document) -> None:
             log.warning("the register has no entry %s", named[0], location=link, type="ptxspec", subtype="register")
         else:
             link["reftargetid"] = entry.anchor
+
+
+def raise_exponents(app: Sphinx, doctree: nodes.document) -> None:
+    """Powers in prose, such as 2^−126, get their exponents raised. In code `^` stays."""
+    for text in list(doctree.findall(nodes.Text)):
+        if "^" not in text or isinstance(
+            text.parent, nodes.literal | nodes.literal_block | nodes.FixedTextElement | nodes.raw
+        ):
+            continue
+        parts: list[nodes.Node] = []
+        at = 0
+        for power in _POWER.finditer(text):
+            exponent = power[1].removeprefix("(").removesuffix(")").replace("-", "−")
+            parts += [nodes.Text(text[at : power.start()]), nodes.superscript("", exponent)]
+            at = power.end()
+        if parts:
+            text.parent.replace(text, [*parts, nodes.Text(text[at:])])

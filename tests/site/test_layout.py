@@ -1,0 +1,55 @@
+"""What the extension does to pages as they are written: exponents, anchors of lines, less HTML, a short sidebar."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("sphinx")
+
+from docutils import nodes
+from docutils.utils import new_document
+
+from ptxspec.site import layout, transforms
+
+
+def raised(text: str) -> str:
+    document = new_document("page")
+    document += nodes.paragraph("", "", nodes.Text(text), nodes.literal("", "2^3"))
+    transforms.raise_exponents(SimpleNamespace(), document)
+    return "".join(
+        f"<{n.astext()}>" if isinstance(n.parent, nodes.superscript) else n.astext()
+        for n in document.findall(nodes.Text)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("from 2^−126 to 2^127", "from 2<−126> to 2<127>2^3"),
+        ("off by 2^-8 or 2^−22.5, no more", "off by 2<−8> or 2<−22.5>, no more2^3"),
+        ("2^(x − 127) of 10^n", "2<x − 127> of 10<n>2^3"),
+        ("x ^ y, and a^b", "x ^ y, and a^b2^3"),
+    ],
+)
+def test_exponents_are_raised_in_prose_alone(text: str, shown: str) -> None:
+    assert raised(text) == shown
+
+
+def test_unseen_html_is_left_out() -> None:
+    before = '<td class="x"><p><code class="docutils literal notranslate"><span class="pre">a</span> <span class="pre">b</span></code></p></td>'
+    context = {"body": before + '<td><p>one</p>\n<p>two</p></td><span class="n">x</span><span class="k">if</span>'}
+    layout.slim(None, "", "", context, None)  # type: ignore[arg-type]
+    assert context["body"] == (
+        '<td class="x"><code class="literal">a b</code></td><td><p>one</p>\n<p>two</p></td>x<span class="k">if</span>'
+    )
+
+
+def test_the_sidebar_is_asked_for_collapsed() -> None:
+    asked = {}
+    context = {"toctree": lambda **wanted: asked.update(wanted)}
+    layout.collapse_sidebar(None, "", "", context, None)  # type: ignore[arg-type]
+    context["toctree"](collapse=False, maxdepth=-1)
+    assert asked == {"collapse": True, "maxdepth": -1}
+    layout.collapse_sidebar(None, "", "", {}, None)  # type: ignore[arg-type]
