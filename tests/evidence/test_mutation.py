@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ptxspec
+from ptxspec import campaigns
+from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import campaign, score
 from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Hint, judge
 from ptxspec.evidence.mutation.isolated import Ended, call
@@ -18,6 +22,7 @@ from ptxspec.evidence.mutation.operators import OPERATORS, replacements
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import registry
+from ptxspec.processes import Reply
 
 
 def difference(new: str = "b - a") -> Mutant:
@@ -234,6 +239,24 @@ def test_a_campaign_takes_over_what_holds_still(monkeypatch: pytest.MonkeyPatch)
         asked.clear()
         campaign.update([own], {own.id: {**row, **stale}})
         assert asked == [own], stale
+
+
+def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends the process of one is a failure of the campaign, and the other is judged."""
+    one, other = of_page("ptxspec.spec.instructions.integer.bfe")[:2]
+    replies = {one.id: ("done", (one, campaign.Judgement(campaign.KILLED, "identity", "x"), 1.5)), other.id: ("ended",)}
+    asked: list[Any] = []
+
+    def run(judge: Any, items: Any, where: Where) -> Iterator[campaigns.Outcome]:
+        asked.append((judge, where))
+        for name, _ in items:
+            yield campaigns.Outcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(campaigns, "run", run)
+    found = campaign.update([one, other], {}, where=Where(3))
+    assert asked == [(campaign._one, Where(3))]
+    assert found[one.id]["status"] == campaign.KILLED and found[other.id]["by"] == campaign.FAILED
+    json.dumps(found)
 
 
 def test_the_score_counts_what_is_undecided_as_a_survivor() -> None:
