@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ptxspec
+from ptxspec import campaigns
+from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import campaign, score
 from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Before, judge
 from ptxspec.evidence.mutation.isolated import Ended, call
@@ -18,6 +22,7 @@ from ptxspec.evidence.mutation.operators import OPERATORS, replacements
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import registry
+from ptxspec.processes import Reply
 
 
 def difference(new: str = "b - a") -> Mutant:
@@ -306,6 +311,24 @@ def test_what_nothing_can_notice_is_not_asked_again() -> None:
     assert campaign.is_known(own, {**row, "status": EQUIVALENT, "by": "proof"})
     assert campaign.is_known(own, {**row, "status": KILLED, "by": "construction"})
     assert not campaign.is_known(own, {**row, "status": SURVIVOR, "by": ""})
+
+
+def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends the process of one is a failure of the campaign, and the other is judged."""
+    one, other = of_page("ptxspec.spec.instructions.integer.bfe")[:2]
+    replies = {one.id: ("done", (one, campaign.Judgement(campaign.KILLED, "identity", "x"), 1.5)), other.id: ("ended",)}
+    asked: list[Any] = []
+
+    def run(judge: Any, items: Any, where: Where) -> Iterator[campaigns.Outcome]:
+        asked.append((judge, where))
+        for name, _ in items:
+            yield campaigns.Outcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(campaigns, "run", run)
+    found = campaign.update([one, other], {}, where=Where(3))
+    assert asked == [(campaign._one, Where(3))]
+    assert found[one.id]["status"] == campaign.KILLED and found[other.id]["by"] == campaign.FAILED
+    json.dumps(found)
 
 
 def test_the_score_counts_what_is_undecided_as_a_survivor() -> None:

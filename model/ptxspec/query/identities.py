@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import storage
+from ptxspec.campaigns import Where
 from ptxspec.language.forms import page_name
 from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
@@ -77,6 +78,8 @@ class Identity(NamedTuple):
 NAME = "verdicts.json"
 #: the verdicts that are stored: those that settle a claim
 SETTLED = ("proved", "refuted", "exhausted")
+#: the verdicts after which they are stored, so that little is lost
+SAVED = 50
 #: every identity of the pages loaded so far, in order
 IDENTITIES: list[Identity] = []
 
@@ -161,8 +164,10 @@ def update(
     store: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     chosen: Callable[[Identity], bool] = lambda claim: True,
+    where: Where = Where(),
 ) -> list[tuple[Identity, dict[str, Any]]]:
-    """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is."""
+    """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is or where it is
+    said. If that is interrupted, what was reached is stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
@@ -170,13 +175,17 @@ def update(
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     missing = [i for i in wanted if keys[i] not in known]
     reached: dict[int, dict[str, Any]] = {}
-    for number, (i, found) in enumerate(on_all_cores(_one, missing), 1):
-        reached[i] = found
-        if found["status"] in SETTLED:
-            known[keys[i]] = found
-        if progress is not None:
-            progress(number, len(missing))
-    storage.write(path, known)
+    try:
+        for number, (i, found) in enumerate(on_all_cores(_one, missing, where), 1):
+            reached[i] = found
+            if found["status"] in SETTLED:
+                known[keys[i]] = found
+            if number % SAVED == 0:
+                storage.write(path, known)
+            if progress is not None:
+                progress(number, len(missing))
+    finally:
+        storage.write(path, known)
     return [(claims[i], reached[i] if i in reached else known[keys[i]]) for i in wanted]
 
 
@@ -218,25 +227,39 @@ def _definitions() -> str:
     return digest.hexdigest()
 
 
-def main() -> int:
-    """Bring the verdicts up to date: `python -m ptxspec.query.identities`."""
+def command() -> None:
+    """Bring the verdicts up to date: `python -m ptxspec.query.identities [--jobs N] [--scheduler ADDRESS]`."""
+    import click
+
+    from ptxspec.campaign_options import where_options
+
+    @click.command(help="Prove what the pages under proofs/ state; what was proved before is taken from the store.")
+    @where_options
+    def proofs(where: Where) -> None:
+        sys.exit(main(where))
+
+    proofs()
+
+
+def main(where: Where = Where()) -> int:
+    """Bring the verdicts up to date, and say what is not as it is stated: the exit status."""
     from rich.progress import Progress
 
     with Progress(transient=True) as bar:
         task = bar.add_task("proofs", total=None)
-        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of))
+        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
     wrong = [(claim, v) for claim, v in found if not claim.is_as_stated(v["status"])]
     for claim, v in wrong:
         print(f"{claim.page}: {claim.title}: stated {claim.expected}, found {v['status']} ({v['reason']})")
     counts = {status: sum(1 for _, v in found if v["status"] == status) for status in SETTLED}
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     print(f"{len(found)} identities: {told}, {len(wrong)} not as stated")
-    return int(not _laws_hold() or bool(wrong))
+    return int(not _laws_hold(where) or bool(wrong))
 
 
-def _laws_hold() -> bool:
+def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
-    found = laws.update(_definitions())
+    found = laws.update(_definitions(), where=where)
     wrong = [(law, status) for law, status in found if status != laws.expected(law)]
     for law, status in wrong:
         print(f"{page_name(law.path)}:{law.line}: {law.sentence}: stated {laws.expected(law)}, found {status}")
@@ -246,4 +269,4 @@ def _laws_hold() -> bool:
 
 
 if __name__ == "__main__":  # the pages state their identities to the module as it is imported, not to this one
-    sys.exit(importlib.import_module("ptxspec.query.identities").main())
+    sys.exit(importlib.import_module("ptxspec.query.identities").command())

@@ -12,10 +12,12 @@ import hashlib
 import mmap
 import resource
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from ptxspec import campaigns
+from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import by_identities, by_laws, by_oracles, sameness, score
 from ptxspec.evidence.mutation.isolated import Ended, call
 from ptxspec.evidence.mutation.meanings import Case, Leaves, cases, leaves, some
@@ -24,7 +26,6 @@ from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph, origins
 from ptxspec.language.forms import Form, registry
 from ptxspec.literate.finder import DOCUMENTS
-from ptxspec.parallel import on_all_cores
 from ptxspec.query.identities import load_all
 
 #: seconds of computing that a mutant may take
@@ -264,17 +265,32 @@ def update(
     mutants: Iterable[Mutant],
     known: Mapping[str, Mapping[str, Any]],
     progress: Callable[[int, int, Mutant, dict[str, Any]], None] | None = None,
+    where: Where = Where(),
 ) -> dict[str, dict[str, Any]]:
-    """By the mutants' ids, what is kept of each: as `known` has it where that holds still, else judged now."""
+    """By the mutants' ids, what is kept of each: as `known` has it where that holds still, else judged now, by whom `where`
+    says."""
     wanted = list(mutants)
     found: dict[str, dict[str, Any]] = {m.id: dict(known[m.id]) for m in wanted if is_known(m, known.get(m.id))}
     missing = [(m, _told_before(m, known.get(m.id))) for m in wanted if m.id not in found]
     missing.sort(key=lambda item: item[0].id[-8:])  # pages take turns, so that what is done first tells of the rest
-    for number, (mutant, judgement, seconds) in enumerate(on_all_cores(_one, missing), 1):
+    for number, (mutant, judgement, seconds) in enumerate(_judged(missing, where), 1):
         row = found[mutant.id] = _row(mutant, judgement, seconds)
         if progress is not None:
             progress(number, len(missing), mutant, row)
     return {m.id: {**found[m.id], "place": str(m)} for m in wanted}
+
+
+def _judged(missing: Sequence[tuple[Mutant, Before]], where: Where) -> Iterator[tuple[Mutant, Judgement, float]]:
+    """The judgements on mutants and the seconds they took, as they are made; a single one is made here."""
+    if len(missing) <= 1 and where.scheduler is None:
+        yield from map(_one, missing)
+        return
+    by_name = {mutant.id: mutant for mutant, _ in missing}
+    for name, reply, _ in campaigns.run(_one, ((item[0].id, item) for item in missing), where):
+        if reply.kind == "done":
+            yield reply.value
+        else:  # of the campaign, too: the machine has no memory left, perhaps
+            yield by_name[name], Judgement(UNDECIDED, FAILED, reply.kind, reply.message[:200]), 0.0
 
 
 class Before(NamedTuple):
