@@ -173,6 +173,7 @@ def test_the_seam_stays() -> None:
     assert by_string == [
         ("__init__.py", "_PLACES[name]"),
         ("literate/finder.py", "name"),
+        ("processes.py", "spec.name"),
         ("query/identities.py", "'ptxspec.query.identities'"),
     ]
     loaded = {file: what for file, called, what in found if called == "finder.load"}

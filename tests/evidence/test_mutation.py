@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ptxspec
+from ptxspec import campaigns
+from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import campaign, score
-from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Hint, judge
+from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Before, judge
 from ptxspec.evidence.mutation.isolated import Ended, call
 from ptxspec.evidence.mutation.listing import listed, spread
 from ptxspec.evidence.mutation.mutants import Mutant, mutated, of_page, source
@@ -18,6 +22,7 @@ from ptxspec.evidence.mutation.operators import OPERATORS, replacements
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import registry
+from ptxspec.processes import Reply
 
 
 def difference(new: str = "b - a") -> Mutant:
@@ -215,8 +220,45 @@ def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monke
     monkeypatch.setattr(by_identities, "claims", lambda: wrong)
     with pytest.raises(AssertionError, match="fails without a mistake"):
         judge(difference())
-    row = campaign._one((difference(), Hint()))
+    row = campaign._one((difference(), Before()))
     assert row[1].by == campaign.FAILED
+
+
+def scale(new: str = "row | 7") -> Mutant:
+    """A mistake in which lane holds a scale of A: pages of layouts have laws, and no fragment is executed."""
+    return next(m for m in of_page("ptxspec.spec.matrices.scales") if (m.original, m.mutated) == ("row & 7", new))
+
+
+def test_a_law_kills() -> None:
+    from ptxspec.evidence.mutation import by_laws
+
+    own = scale()
+    found = judge(own)
+    assert (found.status, found.by) == (KILLED, "law") and "operands" in found.shown
+    assert found.name in {law.sentence for law in by_laws.about(own)}
+    with planted(own):
+        noticed = by_laws.noticed(own, ())
+    assert noticed is not None
+    by_laws.cross_check(noticed)
+    with planted(own), pytest.raises(AssertionError, match="fails without a mistake"):
+        by_laws.cross_check(noticed._replace(was=by_laws.formula(noticed.law)[0]))
+
+
+def test_a_law_says_nothing_of_what_it_does_not_reach_or_what_means_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxspec.evidence.mutation import by_laws
+
+    assert by_laws.about(difference()) == []
+    own = constructed(scale(), "7 & row", monkeypatch)
+    assert by_laws.about(own)
+    with planted(own):
+        assert by_laws.noticed(own, ()) is None
+
+
+def test_a_law_is_known_by_what_it_says() -> None:
+    from ptxspec.evidence.mutation import by_laws
+
+    keys = [by_laws.key(law) for law, _ in by_laws.laws()]
+    assert len(set(keys)) == len(keys) and all(len(key) >= 2 for key in keys)
 
 
 # what is kept ----------------------------------------------------------------------------------------------------------
@@ -234,6 +276,59 @@ def test_a_campaign_takes_over_what_holds_still(monkeypatch: pytest.MonkeyPatch)
         asked.clear()
         campaign.update([own], {own.id: {**row, **stale}})
         assert asked == [own], stale
+
+
+def test_what_a_law_killed_is_taken_over_while_the_law_is_there() -> None:
+    own = scale()
+    once = campaign.update([own], {})[own.id]
+    assert once["by"] == "law" and campaign.is_known(own, once)
+    for stale in ({"pages": "other"}, {"claims": "other"}, {"name": "no such law"}):
+        assert not campaign.is_known(own, {**once, **stale}), stale
+
+
+def test_what_an_oracle_noticed_is_put_to_the_claims_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When there are other claims: with them it is one of theirs, else what the oracle said stands, and nothing else is asked."""
+    from ptxspec.evidence.mutation import by_identities, by_laws
+
+    own = difference()
+    row = {"place": str(own), "status": KILLED, "by": "recorded answer", "name": "sub", "shown": "", "seconds": 1.0,
+           "pages": campaign.pages_key(own), "claims": campaign.claims_key(own)}  # fmt: skip
+    assert campaign.is_known(own, row)
+    before = {own.id: {**row, "claims": "other"}}
+    monkeypatch.setattr(campaign, "judge", lambda *given: pytest.fail("no oracle is asked again"))
+    found = campaign.update([own], before)[own.id]
+    assert (found["status"], found["by"]) == (KILLED, "identity")
+    monkeypatch.setattr(by_identities, "claims", lambda: ())
+    monkeypatch.setattr(by_laws, "laws", lambda: ())
+    stands = campaign.update([own], before)[own.id]
+    assert {**stands, "seconds": 1.0} == row
+    assert campaign.judge_by_claims(own) is None
+
+
+def test_what_nothing_can_notice_is_not_asked_again() -> None:
+    own = difference()
+    row = {"pages": campaign.pages_key(own), "claims": "other", "name": ""}
+    assert campaign.is_known(own, {**row, "status": EQUIVALENT, "by": "proof"})
+    assert campaign.is_known(own, {**row, "status": KILLED, "by": "construction"})
+    assert not campaign.is_known(own, {**row, "status": SURVIVOR, "by": ""})
+
+
+def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends the process of one is a failure of the campaign, and the other is judged."""
+    one, other = of_page("ptxspec.spec.instructions.integer.bfe")[:2]
+    replies = {one.id: ("done", (one, campaign.Judgement(campaign.KILLED, "identity", "x"), 1.5)), other.id: ("ended",)}
+    asked: list[Any] = []
+
+    def run(judge: Any, items: Any, where: Where) -> Iterator[campaigns.Outcome]:
+        asked.append((judge, where))
+        for name, _ in items:
+            yield campaigns.Outcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(campaigns, "run", run)
+    found = campaign.update([one, other], {}, where=Where(3))
+    assert asked == [(campaign._one, Where(3))]
+    assert found[one.id]["status"] == campaign.KILLED and found[other.id]["by"] == campaign.FAILED
+    json.dumps(found)
 
 
 def test_the_score_counts_what_is_undecided_as_a_survivor() -> None:
@@ -260,7 +355,7 @@ def sample() -> list[Mutant]:
     assert kept is not None
     known = {m.id: m for m in listed()}
     chosen: list[Mutant] = []
-    for outcome in (("killed", "identity"), ("killed", "recorded answer"), ("killed", "example"), ("killed", "construction"),
+    for outcome in (("killed", "identity"), ("killed", "law"), ("killed", "recorded answer"), ("killed", "example"), ("killed", "construction"),
                     ("equivalent", "same terms"), ("equivalent", "proof")):  # fmt: skip
         rows = [(r["seconds"], i) for i, r in kept.mutants.items() if (r["status"], r["by"]) == outcome and i in known]
         chosen += [known[i] for _, i in sorted(rows)[:1]]

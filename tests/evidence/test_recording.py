@@ -164,7 +164,7 @@ def test_programs_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         program_answers.gzip.decompress((program_answers.KEPT / "forms.txt.gz").read_bytes()).decode().splitlines()
     )
     monkeypatch.setattr(program_recorder, "names", lambda: spelled)
-    monkeypatch.setattr(program_recorder, "on_all_cores", map)
+    monkeypatch.setattr(program_recorder, "on_all_cores", lambda function, items, where: map(function, items))
     put_in_place(monkeypatch, pretending.Driver((("-O0", "p1"),)))
     assert program_recorder.main(str(tmp_path), 2, 0, 1, 1.0) == 0
     kept, known = program_answers.read(tmp_path), program_answers.read()

@@ -88,7 +88,7 @@ def test_verdicts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         return i, next(answers)
 
     monkeypatch.setattr(laws, "of_proofs", lambda: few)
-    monkeypatch.setattr(laws, "on_all_cores", lambda function, items: map(one, items))
+    monkeypatch.setattr(laws, "on_all_cores", lambda function, items, where: map(one, items))
     store = tmp_path / "laws.json"
     assert [status for _, status in laws.update("a", store)] == ["proved", "refuted", "exhausted"]
     answers = iter(["proved"])
@@ -102,7 +102,7 @@ def test_a_law_that_is_not_as_stated_is_reported(monkeypatch: pytest.MonkeyPatch
     from ptxspec.query import identities
 
     law = next(law for law in LAWS if law.holds)
-    monkeypatch.setattr(laws, "update", lambda definitions: [(law, "refuted")])
+    monkeypatch.setattr(laws, "update", lambda definitions, where: [(law, "refuted")])
     assert not identities._laws_hold()
     told = capsys.readouterr().out
     assert law.sentence in told and "1 laws of functions: 0 proved, 1 refuted, 1 not as stated" in told

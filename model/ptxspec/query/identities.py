@@ -10,21 +10,27 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import storage
+from ptxspec.campaigns import Where
 from ptxspec.language.forms import page_name
 from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
 from ptxspec.query.equivalence import prove
+from ptxspec.query.paths.options import Options, options
 from ptxspec.query.verdicts import Verdict
+
+#: what registers point to: so many bytes of memory, as in 64 or "64 shared align 8"
+Buffers = Mapping[str, int | str] | None
 
 
 class Identity(NamedTuple):
-    """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands."""
+    """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands. `buffers` says what registers point
+    to, `warp` that the lanes of a warp execute both sides: see ptxspec.prove."""
 
     title: str
     left: str
@@ -34,6 +40,13 @@ class Identity(NamedTuple):
     expected: str
     path: str
     line: int
+    buffers: tuple[tuple[str, str], ...] = ()
+    warp: bool = False
+
+    @property
+    def how(self) -> Options:
+        """What the question says beside its texts."""
+        return options(buffers=dict(self.buffers), warp=self.warp)
 
     @property
     def opcodes(self) -> frozenset[str]:
@@ -50,29 +63,35 @@ class Identity(NamedTuple):
 
     def check(self, timeout: float = 300.0) -> Verdict:
         """Ask the solver."""
-        return prove(self.left, self.right, assume=self.assume, profile=self.profile, timeout=timeout)
+        return prove(
+            self.left,
+            self.right,
+            assume=self.assume,
+            profile=self.profile,
+            timeout=timeout,
+            buffers=dict(self.buffers),
+            warp=self.warp,
+        )
 
 
 #: the file of verdicts that were reached
 NAME = "verdicts.json"
 #: the verdicts that are stored: those that settle a claim
 SETTLED = ("proved", "refuted", "exhausted")
+#: the verdicts after which they are stored, so that little is lost
+SAVED = 50
 #: every identity of the pages loaded so far, in order
 IDENTITIES: list[Identity] = []
 
 
-def _state(title: str, left: str, right: str, assume: str | None, profile: str, expected: str) -> Identity:
+def _state(
+    title: str, left: str, right: str, expected: str, assume: str | None, profile: str, buffers: Buffers, warp: bool
+) -> Identity:
     frame = sys._getframe(2)
-    found = Identity(
-        " ".join(title.split()),
-        _trimmed(left),
-        _trimmed(right),
-        assume,
-        profile,
-        expected,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-    )
+    where = frame.f_code.co_filename, frame.f_lineno
+    pointed = tuple((name, str(said)) for name, said in (buffers or {}).items())
+    sides = _trimmed(left), _trimmed(right)
+    found = Identity(" ".join(title.split()), *sides, assume, profile, expected, *where, pointed, warp)
     IDENTITIES.append(found)
     return found
 
@@ -81,14 +100,32 @@ def _trimmed(text: str) -> str:
     return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
-def identity(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+def identity(
+    title: str,
+    left: str,
+    right: str,
+    *,
+    assume: str | None = None,
+    profile: str = "portable",
+    buffers: Buffers = None,
+    warp: bool = False,
+) -> Identity:
     """State that two fragments agree wherever `assume` holds. See ptxspec.prove for what that means."""
-    return _state(title, left, right, assume, profile, "proved")
+    return _state(title, left, right, "proved", assume, profile, buffers, warp)
 
 
-def refuted(title: str, left: str, right: str, *, assume: str | None = None, profile: str = "portable") -> Identity:
+def refuted(
+    title: str,
+    left: str,
+    right: str,
+    *,
+    assume: str | None = None,
+    profile: str = "portable",
+    buffers: Buffers = None,
+    warp: bool = False,
+) -> Identity:
     """State a claim that looks true and is not: the solver must find a counterexample."""
-    return _state(title, left, right, assume, profile, "refuted")
+    return _state(title, left, right, "refuted", assume, profile, buffers, warp)
 
 
 @cache
@@ -127,8 +164,10 @@ def update(
     store: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     chosen: Callable[[Identity], bool] = lambda claim: True,
+    where: Where = Where(),
 ) -> list[tuple[Identity, dict[str, Any]]]:
-    """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is."""
+    """The verdicts on all claims, or on those `chosen`. What is not stored is reached now, on every core there is or where it is
+    said. If that is interrupted, what was reached is stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
@@ -136,13 +175,17 @@ def update(
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     missing = [i for i in wanted if keys[i] not in known]
     reached: dict[int, dict[str, Any]] = {}
-    for number, (i, found) in enumerate(on_all_cores(_one, missing), 1):
-        reached[i] = found
-        if found["status"] in SETTLED:
-            known[keys[i]] = found
-        if progress is not None:
-            progress(number, len(missing))
-    storage.write(path, known)
+    try:
+        for number, (i, found) in enumerate(on_all_cores(_one, missing, where), 1):
+            reached[i] = found
+            if found["status"] in SETTLED:
+                known[keys[i]] = found
+            if number % SAVED == 0:
+                storage.write(path, known)
+            if progress is not None:
+                progress(number, len(missing))
+    finally:
+        storage.write(path, known)
     return [(claims[i], reached[i] if i in reached else known[keys[i]]) for i in wanted]
 
 
@@ -151,7 +194,7 @@ def _one(i: int) -> tuple[int, dict[str, Any]]:
 
 
 def _key(claim: Identity) -> str:
-    return hashlib.sha256(repr((claim[:6], _definitions())).encode()).hexdigest()
+    return hashlib.sha256(repr((claim[:6], claim[8:], _definitions())).encode()).hexdigest()
 
 
 def _stored(path: Path) -> dict[str, Any]:
@@ -184,25 +227,39 @@ def _definitions() -> str:
     return digest.hexdigest()
 
 
-def main() -> int:
-    """Bring the verdicts up to date: `python -m ptxspec.query.identities`."""
+def command() -> None:
+    """Bring the verdicts up to date: `python -m ptxspec.query.identities [--jobs N] [--scheduler ADDRESS]`."""
+    import click
+
+    from ptxspec.campaign_options import where_options
+
+    @click.command(help="Prove what the pages under proofs/ state; what was proved before is taken from the store.")
+    @where_options
+    def proofs(where: Where) -> None:
+        sys.exit(main(where))
+
+    proofs()
+
+
+def main(where: Where = Where()) -> int:
+    """Bring the verdicts up to date, and say what is not as it is stated: the exit status."""
     from rich.progress import Progress
 
     with Progress(transient=True) as bar:
         task = bar.add_task("proofs", total=None)
-        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of))
+        found = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
     wrong = [(claim, v) for claim, v in found if not claim.is_as_stated(v["status"])]
     for claim, v in wrong:
         print(f"{claim.page}: {claim.title}: stated {claim.expected}, found {v['status']} ({v['reason']})")
     counts = {status: sum(1 for _, v in found if v["status"] == status) for status in SETTLED}
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     print(f"{len(found)} identities: {told}, {len(wrong)} not as stated")
-    return int(not _laws_hold() or bool(wrong))
+    return int(not _laws_hold(where) or bool(wrong))
 
 
-def _laws_hold() -> bool:
+def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
-    found = laws.update(_definitions())
+    found = laws.update(_definitions(), where=where)
     wrong = [(law, status) for law, status in found if status != laws.expected(law)]
     for law, status in wrong:
         print(f"{page_name(law.path)}:{law.line}: {law.sentence}: stated {laws.expected(law)}, found {status}")
@@ -212,4 +269,4 @@ def _laws_hold() -> bool:
 
 
 if __name__ == "__main__":  # the pages state their identities to the module as it is imported, not to this one
-    sys.exit(importlib.import_module("ptxspec.query.identities").main())
+    sys.exit(importlib.import_module("ptxspec.query.identities").command())

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from ptxspec import storage
+from ptxspec.campaigns import Where
 from ptxspec.parallel import on_all_cores
 from ptxspec.query.invariants import check, of_proofs
 from ptxspec.terms.steps import Claim
@@ -29,15 +30,16 @@ def key(claim: Claim, definitions: str) -> str:
     return hashlib.sha256(repr((claim.sentence, claim.holds, page, definitions)).encode()).hexdigest()
 
 
-def update(definitions: str, store: str | Path | None = None) -> list[tuple[Claim, str]]:
-    """The status of every law, from `store` if it was reached before, else from the solver, on every core there is. Only proofs
+def update(definitions: str, store: str | Path | None = None, where: Where = Where()) -> list[tuple[Claim, str]]:
+    """The status of every law, from `store` if it was reached before, else from the solver, on every core there is or where
+    it is said. Only proofs
     and refutations are stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = of_proofs()
     keys = [key(claim, definitions) for claim in claims]
     known = _stored(path)
     found = {i: known[k] for i, k in enumerate(keys) if k in known}
-    found.update(on_all_cores(_one, [i for i in range(len(claims)) if i not in found]))
+    found.update(on_all_cores(_one, [i for i in range(len(claims)) if i not in found], where))
     storage.write(path, {keys[i]: status for i, status in found.items() if status in ("proved", "refuted")})
     return [(claim, found[i]) for i, claim in enumerate(claims)]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from ptxspec.campaign_options import where_options
+from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import campaign, score
 from ptxspec.evidence.mutation.listing import listed
 from ptxspec.evidence.mutation.mutants import Mutant
@@ -22,7 +24,8 @@ SAVED = 10
 @click.option("--only", default="", help="Only mutants whose place, as it is shown, has this in it; nothing is kept.")
 @click.option("--list", "as_list", is_flag=True, help="Name the mutants, and do nothing.")
 @click.option("--to", type=click.Path(path_type=Path), default=score.KEPT, help="The file in which it is kept.")
-def main(only: str, as_list: bool, to: Path) -> None:
+@where_options
+def main(only: str, as_list: bool, to: Path, where: Where) -> None:
     """Judge every mutant of the list, and keep what was found. What has not changed since is taken from the file."""
     mutants = [m for m in listed() if only in f"{m.id} {m}"]
     if as_list:
@@ -39,7 +42,7 @@ def main(only: str, as_list: bool, to: Path) -> None:
         if not only and number % SAVED == 0:
             score.write(score.Kept(facts(len(listed())), reached), to)
 
-    found = campaign.update(mutants, {} if only else kept.mutants, tell)
+    found = campaign.update(mutants, {} if only else kept.mutants, tell, where)
     if not only:
         score.write(score.Kept(facts(len(found)), found), to)
     report(score.counted(found.values()), found)

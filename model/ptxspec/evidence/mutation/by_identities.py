@@ -13,23 +13,23 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.mutation.meanings import bodies_in, machine
-from ptxspec.query.assumptions import assumption
 from ptxspec.query.identities import Identity, load_all
-from ptxspec.query.inputs import inputs_of
-from ptxspec.query.questions import question
+from ptxspec.query.paths.asking import beyond
+from ptxspec.query.questions import ask
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import low_bits, resolve
+from ptxspec.terms.vocabulary import low_bits
 
 #: operand rows of a claim that meet its condition, and those that are looked through for them
 ROWS, TRIED = 64, 600
 #: seconds of a question to the solver, and of all those about one mutant
 EACH, TOGETHER = 2.0, 6.0
+#: the name under which it is compared whether a side breaks a rule
+UNDEFINED = "undefined"
 
 
 class Asked(NamedTuple):
-    """A claim in terms: its inputs' types, the condition on them, and for each register compared both sides' values."""
+    """A claim in terms: its inputs' types, the condition on them, and for what is compared both sides' values."""
 
     types: dict[str, Type]
     given: Any
@@ -47,23 +47,17 @@ class Noticed(NamedTuple):
 
 
 def asked(claim: Identity) -> Asked:
-    """A claim as the definitions say now."""
-    sides, types, compared = question(claim.left, claim.right)
-    inputs = inputs_of((*sides[0].inputs, *sides[1].inputs), types)
-    read = inputs.read(dict.fromkeys((*sides[0].inputs, *sides[1].inputs)))
-    given = assumption(claim.assume, read, inputs.types) & inputs.guaranteed
-    choices = Profile(claim.profile)
-    memo: dict[int, Any] = {}
-
-    def choose(freedom: Any) -> Any:
-        return choices.term(freedom) if choices.chooses(freedom) else freedom
+    """A claim as the definitions say now. Beside the registers it compares whether a side is undefined."""
+    put = ask(claim.left, claim.right, claim.assume, claim.profile, claim.how)
+    first, second = put.sides
 
     def final(term: Any, type: Type) -> Any:
-        found = resolve(term, choose, memo)
-        return found if type.kind == "pred" else low_bits(found, type.width)
+        return term if type.kind == "pred" else low_bits(term, type.width)
 
-    finals = {n: (final(sides[0].outputs[n], t), final(sides[1].outputs[n], t)) for n, t in compared.items()}
-    return Asked(inputs.types, given, finals)
+    finals = {n: (final(put.finals[0][n], t), final(put.finals[1][n], t)) for n, t in put.compared.items()}
+    finals[UNDEFINED] = first.faults, second.faults
+    given = put.given & ~beyond(put.sides) & first.stepped & second.stepped
+    return Asked(put.inputs.types, given, finals)
 
 
 @cache

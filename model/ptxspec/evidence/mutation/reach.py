@@ -122,17 +122,23 @@ class Graph:
 
     def definitions(self, mutant: Mutant) -> set[Definition]:
         """The definitions that a mutant may change, of those that forms have."""
-        found: set[Definition] = set().union(*(self._users.get(key, ()) for key in _keys(mutant)))
+        found: set[Definition] = set().union(*(self._users.get(key, ()) for key in keys(mutant)))
         return found & self._of.keys()
 
     def opcodes(self, mutant: Mutant) -> frozenset[str]:
         """The opcodes that a mutant may change."""
         return frozenset().union(*(self._of[definition] for definition in self.definitions(mutant)))
 
+    def reached_by(self, thing: Any) -> frozenset[Place | Name]:
+        """The functions that what an object stands for may call, and the pages' names that it looks up."""
+        found: set[Place | Name] = set()
+        for place, names in self._reached(functions_in(thing)):
+            found |= {place, *names}
+        return frozenset(found)
+
     def reaches(self, thing: Any, mutant: Mutant) -> bool:
         """Whether what an object stands for may be changed by a mutant."""
-        wanted = _keys(mutant)
-        return any(not wanted.isdisjoint((place, *names)) for place, names in self._reached(functions_in(thing)))
+        return not keys(mutant).isdisjoint(self.reached_by(thing))
 
     def shortcuts(self, mutant: Mutant) -> frozenset[str]:
         """The named functions (see `shortcut`) whose meaning a mutant may change."""
@@ -167,7 +173,7 @@ def table_names(mutant: Mutant) -> list[str]:
     return names
 
 
-def _keys(mutant: Mutant) -> frozenset[Place | Name]:
+def keys(mutant: Mutant) -> frozenset[Place | Name]:
     """The function that a mutant changes, or the names of the tables."""
     if mutant.function == TABLE:
         return frozenset((mutant.module, name) for name in table_names(mutant))

@@ -19,8 +19,13 @@ from ptxspec.literate.finder import DOCUMENTS
 KEPT = Path(__file__).with_name("kept.json")
 
 
+#: what notices a mutant by claims alone: an identity of fragments, or a law of functions
+CLAIMS = ("identity", "law")
+
+
 class Score(NamedTuple):
-    """Counts of mutants. `identities` of those `killed` are noticed by an identity; the others by an oracle or an error."""
+    """Counts of mutants. `identities` of those `killed` are noticed by an identity or a law; the others by an oracle or
+    an error."""
 
     mutants: int
     killed: int
@@ -41,7 +46,7 @@ class Score(NamedTuple):
 
     @property
     def percent_of_identities(self) -> float:
-        """How many in a hundred were noticed by an identity."""
+        """How many in a hundred were noticed by an identity or a law."""
         return 100 * self.identities / self.of if self.of else 0.0
 
 
@@ -52,7 +57,7 @@ def counted(rows: Iterable[dict[str, Any]]) -> Score:
     unknown = set(found) - {"killed", "equivalent", "survivor", "undecided"}
     if unknown:
         raise ValueError(f"a mutant cannot be {', '.join(sorted(unknown))}")
-    identities = sum(row["by"] == "identity" and row["status"] == "killed" for row in rows)
+    identities = sum(row["by"] in CLAIMS and row["status"] == "killed" for row in rows)
     return Score(len(rows), found["killed"], identities, found["equivalent"], found["survivor"], found["undecided"])
 
 

@@ -1,5 +1,5 @@
 """Random programs put to a GPU: `python -m ptxspec.evidence.record.program_recorder FOLDER [--count 1500] [--seed 0]` on a
-machine that has one.
+machine that has one. `--jobs` and `--scheduler` say who assembles the programs and runs them here.
 
 Programs are assembled at -O0 and at -O3, and the answers of both are compared with our machine's. What is kept is a digest of
 each program's text and one of its answers (program_answers.py). A program that differs is made as small as possible and written
@@ -8,7 +8,6 @@ out.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import gzip
 import hashlib
@@ -19,8 +18,11 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 
+from ptxspec.campaign_options import where_options
+from ptxspec.campaigns import Where
 from ptxspec.evidence.compare.program_runs import answers_here, differing
 from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.fuzzing.alphabet import names
@@ -158,7 +160,7 @@ def _shown(small: Program) -> str:
     return " // ".join(bodies).replace("\n", " ")
 
 
-def main(folder: str, count: int, first: int, reductions: int, seconds: float) -> int:
+def main(folder: str, count: int, first: int, reductions: int, seconds: float, where: Where = Where()) -> int:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     spelled = "\n".join([*names(), ""]).encode()
@@ -166,7 +168,7 @@ def main(folder: str, count: int, first: int, reductions: int, seconds: float) -
     seeds = list(range(first, first + count))
     begin = time.monotonic()
     jobs = [(target, seeds[i : i + _TOGETHER]) for i in range(0, count, _TOGETHER)]
-    prepared = [ready for several in on_all_cores(_prepare, jobs) for ready in several]
+    prepared = [ready for several in on_all_cores(_prepare, jobs, where) for ready in several]
     print(f"{count} programs assembled and run here: {time.monotonic() - begin:.0f} s", flush=True)
     gpu = Gpu()
     outcome = _ask(gpu, target, prepared)
@@ -187,12 +189,17 @@ def main(folder: str, count: int, first: int, reductions: int, seconds: float) -
     return 0
 
 
+@click.command()
+@click.argument("folder")
+@click.option("--count", default=1500, show_default=True, help="Programs.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the first.")
+@click.option("--reductions", default=12, show_default=True, help="Programs that differ which are made small, at most.")
+@click.option("--seconds", default=60.0, show_default=True, help="For making them small.")
+@where_options
+def command(folder: str, count: int, seed: int, reductions: int, seconds: float, where: Where) -> None:
+    """Put random programs to the GPU of this machine, and keep what it answers in FOLDER."""
+    sys.exit(main(folder, count, seed, reductions, seconds, where))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="ptxspec.evidence.record.program_recorder")
-    parser.add_argument("folder")
-    parser.add_argument("--count", type=int, default=1500)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--reductions", type=int, default=12)
-    parser.add_argument("--seconds", type=float, default=60)
-    given = parser.parse_args()
-    sys.exit(main(given.folder, given.count, given.seed, given.reductions, given.seconds))
+    command()

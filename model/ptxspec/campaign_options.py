@@ -1,0 +1,30 @@
+"""The options of all commands that run campaigns: who does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from ptxspec.campaigns import Where
+
+_JOBS = click.option(
+    "--jobs", type=click.IntRange(1, 4096), help="Processes of this machine; one a processor otherwise."
+)
+_SCHEDULER = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="The Dask scheduler whose workers do it instead, such as tcp://10.0.0.1:8786 (needs the extra 'campaigns').",
+)
+
+
+def where_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a click command the options --jobs and --scheduler, which it takes as one argument, `where`."""
+
+    @wraps(function)
+    def command(*given: Any, jobs: int | None, scheduler: str | None, **more: Any) -> Any:
+        return function(*given, where=Where(jobs, scheduler), **more)
+
+    return _JOBS(_SCHEDULER(command))
