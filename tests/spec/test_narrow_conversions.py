@@ -26,6 +26,7 @@ def width(name: str) -> int:
     return TYPES[name].width
 
 
+@cache
 def number(name: str, pattern: int) -> Fraction | str:
     """What a pattern of a format stands for."""
     if name == "f32":
