@@ -29,6 +29,7 @@ COMMANDS = (
     "vectors write",
     "vectors check",
     "ledger",
+    "fuzz",
 )
 #: the exit statuses that docs/reference/json.md gives the commands
 STATUSES = {

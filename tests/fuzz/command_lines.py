@@ -316,6 +316,21 @@ class Maker:
     def _ledger(self) -> list[str]:
         return self.maybe(["--update"])
 
+    def _fuzz(self) -> list[str]:
+        """Nobody is asked anything: there are no seeds, or no time for one."""
+        who = self.one(
+            [["--engine"], ["--library", self.file()], ["--ptxas", self.file()], ["--ptxas", "/bin/false"], []]
+        )
+        more = self.maybe(["--levels", self.one(["0", "0,3", "4", "x", self.one(HOSTILE)])], 0.3)
+        ways = [
+            ["--report", "new"],
+            ["--again", self.one(["v", "sub", "new"])],
+            ["--journal", "k.ptx"],
+            ["--limit", self.number()],
+        ]
+        how_many = [["--count", self.one(["0", "-1", "x"])], ["--seconds", "1e-9"]]
+        return [*who, *more, *self.one(ways), *self.one(how_many)]
+
     def _nothing(self) -> list[str]:
         return [self.one(HOSTILE)]
 

@@ -23,12 +23,15 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
+
+from ptxspec.evidence.generate.fuzzing.reduction import fewer  # noqa: E402
+
 FUZZERS = {"launch": "launches", "text": "texts", "linking": "links"}
 #: cases that one process runs; it begins as a copy of one that has imported everything, and keeps what it learns of forms
 TOGETHER = 250
@@ -231,23 +234,6 @@ def _lines(text: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\S+\s*|\s+", text) if len(text) < 3000 else [text]
-
-
-def fewer(parts: list[str], fails: Callable[[Sequence[str]], bool], end: float) -> list[str]:
-    """Delta debugging: the parts less those that are not needed for the failure, until the clock (time.monotonic) says `end`."""
-    length = max(1, len(parts) // 2)
-    while parts:
-        before = len(parts)
-        start = len(parts) - length
-        while start > -length and time.monotonic() < end:
-            smaller = parts[: max(start, 0)] + parts[start + length :]
-            if len(smaller) < len(parts) and fails(smaller):
-                parts = smaller
-            start -= length
-        if time.monotonic() >= end or (length == 1 and len(parts) == before):
-            return parts
-        length = max(1, length // 2)
-    return parts
 
 
 def main(arguments: Sequence[str]) -> int:

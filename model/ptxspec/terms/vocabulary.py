@@ -346,7 +346,12 @@ def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
         return bits == operands[0]
     if isinstance(allowed, Approximation):
         return allowed.allowed(bits, *operands)
-    return allowed is None or bool(allowed(integer(bits)).attrs[0])
+    if allowed is None:
+        return True
+    values = {
+        id(a): integer(v) for a, v in zip(freedom.args, operands, strict=True)
+    }  # what is allowed may depend on them
+    return bool(rebuilt(allowed(integer(bits)), lambda term, arguments: None, values).attrs[0])
 
 
 def freedoms_in(*terms: Any) -> list[Int]:

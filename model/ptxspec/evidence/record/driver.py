@@ -17,6 +17,8 @@ class GpuError(Exception):
 
 #: the attribute of a launch that says the extents of a cluster
 _CLUSTER_DIMENSION = 4
+#: the attributes of a device that are its compute capability
+_MAJOR, _MINOR = 75, 76
 
 
 class _Attribute(ctypes.Structure):
@@ -69,6 +71,14 @@ class Gpu:
             text = ctypes.c_char_p()
             self.cuda.cuGetErrorString(status, ctypes.byref(text))
             raise GpuError(f"{function}: {(text.value or b'').decode()} ({status})")
+
+    def capability(self) -> tuple[int, int]:
+        """The compute capability, such as (9, 0) for sm_90."""
+        found, device = [ctypes.c_int(), ctypes.c_int()], ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        for value, attribute in zip(found, (_MAJOR, _MINOR), strict=True):
+            self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        return found[0].value, found[1].value
 
     def allocate(self, size: int) -> ctypes.c_uint64:
         pointer = ctypes.c_uint64()

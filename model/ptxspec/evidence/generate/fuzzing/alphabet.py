@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -82,17 +82,31 @@ def names() -> list[str]:
 class Alphabet:
     """The forms that programs are made of, by what they do: each a list of opcodes, these of forms, these of variants."""
 
-    def __init__(self, spelled: Sequence[str]):
-        known = {str(v): v for f in forms() if comparable(f) or meets_whole(f) for v in f.variants}
+    def __init__(self, spelled: Sequence[str], kinds: Mapping[str, str] | None = None):
+        """`kinds` says the kind of each form, where that is known: to find it out takes seconds."""
+        wanted = set(spelled)
+        known = {name: v for f in forms() for v in f.variants if (name := str(v)) in wanted}
         by_kind: dict[str, dict[str, dict[str, list[Form]]]] = {}
         for name in spelled:
             form = known[name]
             if not name.startswith(f"{form.mnemonic} "):
                 raise ValueError(f"the form {name!r} begins with no mnemonic")
-            of_opcode = by_kind.setdefault(kind_of(form), {}).setdefault(form.syntax.opcode, {})
+            kind = kind_of(form) if kinds is None else kinds[name]
+            of_opcode = by_kind.setdefault(kind, {}).setdefault(form.syntax.opcode, {})
             of_opcode.setdefault(str(form._replace(marks=form.syntax.signs)), []).append(form)
         self.kinds = {
             kind: [list(of_opcode.values()) for of_opcode in opcodes.values()] for kind, opcodes in by_kind.items()
+        }
+
+    @property
+    def kind_of_each(self) -> dict[str, str]:
+        """The kind of each form by its spelling."""
+        return {
+            str(variant): kind
+            for kind, opcodes in self.kinds.items()
+            for of_opcode in opcodes
+            for variants in of_opcode
+            for variant in variants
         }
 
     def choose(self, source: random.Random, kind: str) -> Form:

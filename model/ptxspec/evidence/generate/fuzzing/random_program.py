@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Program:
     def __init__(self, seed: int, letters: Alphabet):
         self.seed, self.name = seed, f"p{seed}"
         source = random.Random(f"program {seed}")
+        self.is_narrow = False
         self.functions: list[Function] = []
         for _ in range(source.choice((0, 0, 1, 2))):
             self.functions.append(_function(source, letters, f"{self.name}f{len(self.functions)}", self.functions))
@@ -57,16 +58,22 @@ class Program:
             for f in self.functions
             if f"{f.name}," in body or any(f"{f.name}," in flat(g.body) for g in self.functions)
         ]
-        return "\n".join([*map(_function_text, used), _entry(self.name, body), ""])
+        return "\n".join([*map(_function_text, used), _entry(self.name, body, self.is_narrow), ""])
 
     @property
     def size(self) -> int:
         """The number of statements."""
         return sum(map(_count, [self.body, *[f.body for f in self.functions]]))
 
-    def without(self, removed: range) -> Program:
+    def without(self, removed: Container[int]) -> Program:
         """The program less the statements of these numbers, counted through the tree."""
         return self._changed(lambda i, statement: [] if i in removed else [statement])
+
+    def narrowed(self) -> Program:
+        """The program without the registers and cells that none of its statements names: it neither loads nor stores these."""
+        other = copy.copy(self)
+        other.is_narrow = True
+        return other
 
     def opened(self, number: int) -> Program:
         """The program with the blocks of a statement in its place."""
@@ -138,23 +145,41 @@ def _function_text(function: Function) -> str:
     return "\n".join([function.head, _declared([body]), body, function.end])
 
 
-def _entry(name: str, body: str) -> str:
+def _entry(name: str, body: str, is_narrow: bool = False) -> str:
+    """An entry; with `is_narrow` it takes and leaves only what its body names."""
     loads, stores = [], []
+    named = set(re.findall(r"%\w+", body))
+
+    def is_needed(*names: str) -> bool:
+        return not is_narrow or bool(named.intersection(names))
+
     for i, (register, width) in enumerate(NAMED):
+        if not is_needed(register):
+            continue
         if width == 1:
             loads.append(f"ld.global.u32 %t, [%in+{8 * i}]; setp.ne.u32 {register}, %t, 0;")
             stores.append(f"selp.u64 %at, 1, 0, {register}; st.global.u64 [%out+{8 * i}], %at;")
         else:
             loads.append(f"ld.global.b{width} {register}, [%in+{8 * i}];")
             stores.append(f"st.global.b{width} [%out+{8 * i}], {register};")
-    for i in range(LOCAL_CELLS):
+    for i in range(LOCAL_CELLS if is_needed("%la", "%lg") else 0):
         loads.append(f"ld.global.b64 %at, [%in+{8 * (LOCAL + i)}]; st.local.b64 [%la+{8 * i}], %at;")
         stores.append(f"ld.local.b64 %at, [%la+{8 * i}]; st.global.b64 [%out+{8 * (LOCAL + i)}], %at;")
-    loads += [
-        f"ld.global.b64 %at, [%in+{8 * GLOBAL}]; st.global.b64 [%cg], %at;",
-        f"ld.global.b64 %at, [%in+{8 * SHARED}]; st.shared.b64 [%cs], %at;",
+    if is_needed("%cg"):
+        loads.append(f"ld.global.b64 %at, [%in+{8 * GLOBAL}]; st.global.b64 [%cg], %at;")
+    if is_needed("%cs", "%cgs"):
+        loads.append(f"ld.global.b64 %at, [%in+{8 * SHARED}]; st.shared.b64 [%cs], %at;")
+        stores.append(f"ld.shared.b64 %at, [%cs]; st.global.b64 [%out+{8 * SHARED}], %at;")
+    addresses = [
+        (("%cg",), f"add.u64 %cg, %out, {8 * GLOBAL};"),
+        (
+            ("%cs", "%cgs"),
+            "mov.u32 %cs, cell; mad.lo.u32 %cs, %own, 8, %cs; cvt.u64.u32 %cgs, %cs; cvta.shared.u64 %cgs, %cgs;",
+        ),
+        (("%la", "%lg"), "mov.u64 %la, own; cvta.local.u64 %lg, %la;"),
+        (("%xs", "%xn"), "mov.u32 %xs, exchanged; add.u32 %t, %own, 5; and.b32 %t, %t, 63;"),
+        (("%xs", "%xn"), "mad.lo.u32 %xn, %t, 8, %xs; mad.lo.u32 %xs, %own, 8, %xs;"),
     ]
-    stores.append(f"ld.shared.b64 %at, [%cs]; st.global.b64 [%out+{8 * SHARED}], %at;")
     declared = [f".reg .{'pred' if w == 1 else f'b{w}'} {r[0][:-1]}<{len(r)}>;" for w, r in REGISTERS.items()]
     return "\n".join(
         [
@@ -168,11 +193,7 @@ def _entry(name: str, body: str) -> str:
             "ld.param.u64 %in, [in]; ld.param.u64 %out, [out];",
             "mov.u32 %own, %tid.x;",
             f"mad.wide.u32 %in, %own, {8 * CELLS}, %in; mad.wide.u32 %out, %own, {8 * CELLS}, %out;",
-            f"add.u64 %cg, %out, {8 * GLOBAL};",
-            "mov.u32 %cs, cell; mad.lo.u32 %cs, %own, 8, %cs; cvt.u64.u32 %cgs, %cs; cvta.shared.u64 %cgs, %cgs;",
-            "mov.u64 %la, own; cvta.local.u64 %lg, %la;",
-            "mov.u32 %xs, exchanged; add.u32 %t, %own, 5; and.b32 %t, %t, 63;",
-            "mad.lo.u32 %xn, %t, 8, %xs; mad.lo.u32 %xs, %own, 8, %xs;",
+            *(line for names, line in addresses if is_needed(*names)),
             *loads,
             "// the program",
             body,

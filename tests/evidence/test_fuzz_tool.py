@@ -1,0 +1,193 @@
+"""`ptxspec fuzz` finds what is planted: in an emulator that is our machine behind a library of C, and in an assembler that is a script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import socketserver
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ptxspec.evidence.fuzz import behaviours, cases, judging, reports, targets
+from ptxspec.evidence.fuzz.cases import Case
+from ptxspec.evidence.fuzz.judging import Job
+from ptxspec.language.diagnostics import PtxError
+from ptxspec.machine.errors import LaunchError
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
+from validated import asked, call
+
+HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
+SIZE = 64 * 256
+
+
+class Answers(socketserver.StreamRequestHandler):
+    """Our machine, in which one opcode may be another one's. Where that breaks a rule there is no answer."""
+
+    wrong: tuple[str, str] = ("", "")
+
+    def handle(self) -> None:
+        text = self.rfile.read(int.from_bytes(self.rfile.read(8), "little")).decode()
+        cells = np.frombuffer(self.rfile.read(SIZE), np.uint64).reshape(64, 32)
+        name = re.findall(r"\.entry (\w+)", text)[0]
+        case = Case(text.replace(*self.wrong) if self.wrong[0] else text, name, cells)
+        with contextlib.suppress(PtxError, LaunchError):
+            self.wfile.write(behaviours.launched(case).tobytes())
+
+
+@pytest.fixture
+def emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The library's path; who answers it is in this process."""
+    if shutil.which("gcc") is None:
+        reason = "NO GCC: that faults of an emulator are found was NOT tested"
+        warnings.warn(reason, stacklevel=1)
+        pytest.skip(reason)
+    path = tmp_path / "libemulator.so"
+    source = Path(__file__).parent / "emulator" / "forwarding.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, source], check=True)
+    monkeypatch.setenv("PTX_ANSWERS", str(tmp_path / "s"))
+    with socketserver.UnixStreamServer(str(tmp_path / "s"), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield str(path)
+        server.shutdown()
+    targets._sandbox().close()
+
+
+def seed_with(text: str) -> int:
+    """A seed whose program has this in it, and is short."""
+    found = [
+        (len(cases.of_seed(s).text), s)
+        for s in range(60)
+        if s % cases.CONTRACTED != 7 and text in cases.of_seed(s).text
+    ]
+    return min(found)[1]
+
+
+def test_an_emulator_that_is_right(emulator: str) -> None:
+    told = judging.judge(Job(0, targets.Library(emulator)))
+    assert told == {"executed": 1, "cells_not_judged": 0, "finding": None}
+
+
+def test_a_wrong_instruction_is_found_and_made_small(
+    emulator: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Down to the program that has it, in a report that can be asked again."""
+    seed = seed_with("clz.b32 ")
+    monkeypatch.setattr(Answers, "wrong", ("clz.b32 ", "popc.b32 "))
+    found = judging.judge(Job(seed, targets.Library(emulator), patience=15))["finding"]
+    assert found["kind"] == "differs" and any("clz.b32 " in line for line in found["statements"])
+    assert len(found["statements"]) <= 4 and found["cells"]
+    assert any(page.startswith("spec/instructions/integer/clz.md:") for page in found["pages"])
+    own = reports.write(tmp_path, found, {"library": emulator}, "ptxspec fuzz --library x")
+    assert {p.name for p in own.iterdir()} == {
+        "case.ptx",
+        "in.npy",
+        "expected.npy",
+        "got.npy",
+        "finding.json",
+        "README.md",
+    }
+    assert f"ptxspec fuzz --library x --again {own}" in (own / "README.md").read_text()
+    assert (np.load(own / "expected.npy") != np.load(own / "got.npy")).any()
+    again = ("fuzz", "--library", emulator, "--again", str(own))
+    assert asked(*again, status=1)["now"] == "differs"
+    monkeypatch.setattr(Answers, "wrong", ("", ""))
+    assert asked(*again)["now"] is None
+
+
+def test_a_crash_is_made_small(emulator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = seed_with("prmt.b32")
+    monkeypatch.setenv("PTX_CRASHES", "prmt")
+    targets._sandbox().close()  # the next one has the variable
+    found = judging.judge(Job(seed, targets.Library(emulator), patience=15))["finding"]
+    assert found["kind"] == "crashed" and "SIGABRT" in found["message"] and "prmt" in found["text"]
+    assert len(found["statements"]) <= 4
+
+
+def test_a_library_that_hangs(emulator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTX_HANGS", "entry")
+    targets._sandbox().close()
+    found = judging.judge(Job(0, targets.Library(emulator), limit=1, patience=0))["finding"]
+    assert found["kind"] == "hung" and "1 seconds" in found["message"]
+
+
+def script(path: Path, body: str) -> str:
+    path.write_text(
+        f"#!{sys.executable}\nimport os, sys\n"
+        "if '--version' in sys.argv:\n    print('release 0.0')\n    sys.exit()\n"
+        f"text = open(sys.argv[-3]).read()\n{body}\n"
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("if 'popc' in text: print('line 9; error : no popc'); sys.exit(255)", "refused"),
+        ("if 'popc' in text: os.kill(os.getpid(), 11)", "crashed"),
+    ],
+)
+def test_an_assembler_that_fails(body: str, kind: str, tmp_path: Path) -> None:
+    """At one level, at a word: the text is made small, and is accepted by the definitions still."""
+    seed = seed_with("popc")
+    body = f"if '-O3' in sys.argv:\n    {body}\nopen(sys.argv[-1], 'w').close()"
+    own = targets.Ptxas(script(tmp_path / "ptxas", body), ("-O0", "-O3"))
+    found = judging.judge(Job(seed, own, patience=10))["finding"]
+    assert (found["kind"], found["who"]) == (kind, ["-O3"]) and "popc" in found["text"]
+    assert len(found["text"].splitlines()) < len(cases.of_seed(seed).text.splitlines()) / 3
+
+
+def test_without_a_gpu_it_says_that_nothing_was_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = script(tmp_path / "ptxas", "open(sys.argv[-1], 'w').close()")
+    own = targets.Ptxas(path, ("-O0",))
+    assert judging.judge(Job(1, own)) == {"executed": 0, "cells_not_judged": 0, "finding": None}
+    if targets.gpu().reason:
+        words = ("fuzz", "--ptxas", path, "--count", "1", "--jobs", "1", "--journal", str(tmp_path / "j"))
+        told = asked(*words)
+        assert told["note"].startswith("NOTHING WAS EXECUTED") and "there is no GPU" in told["target"]["not_executed"]
+        assert "NOTHING WAS EXECUTED" in call(*words).stderr  # from the journal
+        assert len((tmp_path / "j").read_text().splitlines()) == 2
+
+
+def test_what_cannot_be_asked(tmp_path: Path) -> None:
+    (tmp_path / "no.so").write_text("no library")
+    assert asked("fuzz", "--library", str(tmp_path / "no.so"), status=2)["kind"] == "file"
+    assert asked("fuzz", status=2)["kind"] == "usage"
+    assert asked("fuzz", "--engine", "--ptxas", status=2)["kind"] == "usage"
+    assert asked("fuzz", "--ptxas", "--levels", "7", status=2)["kind"] == "usage"
+
+
+def test_contraction_both_ways_is_allowed_and_nothing_else() -> None:
+    case = cases.of_seed(cases.CONTRACTED - 1)
+    none, every = (behaviours.launched(case, profile="hopper", contract=way) for way in ("none", "all"))  # type: ignore[arg-type]
+    assert (none != every).any()
+    assert not any(one.wrong.any() or one.open.any() for one in behaviours.judged(case, none, [none, every]))
+    wrong = none.copy()
+    same = np.argwhere((none == every) & (none != np.uint64(behaviours.FILL)))[0]
+    wrong[tuple(same)] ^= np.uint64(1)
+    assert behaviours.judged(case, none, [wrong])[0].wrong.sum() <= 1
+    text = cases.shuffled_roundings("add.f32 a, b, c; mul.ftz.f16 a, b, c; add.u32 a, b, c; mul.rn.f32 d, e, f;" * 9, 1)
+    assert "add.rn.f32" in text and "mul.rn.ftz.f16" in text and "add.rn.u32" not in text and "rn.rn" not in text
+    assert json.loads(json.dumps(judging.judge(Job(7, targets.Native()))))["finding"] is None
+
+
+def test_a_case_that_nobody_can_be_asked_of() -> None:
+    """One without its entry, one whose entry takes something else, and one that breaks a rule."""
+    case = cases.of_seed(cases.CONTRACTED - 1)
+    with pytest.raises(ValueError, match="no entry other"):
+        judging.look(case._replace(name="other"), targets.Native(), 10)
+    with pytest.raises(ValueError, match="no entry k of two parameters"):
+        judging.look(Case(HEAD + ".entry k(.param .u64 out) { ret; }", "k", case.cells), targets.Native(), 10)
+    body = ".entry k(.param .u64 in, .param .u64 out) { .reg .b64 %d; mov.b64 %d, 0; ld.global.b64 %d, [%d]; ret; }"
+    with pytest.raises(LaunchError, match="out of bounds"):
+        judging.look(Case(HEAD + body, "k", case.cells), targets.Native(), 10)
