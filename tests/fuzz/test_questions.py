@@ -30,7 +30,7 @@ from ptxspec.query.fragments import Unsupported, read_fragment
 from ptxspec.query.questions import ask as put
 from ptxspec.terms.core import Bool, TermError, constant, integer, truth, truth_variable, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.exact import NoChoice
+from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.python_code import written
 from ptxspec.terms.types import TYPES, Type
@@ -284,9 +284,23 @@ def refinement(seeds: range) -> Counter[str]:
 
 
 def accepted(question: Pair, results: dict[str, Any], inputs: dict[str, Any]) -> bool:
-    """Whether the judge says that the left side may leave these results."""
-    read = read_fragment(question.left).inputs
-    return ptxspec.allowed(question.left, results, {n: inputs[n] for n in read})
+    """Whether the judge says that the left side may leave these results. They may be wider than the left side's registers: a
+    result of 8 bits fills its register up to the width in which it is compared, and what it fills with has to be right, too."""
+    left = read_fragment(question.left)
+    wide = {n: v for n, v in results.items() if not isinstance(v, bool) and v >> left.left[n].width}
+    asked = put(question.left, question.right, question.assume)
+    terms = {n: low_bits(asked.finals[0][n], asked.compared[n].width) for n in wide}
+    if not all(allows(terms[n], inputs, v) for n, v in wide.items()):
+        return False
+    low = {n: v & ((1 << left.left[n].width) - 1) if n in wide else v for n, v in results.items()}
+    return ptxspec.allowed(question.left, low, {n: inputs[n] for n in left.inputs})
+
+
+def test_the_judge_looks_at_a_result_of_eight_bits_up_to_the_width_compared() -> None:
+    question = Pair("cvt.sat.s8.s32 d, a;", "max.s32 t, a, -128; min.s32 d, t, 127;", None, "same")
+    inputs = {"a": 0xFFFFFFFD}
+    assert accepted(question, {"d": 0xFFFFFFFD}, inputs)
+    assert not accepted(question, {"d": 0x00FFFFFD}, inputs) and not accepted(question, {"d": 0xFFFFFFFC}, inputs)
 
 
 def judge_rows(seed: int, question: Pair) -> None:

@@ -97,6 +97,78 @@ def test_an_approximation_of_sixteen_bits_is_looked_at_for_every_input() -> None
     assert off.status == "refuted"
 
 
+CHIP: Any = ("portable", "hopper")
+_SOME = "a >= 0x3f7ff000 and a < 0x3f810000"
+
+
+@pytest.mark.parametrize("opcode", ["rcp.approx.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.f32", "sin.approx.f32", "cos.approx.f32",
+                                    "lg2.approx.f32", "ex2.approx.ftz.f32", "tanh.approx.f32"])  # fmt: skip
+def test_what_the_chip_approximates_is_within_the_bound(opcode: str) -> None:
+    text, shown = f"{opcode} d, a;", []
+    some = refines(text, text, profile=CHIP, assume=_SOME, progress=lambda *how_far: shown.append(how_far))
+    assert some.status == "exhausted" and "69,632" in some.reason and shown[-1] == (69632, 69632)
+    off = refines(text, f"{text} add.u32 d, d, 0x4000;", profile=CHIP, assume=_SOME)
+    assert off.status == "refuted" and off.counterexample.inputs["a"] in range(0x3F7FF000, 0x3F810000)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "status"),
+    [
+        ("rsqrt.approx.f32 d, a;", "sqrt.rn.f32 t, a; rcp.rn.f32 d, t;", "exhausted"),
+        ("rsqrt.approx.f32 d, a;", "sqrt.rn.f32 t, a; rcp.rn.f32 d, t; add.u32 d, d, 3;", "refuted"),
+        ("rcp.approx.f32 d, a;", "rcp.rz.f32 d, a;", "exhausted"),
+        ("sqrt.approx.f32 t, a; rcp.approx.f32 d, t;", "sqrt.approx.f32 t, a; rcp.approx.f32 d, t;", "exhausted"),
+        ("rcp.approx.f32 d, a; rcp.approx.f32 e, b;", "rcp.approx.f32 d, a; rcp.approx.f32 e, b;", "exhausted"),
+    ],
+)
+def test_compositions_of_approximate_results(left: str, right: str, status: str) -> None:
+    assume = _SOME if " b;" not in left else "a >= 0x3f800000 and a < 0x3f800100 and b >= 0x40490f00 and b < 0x40491000"
+    assert refines(left, right, profile=CHIP, assume=assume).status == status
+
+
+def test_special_inputs_are_looked_at_too() -> None:
+    """Zeros, the subnormal numbers next to them, infinities and NaNs, each in a piece of its own."""
+    for assume in (
+        "a < 0x100",
+        "a >= 0x7f7fff00 and a < 0x7f800100",
+        "a >= 0x80000000 and a < 0x80000100",
+        "a > 0xffffff00",
+    ):
+        for text in ("rcp.approx.f32 d, a;", "sqrt.approx.f32 d, a;", "lg2.approx.ftz.f32 d, a;"):
+            assert refines(text, text, profile=CHIP, assume=assume).status in ("exhausted", "proved"), (text, assume)
+    off = refines("rcp.approx.f32 d, a;", "mov.b32 d, 0x3f800000;", profile=CHIP, assume="a < 2")
+    assert off.status == "refuted"
+
+
+def test_selections_that_double_the_parts_of_a_register_are_no_trouble() -> None:
+    """Thirty selections of one another have 2^30 ways."""
+    doubled = " ".join(
+        "setp.gt.u32 p, e, d; selp.b32 t, e, d, p; selp.b32 d, d, e, p; mov.b32 e, t;" for _ in range(30)
+    )
+    text = f"rcp.approx.f32 d, a; mov.b32 e, 3; {doubled}"
+    verdict = refines(text, text, profile=CHIP, assume="a >= 0x3f7ff000 and a < 0x3f7ff040", timeout=5.0)
+    assert verdict.status in ("exhausted", "approximated", "unknown", "proved")
+
+
+def test_a_bound_of_a_constant_operand() -> None:
+    for right, status in (("div.rn.f32 d, 0f3F800000, a;", "proved"), ("mov.b32 d, 0x3f000000;", "refuted")):
+        assert refines("div.approx.f32 d, 0f3F800000, a;", right, profile=CHIP, assume=_SOME).status == status
+
+
+def test_no_time_for_every_input_is_said() -> None:
+    text = "sqrt.approx.f32 d, a;"
+    verdict = refines(text, text, profile=CHIP, timeout=0.3)
+    assert verdict.status == "approximated" and "of 4,294,967,296 inputs" in verdict.reason, verdict.reason
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("opcode", ["rcp.approx.f32", "sqrt.approx.f32", "rsqrt.approx.f32", "sin.approx.f32", "cos.approx.f32",
+                                    "lg2.approx.f32", "ex2.approx.f32", "tanh.approx.f32"])  # fmt: skip
+def test_what_the_chip_approximates_is_within_the_bound_for_every_input(opcode: str) -> None:
+    text = f"{opcode} d, a;"
+    assert refines(text, text, profile=CHIP, timeout=7200).status == "exhausted"
+
+
 @pytest.mark.parametrize("claim", [c for c in load_all() if not c.assume][::6], ids=lambda claim: claim.title)
 def test_every_program_refines_itself(claim: Identity) -> None:
     """A check of the notion, on what the proofs are about: a side and itself."""

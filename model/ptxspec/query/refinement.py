@@ -14,24 +14,27 @@ becomes another strategy.
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from ptxspec.query.bounds import allowed_choices
+from ptxspec.query.demands import NotChosen, demands
+from ptxspec.query.enumerated import enumerated
 from ptxspec.query.means import Means
 from ptxspec.query.paths.asking import beyond, borne_out
 from ptxspec.query.questions import Question, unequal
 from ptxspec.query.replaying import Machine, counterexample, results_of
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Choices, solve
+from ptxspec.query.solvers.numbered import BITS, Numbered
 from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
 from ptxspec.terms.core import Bool, Int, constant, make, truth
 from ptxspec.terms.exact import NoChoice, allows, refuse
 from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import (
     Approximation,
     freedoms_in,
@@ -43,7 +46,7 @@ from ptxspec.terms.vocabulary import (
 
 #: strategies, and inputs of which nothing came, after which the question is given up
 MOST_ROUNDS = 24
-#: bits of input up to which every input is looked at, where approximate results leave no other way
+#: bits of input up to which every input is looked at by the exact interpretation, where nothing else tells
 MOST_BITS = 16
 
 
@@ -95,11 +98,14 @@ class _Refinement:
         self.followed = ~beyond(asked.sides) & one.stepped & other.stepped
 
     @property
-    def is_small(self) -> bool:
-        """Whether every input can be looked at: there are few, and the right side has one behaviour for each."""
-        types = self.asked.inputs.types.values()
-        bits = sum(1 if t.kind == "pred" else t.width for t in types)
-        return bits <= MOST_BITS and not freedoms_in(*self.right.values())
+    def is_settled(self) -> bool:
+        """Whether the right side has one behaviour for each input."""
+        return not freedoms_in(*self.right.values())
+
+    @property
+    def total(self) -> int:
+        """How many inputs would have to be run, to run them all."""
+        return Numbered(self.asked.given, self.asked.inputs.types).total
 
     def works(self, strategy: Strategy) -> Bool:
         """For which inputs and choices of the right side a strategy of the left side leads to the same results."""
@@ -249,67 +255,105 @@ def refined(asked: Question, means: Means) -> Verdict:
     """Whether the right side refines the left one, whatever the assumption is worth."""
     claim = _Refinement(asked)
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, SAME))
-    settled = not freedoms_in(*claim.right.values())
     open_still = Verdict("unknown", f"{MOST_ROUNDS} strategies of the left side, and none for all inputs")
     sampled = False
     for _ in range(MOST_ROUNDS):
         answer = _UNSAT if _is_false(wrong) else means.solve(wrong, asked, _WANTED, soon=not sampled)
         if answer.status == "unsat":
             return _proved()
+        found = means.no_answer(answer)
         if answer.status == "sat":
             found, strategy = _looked_at(claim, answer, means.timeout)
             if strategy is not None:
                 alone = claim.wrong(strategy)
                 wrong = alone if _is_false(alone) else wrong & alone
                 continue
-            if found.status != "approximated" or (sampled and not settled):
+            if found.status != "approximated" and (found.status != "unknown" or not _has_near(claim)):
                 return found
             open_still = found
-            if sampled and claim.is_small:
-                break
-            if settled:  # the one behaviour that there is at these inputs is allowed
-                wrong = wrong & ~asked.inputs_are(answer.values)
-        elif sampled:
-            return means.no_answer(answer)
-        if not sampled:
+        soon = not sampled
+        if soon:
             sampled = True
             refutation = _sampled(claim, means)
             if refutation is not None:
                 return refutation
-    return _exhausted(claim, means) or open_still
+            if answer.status != "sat" and not (_has_near(claim) and claim.total <= 1 << BITS):
+                continue  # the solver has all the time that there is
+        if answer.status != "sat" or claim.total <= 1 << BITS or not claim.is_settled:
+            every = _every_input(claim, wrong, means)
+            if every is not None or answer.status == "sat" or not soon:
+                return every or found
+            continue
+        # the one behaviour that there is at these inputs is allowed
+        wrong = wrong & ~asked.inputs_are(answer.values)
+    return open_still
 
 
 def _proved() -> Verdict:
     return Verdict("proved", "each behaviour of the right side is one that the left side allows")
 
 
-def _exhausted(claim: _Refinement, means: Means) -> Verdict | None:
-    """The verdict by every input, if there are few, and the right side has one behaviour for each; None if it was not reached."""
-    if not claim.is_small:
+def _has_near(claim: _Refinement) -> bool:
+    return any(isinstance(freedom.attrs[4], Approximation) for freedom in claim.freedoms)
+
+
+def _every_input(claim: _Refinement, wrong: Bool, means: Means) -> Verdict | None:
+    """The verdict by every input, if there are few enough; None if it was not reached. `wrong` are the inputs and choices that
+    are open still."""
+    total = claim.total
+    if total > 1 << BITS:
         return None
-    inputs, met = claim.asked.inputs, claim.asked.given & claim.followed & ~claim.excused
-    ranges = [(False, True) if t.kind == "pred" else range(1 << t.width) for t in inputs.types.values()]
-    looked_at = 0
-    for drawn in itertools.product(*ranges):
-        if time.monotonic() > means.deadline:
+    asked, given = claim.asked, claim.asked.given & claim.followed & ~claim.excused
+    right = claim.right
+    if not claim.is_settled:  # where the right side has a choice, the solver is asked; elsewhere any choice will do
+        chosen = reached(right.values(), lambda freedom: True)
+        if means.at_least.solve(wrong & chosen, asked, _WANTED).status != "unsat":
             return None
-        values = dict(zip(inputs.types, drawn, strict=True))
+        given, right = given & ~chosen, {n: resolve(t, _zero) for n, t in right.items()}
+    undefined = resolve(claim.undefined, _zero)
+    try:
+        demanded = demands(claim.left, right, asked.compared, Profile(asked.profiles[1]))
+    except NotChosen:
+        demanded = None
+    if demanded is None or freedoms_in(given):
+        return _one_by_one(claim, means) if total <= 1 << MOST_BITS and claim.is_settled else None
+    demanded = demanded._replace(plain=demanded.plain & ~undefined)
+    types = asked.inputs.types
+    found = enumerated(given, demanded, types, means.seconds, means.progress, partial(_wrong_at, claim, means))
+    if found is not None and found.status == "vacuous" and not claim.is_settled:
+        return _proved()  # by the solver: the right side has a choice at every input
+    return found
+
+
+def _zero(freedom: Any) -> Any:
+    return constant(0)
+
+
+def _one_by_one(claim: _Refinement, means: Means) -> Verdict | None:
+    """The verdict by every input, by the exact interpretation alone; None if there was no time for it."""
+    numbered = Numbered(claim.asked.given, claim.asked.inputs.types)
+    met, looked_at = claim.asked.given & claim.followed & ~claim.excused, 0
+    deadline = time.monotonic() + means.seconds
+    for number in range(numbered.total):
+        if time.monotonic() > deadline:
+            return None
+        values = numbered.values(number)
         if not evaluate_term(met, values, Machine({}).pick, {}):
             continue
         looked_at += 1
-        machine = Machine({})
-        wanted = results_of(claim.asked, 1, values, machine.pick)
-        try:
-            if claim.choices_for(values, wanted, means.timeout) is None:
-                return _no_behaviour(claim, values, machine, wanted)
-        except Undecided:
-            return None
+        found = _wrong_at(claim, means, values)
+        if found is not None:
+            return found if found.status == "refuted" else None
     if not looked_at:
         return Verdict("vacuous", "no input meets the assumption, so that the claim says nothing")
-    return Verdict(
-        "exhausted",
-        f"every input was run, {math.prod(map(len, ranges)):,}: the left side allows what the right one leaves",
-    )
+    said = f"every input was run, {numbered.total:,}: the left side allows what the right one leaves"
+    return Verdict("exhausted", said)
+
+
+def _wrong_at(claim: _Refinement, means: Means, values: Mapping[str, Any]) -> Verdict | None:
+    """The verdict at some inputs, where the right side has one behaviour: None if the left side allows it."""
+    found, _ = _looked_at(claim, Answer("sat", dict(values), {}), means.timeout)
+    return None if found.status in ("proved", "approximated") else found
 
 
 def _sampled(claim: _Refinement, means: Means) -> Verdict | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.query.minimal import rank
-from ptxspec.query.solvers.formula import Choices
+from ptxspec.query.solvers.choices import Choices
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ptxspec.terms.core import Bool, truth
@@ -12,21 +12,29 @@ from ptxspec.terms.vocabulary import freedoms_in
 UNDEFINED = "undefined"
 
 
-def reached(terms: Iterable[Any]) -> Bool:
-    """For which inputs and choices some undefined result is among what the terms are made of: of a selection only the side that
-    is taken counts, and of a condition only what decides it, read from left to right."""
+def reached(terms: Iterable[Any], wanted: Callable[[Any], bool] | None = None) -> Bool:
+    """For which inputs and choices some undefined result, or some open result that is `wanted`, is among what the terms are made
+    of: of a selection only the side that is taken counts, and of a condition only what decides it, read from left to right."""
     roots = list(terms)
-    if not any(f.attrs[2] == UNDEFINED for f in freedoms_in(*roots)):
-        return truth(False)
-    needed: dict[int, Any] = {id(t): truth(True) for t in roots}
+    chosen = wanted or (lambda freedom: freedom.attrs[2] == UNDEFINED)
     found: Any = truth(False)
-    for term in reversed(_below_first(roots)):
-        here = needed[id(term)]
-        if term.op == "freedom" and term.attrs[2] == UNDEFINED:
-            found = found | here
-        for part, when in _parts(term, here):
-            needed[id(part)] = needed.get(id(part), truth(False)) | when
+    freedoms = [f for f in freedoms_in(*roots) if chosen(f)]
+    if freedoms:
+        needs = needed(roots)
+        for freedom in freedoms:
+            found = found | needs.get(id(freedom), truth(False))
     return truth(found)
+
+
+def needed(terms: Iterable[Any]) -> dict[int, Any]:
+    """Under which condition each term below some terms counts, by its id."""
+    roots = list(terms)
+    found: dict[int, Any] = {id(t): truth(True) for t in roots}
+    for term in reversed(_below_first(roots)):
+        here = found[id(term)]
+        for part, when in _parts(term, here):
+            found[id(part)] = found.get(id(part), truth(False)) | when
+    return found
 
 
 def _parts(term: Any, here: Bool) -> list[tuple[Any, Bool]]:

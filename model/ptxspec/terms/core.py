@@ -9,6 +9,7 @@ table by `id(term)` has to keep its terms alive.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
@@ -32,6 +33,25 @@ def blame(message: str) -> TermError:
     return TermError(message)
 
 
+class Known(Protocol):
+    """What is known of terms that are no constants, while a function of a page is asked about numbers side by side."""
+
+    def value(self, term: Any) -> int:
+        """The value of a term, on which Python branches."""
+
+    def number(self, size: Any, exponent: Any) -> Any:
+        """size · 2^exponent, with which Python reckons."""
+
+
+class _Here(threading.local):
+    """What is known in this thread."""
+
+    known: Known | None = None
+
+
+HERE = _Here()
+
+
 class Term:
     """What `Int` and `Bool` share: an operator, its arguments (terms) and its static attributes."""
 
@@ -44,6 +64,8 @@ class Term:
     hi: int
 
     def __bool__(self) -> bool:
+        if HERE.known is not None:
+            return bool(HERE.known.value(self))
         raise blame("Python cannot branch on a term: its value is known only when the instruction runs; use select()")
 
     def __hash__(self) -> int:
@@ -63,6 +85,8 @@ class Term:
     def __index__(self) -> int:
         if self.op == "const":
             return int(self.attrs[0])
+        if HERE.known is not None:
+            return int(HERE.known.value(self))
         raise blame("a term was used where Python needs a number")
 
 

@@ -10,16 +10,42 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, wraps
+from typing import Any, TypeAlias, TypeVar, cast
+
+from ptxspec.terms.core import HERE, Int
 
 #: places after which a comparison is given up: two numbers so near to one another are equal, or the question is wrong
 MOST_PLACES = 1 << 15
 Enclosure: TypeAlias = tuple[int, int]
+Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 
 class Undecided(ArithmeticError):
     """Two numbers could not be told apart."""
+
+
+class Many:
+    """Numbers side by side, of which a function of a page is asked as of one: it takes part in arithmetic with fractions and
+    with a `Real`. Python branches on a comparison of many as long as it has one answer for all of them. `lanes` has them."""
+
+    def each(self, name: str) -> Any:
+        """A function of this module, by its name, of each."""
+        raise NotImplementedError
+
+    def powers_of(self, factor: Real) -> Any:
+        """factor · 2^x for each x."""
+        raise NotImplementedError
+
+
+def _of_each(function: Asked) -> Asked:
+    """Let a function of one number be one of many, too."""
+
+    @wraps(function)
+    def either(x: Any) -> Any:
+        return x.each(function.__name__) if isinstance(x, Many) else function(x)
+
+    return cast(Asked, either)
 
 
 class Real:
@@ -44,6 +70,8 @@ class Real:
         return Real(enclose)
 
     def __add__(self, other: Real | Fraction | int) -> Real:
+        if isinstance(other, Many):
+            return NotImplemented
         other = real(other)
         if self.exact is not None and other.exact is not None:
             return real(self.exact + other.exact)
@@ -55,6 +83,8 @@ class Real:
         return Real(enclose)
 
     def __sub__(self, other: Real | Fraction | int) -> Real:
+        if isinstance(other, Many):
+            return NotImplemented
         return self + -real(other)
 
     def __mul__(self, factor: int) -> Real:
@@ -72,6 +102,9 @@ class Real:
 
     def scaled(self, exponent: int) -> Real:
         """x · 2^exponent."""
+        if isinstance(exponent, Many):
+            found: Real = exponent.powers_of(self)
+            return found
         if self.exact is not None:
             return real(self.exact * Fraction(2) ** exponent)
 
@@ -96,18 +129,27 @@ class Real:
         raise Undecided(f"{self!r} and {other!r} agree in {MOST_PLACES} places")
 
     def __lt__(self, other: Real | Fraction | int) -> bool:
-        return self._sign_of_difference(other) < 0
+        return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) < 0
 
     def __le__(self, other: Real | Fraction | int) -> bool:
-        return self._sign_of_difference(other) <= 0
+        return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) <= 0
 
     def __gt__(self, other: Real | Fraction | int) -> bool:
-        return self._sign_of_difference(other) > 0
+        return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) > 0
 
     def __ge__(self, other: Real | Fraction | int) -> bool:
-        return self._sign_of_difference(other) >= 0
+        return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) >= 0
 
 
+def dyadic(size: Int, exponent: Int) -> Fraction:
+    """size · 2^exponent, of terms that are known: one number, or many of them while many are asked about."""
+    if HERE.known is not None:
+        found: Fraction = HERE.known.number(size, exponent)
+        return found
+    return size.__index__() * Fraction(2) ** exponent.__index__()
+
+
+@_of_each
 def real(x: Real | Fraction | int) -> Real:
     """A fraction as a Real."""
     if isinstance(x, Real):
@@ -121,6 +163,7 @@ def real(x: Real | Fraction | int) -> Real:
     return Real(enclose, value)
 
 
+@_of_each
 def floor_log2(x: Real) -> int:
     """The exponent of the greatest power of two that is not above x > 0."""
     if x.exact is not None:
@@ -236,6 +279,7 @@ def _computed(compute: Callable[[int], Enclosure], extra: int = 0) -> Real:
 QUARTER_TURN = _computed(_half_pi)
 
 
+@_of_each
 def square_root(q: Fraction | int) -> Real:
     """√q for q ≥ 0."""
     q = Fraction(q)
@@ -250,6 +294,7 @@ def square_root(q: Fraction | int) -> Real:
     return Real(enclose)
 
 
+@_of_each
 def power_of_two(q: Fraction | int) -> Real:
     """2^q."""
     q = Fraction(q)
@@ -261,6 +306,7 @@ def power_of_two(q: Fraction | int) -> Real:
     return base.scaled(whole)
 
 
+@_of_each
 def logarithm(q: Fraction | int) -> Real:
     """log₂ q. Raises ValueError unless q > 0."""
     q = Fraction(q)
@@ -294,16 +340,19 @@ def _turned(q: Fraction, quarter: int) -> Real:
     return _computed(compute, extra=2 * size)
 
 
+@_of_each
 def sine(q: Fraction | int) -> Real:
     """sin q, of radians."""
     return _turned(Fraction(q), 0) if q else real(0)
 
 
+@_of_each
 def cosine(q: Fraction | int) -> Real:
     """cos q, of radians."""
     return _turned(Fraction(q), 1) if q else real(1)
 
 
+@_of_each
 def hyperbolic_tangent(q: Fraction | int) -> Real:
     """tanh q, for |q| ≤ 1000."""
     q = Fraction(q)

@@ -87,3 +87,11 @@ def test_all_lanes_may_read_one_byte() -> None:
     assert (
         ptxspec.prove(text, "ld.global.s8 x, [p]; and.b16 d, x, 255;", warp=True, buffers={"p": 4}).status == "proved"
     )
+
+
+def test_a_choice_among_lanes_is_refused_and_what_does_not_choose_is_answered() -> None:
+    for relation in ("equal", "refines"):
+        verdict = ptxspec.prove("elect.sync d|p, -1;", "elect.sync d|p, -1;", warp=True, relation=relation)
+        assert verdict.status == "unsupported" and "elect.sync" in verdict.reason and "lanes" in verdict.reason
+    told = ptxspec.prove("activemask.b32 d;", "activemask.b32 d;", warp=True)
+    assert told.status == "proved"

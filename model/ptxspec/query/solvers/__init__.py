@@ -7,7 +7,7 @@ every input. `smtlib` writes queries to files, and `certificates` what is needed
 
 from ptxspec.options import Solver
 from ptxspec.query.solvers.answers import Answer
-from ptxspec.query.solvers.formula import Choices
+from ptxspec.query.solvers.choices import Choices
 from ptxspec.query.solvers.solve import solve
 
 __all__ = ["Answer", "Choices", "Solver", "solve"]

@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from ptxspec.query.solvers.formula import Choices
+from ptxspec.query.solvers.choices import Choices
 
 
 class Said(NamedTuple):

@@ -7,20 +7,15 @@ interpretation, and none was argued about. An input that is found is replayed by
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from ptxspec.query.solvers.domains import Domain, domains
-from ptxspec.terms.core import Bool, constant, variable
+from ptxspec.query.solvers.numbered import BITS, Numbered, in_order
+from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import freedoms_in, low_bits, quotient, remainder, substitute
+from ptxspec.terms.vocabulary import freedoms_in, substitute
 
-#: the most inputs that are run, as a power of two
-BITS = 32
 #: inputs that are run between two looks at the clock, as a power of two
 CHUNK = 20
 #: the name of the variable that counts within a chunk, and of the one that says which chunk it is
@@ -56,77 +51,47 @@ def exhaust(
         return Exhausted(
             "unsupported", f"the profile leaves a result open ({entry}), and a machine is no number to run", {}
         )
-    found = domains(given, types)
-    sizes = [domain.size for domain in found.values()]
-    total = math.prod(sizes)
+    numbered = Numbered(given, types)
+    total = numbered.total
     if total == 0:
         return Exhausted("vacuous", "no input meets the condition", {})
     if total > 1 << BITS:
         bits = math.log2(total)
         return Exhausted(
-            "unsupported", f"{bits:.1f} bits of input, in {_listed(found)}: {BITS} are the most", {}, 0, total
+            "unsupported", f"{bits:.1f} bits of input, in {', '.join(types)}: {BITS} are the most", {}, 0, total
         )
-    return _Run(claim, given, types, found, total).all(time.monotonic() + timeout, progress)
-
-
-def _listed(found: Mapping[str, Domain]) -> str:
-    return ", ".join(found)
+    return _Run(claim, given, numbered).all(time.monotonic() + timeout, progress)
 
 
 class _Run:
     """A claim and its condition, compiled as functions of the number of an input."""
 
-    def __init__(self, claim: Bool, given: Bool, types: Mapping[str, Type], found: Mapping[str, Domain], total: int):
+    def __init__(self, claim: Bool, given: Bool, numbered: Numbered):
         from ptxspec.terms.loops import Compiled, Loop
 
-        self.types, self.domains, self.total = types, found, total
-        self.chunk = min(1 << CHUNK, total)
-        row, chunk = variable(_ROW, 32), variable(_CHUNK, 32)
-        env = self._inputs((chunk << CHUNK) + row)
+        self.numbered, self.total = numbered, numbered.total
+        self.chunk = min(1 << CHUNK, self.total)
+        env = numbered.inputs((variable(_CHUNK, 32) << CHUNK) + variable(_ROW, 32))
         met, holds = substitute(given, env), substitute(given & claim, env)
         predicate = TYPES["pred"]
         loop = Loop(((_ROW, TYPES["u32"], True), (_CHUNK, TYPES["u32"], False)), ((predicate, met), (predicate, holds)))
         self._compiled = Compiled(loop, _none)
 
-    def _inputs(self, number: Any) -> dict[str, Any]:
-        """Each input as a term over the number of an input, the last of the inputs changing fastest."""
-        env: dict[str, Any] = {}
-        number = low_bits(number, 32)
-        for name, domain in reversed([*self.domains.items()]):
-            if domain.size & (domain.size - 1) == 0:  # fields of bits are quick
-                by = domain.size.bit_length() - 1
-                digit, number = low_bits(number, by) if by else constant(0), number >> by
-            else:
-                digit, number = remainder(number, domain.size), quotient(number, domain.size)
-            value = low_bits(digit + domain.low, domain.width)
-            env[name] = value != 0 if self.types[name].kind == "pred" else value
-        return env
-
-    def values(self, number: int) -> dict[str, Any]:
-        """The inputs of a number."""
-        found: dict[str, Any] = {}
-        for name, domain in reversed([*self.domains.items()]):
-            number, digit = divmod(number, domain.size)
-            found[name] = bool(digit) if self.types[name].kind == "pred" else digit + domain.low
-        return {name: found[name] for name in self.domains}
-
     def all(self, deadline: float, progress: Callable[[int, int], None] | None) -> Exhausted:
         """Run every input, chunk by chunk, on all the processor's cores."""
         begun = time.monotonic()
         run = met = 0
-        chunks = range((self.total + self.chunk - 1) // self.chunk)
-        workers = max(1, min(len(chunks), os.cpu_count() or 1))
-        with ThreadPoolExecutor(workers) as pool:
-            for counted, passed, first in _in_order(pool, self._one, chunks, 2 * workers):
-                run, met = run + counted, met + passed
-                if progress is not None:
-                    progress(run, self.total)
-                if first is not None:
-                    return Exhausted("found", f"found after {run:,} inputs", self.values(first), run, self.total, met)
-                if time.monotonic() > deadline and run < self.total:
-                    spent = time.monotonic() - begun
-                    reason = f"{run:,} of {self.total:,} inputs run in {spent:.1f} s, without a difference"
-                    return Exhausted("timeout", reason, {}, run, self.total, met)
+        for counted, passed, first in in_order(self._one, (self.total + self.chunk - 1) // self.chunk):
+            run, met = run + counted, met + passed
+            if progress is not None:
+                progress(run, self.total)
+            if first is not None:
+                values = self.numbered.values(first)
+                return Exhausted("found", f"found after {run:,} inputs", values, run, self.total, met)
+            if time.monotonic() > deadline and run < self.total:
+                spent = time.monotonic() - begun
+                reason = f"{run:,} of {self.total:,} inputs run in {spent:.1f} s, without a difference"
+                return Exhausted("timeout", reason, {}, run, self.total, met)
         if not met:
             return Exhausted("vacuous", f"none of {self.total:,} inputs meets the condition", {}, run, self.total)
         said = f"all {run:,} inputs were run" + (f", of which {met:,} meet the assumption" if met < run else "")
@@ -146,17 +111,3 @@ class _Run:
 
 def _none(freedom: Any) -> Any:
     raise AssertionError(f"{freedom.attrs[0]} is open, and was to be refused")
-
-
-def _in_order(pool: ThreadPoolExecutor, work: Callable[[int], Any], items: range, ahead: int) -> Iterator[Any]:
-    """What `work` returns for each item, in their order, of which some are under way."""
-    rest = iter(items)
-    waiting: list[Future[Any]] = [pool.submit(work, item) for item in islice(rest, ahead)]
-    try:
-        while waiting:
-            found = waiting.pop(0).result()
-            waiting += [pool.submit(work, item) for item in islice(rest, 1)]
-            yield found
-    finally:
-        for one in waiting:
-            one.cancel()

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ptxspec.query.solvers.choices import Choices
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.symbolic import Script
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation
 
-#: what a machine chooses: (the freedom's attributes, the values of its operands) -> bits
-Choices = dict[tuple[Any, tuple[int, ...]], int]
 #: what a solver says of the constants of a script: a number or a truth value each
 Model = Mapping[str, Any]
 

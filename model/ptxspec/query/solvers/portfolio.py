@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import get_args
 
+import ptxspec.query.solvers.bitwuzla_solver as bitwuzla_solver
+import ptxspec.query.solvers.worker as worker
+import ptxspec.query.solvers.z3_solver as z3_solver
 from ptxspec.options import Solver
-from ptxspec.query.solvers import bitwuzla_solver, worker, z3_solver
 from ptxspec.query.solvers.answers import Said
 
 #: seconds that z3 has alone, in this process, before others are started beside it

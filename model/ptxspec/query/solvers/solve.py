@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+import ptxspec.query.solvers.journal as journal
+import ptxspec.query.solvers.kept as kept
+import ptxspec.query.solvers.portfolio as portfolio
 from ptxspec.options import Solver
 from ptxspec.query.minimal import smallest
-from ptxspec.query.solvers import journal, kept, portfolio
 from ptxspec.query.solvers.answers import Answer, Said
 from ptxspec.query.solvers.formula import EAGER, Formula
 from ptxspec.query.solvers.simpler import Found, Simpler

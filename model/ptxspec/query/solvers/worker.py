@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from ptxspec.query.solvers import bitwuzla_solver, z3_solver
+import ptxspec.query.solvers.bitwuzla_solver as bitwuzla_solver
+import ptxspec.query.solvers.z3_solver as z3_solver
 from ptxspec.query.solvers.answers import Said
 
 #: seconds beyond its time after which a process ends itself, whatever the solver does
