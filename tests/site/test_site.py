@@ -328,3 +328,9 @@ def test_a_refutation_says_what_machine_it_is_about() -> None:
     )
     predicate = ptxspec.prove("mov.pred p, q;", "not.pred p, q;").as_dict()
     assert "`q` = `false`" in identity_tables.verdict_text(predicate, "refuted")
+
+
+def test_every_word_has_an_anchor_of_its_own() -> None:
+    """As Sphinx tells anchors apart, which is without regard to capitals."""
+    anchors = [vocabulary_tables.target(name).lower() for name in ptxspec.terms.__all__]
+    assert len(set(anchors)) == len(anchors)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.literate import finder
 from ptxspec.literate.documents import blanked, parse
 from ptxspec.site.pages import docname_of, module_of
+from ptxspec.site.vocabulary_tables import target
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -58,7 +59,7 @@ def names(root: Path, docname: str) -> Names:
 
 def _imported(module: str, name: str) -> tuple[str, str] | None:
     if module == "ptxspec.terms":
-        return WORDS, f"word-{name}"
+        return WORDS, target(name)
     if module in _documents():
         return _documents()[module], f"def-{name}"
     return None

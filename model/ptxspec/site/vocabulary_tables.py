@@ -108,7 +108,12 @@ def markdown() -> str:
 
 def _word(written: str, name: str) -> str:
     """A word as code, with a target for the links of definitions."""
-    return f"[{code(written)}]{{#word-{name}}}"
+    return f"[{code(written)}]{{#{target(name)}}}"
+
+
+def target(name: str) -> str:
+    """The anchor of a word. Sphinx does not tell `Sampler` from `sampler`, so a name with capitals has one of another kind."""
+    return f"word-{name}" if name.islower() else f"name-{name}"
 
 
 def _text(meaning: str) -> str:
