@@ -14,8 +14,9 @@ import ptxspec
 from ptxspec import campaigns
 from ptxspec.campaigns import Where
 from ptxspec.evidence.mutation import campaign, score
-from ptxspec.evidence.mutation.campaign import EQUIVALENT, KILLED, SURVIVOR, Before, judge
+from ptxspec.evidence.mutation.campaign import Before
 from ptxspec.evidence.mutation.isolated import Ended, call
+from ptxspec.evidence.mutation.judging import EQUIVALENT, KILLED, SURVIVOR, judge
 from ptxspec.evidence.mutation.listing import listed, spread
 from ptxspec.evidence.mutation.mutants import Mutant, mutated, of_page, source
 from ptxspec.evidence.mutation.operators import OPERATORS, replacements

@@ -287,7 +287,7 @@ class Maker:
     def _export(self) -> list[str]:
         opcodes = [
             w
-            for _ in range(self.random.randrange(3))
+            for _ in range(self.random.randint(1, 2))  # the whole takes half a minute
             for w in ("-o", self.one(["brev", "popc", "wgmma", self.one(HOSTILE)]))
         ]
         return [*opcodes, *self.maybe(["--to", self.one([*NAMES, *HOSTILE])], 0.3)]

@@ -75,7 +75,7 @@ def test_targets(instruction: str, targets: list[str], newest_assembler: str) ->
 
 @pytest.mark.parametrize("instruction", INSTRUCTIONS)
 def test_some_targets_have_it(instruction: str) -> None:
-    assert sum(ours(module(target, instruction, "9.5")) for target in TARGETS) >= 2
+    assert sum(ours(module(target, instruction, "9.5")) for target in TARGETS)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import click
 
 from ptxspec.campaign_options import where_options
 from ptxspec.campaigns import Where
-from ptxspec.evidence.mutation import campaign, score
+from ptxspec.evidence.mutation import campaign, judging, score
 from ptxspec.evidence.mutation.listing import listed
 from ptxspec.evidence.mutation.mutants import Mutant
 
@@ -68,7 +68,7 @@ def report(total: score.Score, found: dict[str, dict[str, Any]]) -> None:
         f"{total.percent_of_identities:.1f} % by identities alone"
     )
     for name, row in found.items():
-        if row["status"] in (campaign.SURVIVOR, campaign.UNDECIDED):
+        if row["status"] in (judging.SURVIVOR, judging.UNDECIDED):
             click.echo(f"{row['status']} {name} {row['place']}: {row['name']} {row['shown']}")
 
 
