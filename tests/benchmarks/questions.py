@@ -18,9 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import startup
-from rich.console import Console
-from rich.table import Table
-from startup import Figure, of_child
+from startup import Figure, of_child, show
 
 import ptxspec
 from ptxspec.query.identities import Identity, load_all
@@ -90,13 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=1000)
     given = parser.parse_args(arguments)
     figures = [*cold(), *many(given.count)]
-    table = Table(title="questions to the prover")
-    for column in ("what", "value", "unit", "goal", ""):
-        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
-    for one in figures:
-        verdict = "" if one.goal is None else "kept" if one.kept else "MISSED"
-        table.add_row(one.what, f"{one.value:,.3f}", one.unit, "" if one.goal is None else f"{one.goal:g}", verdict)
-    Console(width=130).print(table)
+    show("questions to the prover", figures)
     if given.json:
         given.json.write_text(
             json.dumps({"figures": [{**one._asdict(), "kept": one.kept} for one in figures]}, indent=1)

@@ -153,6 +153,17 @@ def every_operand(text: str, bits: int) -> tuple[int, list[Figure]]:
     ]
 
 
+def show(title: str, figures: list[Figure]) -> None:
+    """Print a table of figures beside their goals."""
+    table = Table(title=title)
+    for column in ("what", "value", "unit", "goal", ""):
+        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
+    for one in figures:
+        verdict = "" if one.goal is None else "kept" if one.kept else "MISSED"
+        table.add_row(one.what, f"{one.value:,.3f}", one.unit, "" if one.goal is None else f"{one.goal:g}", verdict)
+    Console(width=130).print(table)
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--json", type=Path, help="write the figures there")
@@ -163,13 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
     for text in EVERY:
         checksums[text], more = every_operand(text, given.bits)
         figures += more
-    table = Table(title="the first answer, and those that follow")
-    for column in ("what", "value", "unit", "goal", ""):
-        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
-    for one in figures:
-        verdict = "" if one.goal is None else "kept" if one.kept else "MISSED"
-        table.add_row(one.what, f"{one.value:,.3f}", one.unit, "" if one.goal is None else f"{one.goal:g}", verdict)
-    Console(width=130).print(table)
+    show("the first answer, and those that follow", figures)
     if given.json:
         kept = [{**one._asdict(), "kept": one.kept} for one in figures]
         given.json.write_text(json.dumps({"figures": kept, "bits": given.bits, "checksums": checksums}, indent=1))
