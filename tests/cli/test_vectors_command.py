@@ -77,7 +77,10 @@ def test_what_is_written_is_what_an_oracle_computes(brev: Path) -> None:
     assert "profile `portable`" in text and all(f"`{key}`" in text for key in lines["brev.b32 d, a;"])
 
 
-@pytest.mark.parametrize("opcode", ["brev", "setp", "addc", "red"])
+@pytest.mark.parametrize(
+    "opcode",
+    ["brev", "addc", pytest.param("setp", marks=pytest.mark.long), pytest.param("red", marks=pytest.mark.long)],
+)
 def test_the_kernels_give_what_is_expected(opcode: str, tmp_path: Path) -> None:
     """Through the front end and the machine, which know nothing of the vectors."""
     folder = tmp_path / "v"

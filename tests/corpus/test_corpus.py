@@ -95,7 +95,7 @@ def account_of(found: Iterable[Verdict]) -> Account:
     return account
 
 
-@pytest.mark.parametrize(("family", "count"), [("nvcc", 300), ("hand", 400)])
+@pytest.mark.parametrize(("family", "count"), [("nvcc", 120), ("hand", 160)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
     """So few say little of a rate, for which the long test is; here no difference is unknown."""
     assert account_of(of_mutants(family, count, 20261124)).agreement >= 0.98

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 
 import ptxspec
 from ptxspec.evidence.generate import effect_cases, memory_kernels
@@ -28,14 +27,6 @@ def asked(opcode: str) -> list[Form]:
 
 def form(mnemonic: str) -> Form:
     return next(f for f in asked(mnemonic.split(".")[0]) if f.mnemonic == mnemonic)
-
-
-@pytest.mark.parametrize("opcode", OPCODES)
-def test_the_recorded_answers_are_what_the_machine_does(opcode: str) -> None:
-    assert ANSWERS is not None
-    count, differences = EFFECTS.compare(ptxspec.forms(opcode), ANSWERS)
-    assert count >= effect_cases.ROWS
-    assert not differences, "\n".join(map(str, differences[:5]))
 
 
 def test_both_engines_do_the_same() -> None:

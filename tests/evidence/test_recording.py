@@ -94,7 +94,9 @@ def entries(family: families.Family, folder: Path) -> list[dict[str, Any]]:
     return kept.facts["differences"]
 
 
-@pytest.mark.parametrize(("levels", "counts"), [(("-O0",), (1, 0, 1)), (("-O3",), (0, 1, 1))])
+@pytest.mark.parametrize(
+    ("levels", "counts"), [pytest.param(("-O0",), (1, 0, 1), marks=pytest.mark.long), (("-O3",), (0, 1, 1))]
+)
 def test_a_wrong_answer_is_reported(levels: tuple[str, ...], counts: Any, asked: Any, tmp_path: Path) -> None:
     """Of the first kernel of each module one row is wrong, and is named as one of -O0 or of -O3."""
     asked(tmp_path, wrong=tuple((level, "k0") for level in levels))

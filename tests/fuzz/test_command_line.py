@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from command_lines import COMMANDS, faults, prepared, tried, words_of
 
 #: command lines of each command in the default run, and in the long one
-SHORT, LONG = 150, 10_000
+SHORT, LONG = 60, 10_000
 #: and of those, how many in a process of their own
-SHORT_ALONE, LONG_ALONE = 2, 60
+SHORT_ALONE, LONG_ALONE = 1, 60
 EVERY = [*COMMANDS, ""]
 
 
@@ -96,7 +96,7 @@ def test_the_cases_reach_into_the_commands(tmp_path: Path) -> None:
 
     seen: dict[str, set[int]] = {}
     for command in COMMANDS:
-        for seed in range(60):
+        for seed in range(40):
             here = tmp_path / f"{command} {seed}"
             here.mkdir()
             with prepared(here):

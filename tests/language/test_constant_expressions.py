@@ -541,7 +541,7 @@ def test_fuzz() -> None:
              "(.u64)", "(.f32)", "1", "0", "7U", "0xffffffffffffffff", "64", "1.5", "0.0", "1e308", "0d7ff8000000000001",
              "0f3f800000", "WARP_SZ", "x", "%x", ",", "{", "}", "=", "1e999", "."]  # fmt: skip
     seen = {True: 0, False: 0}
-    for _ in range(4000):
+    for _ in range(1500):
         text = " ".join(rng.choice(words) for _ in range(rng.choice([1, 2, 3, 3, 3, 5, 5, 9, 30])))
         for place in (f"{HEADER}.global .u64 y = {text};", body(f"mov.u64 %rd1, {text};")):
             try:
@@ -550,7 +550,7 @@ def test_fuzz() -> None:
             except ptxspec.PtxError as error:
                 assert all(d.message and d.line for d in error.diagnostics)
                 seen[False] += 1
-    assert min(seen.values()) > 50
+    assert min(seen.values()) > 20
 
 
 def test_sympy_is_imported_for_operators_alone() -> None:

@@ -17,7 +17,7 @@ from verdicts import HEADER, body
 import ptxspec
 
 #: the address space of the process that loads the texts, the length of their long words, and their lines
-LIMIT, SIZE, LINES = 2 << 30, 1_000_000, 4_000
+LIMIT, SIZE, LINES = 2 << 30, 400_000, 4_000
 
 
 def loaded() -> dict[str, Any]:

@@ -123,9 +123,9 @@ def test_mutants_of_the_examples(path: Path) -> None:
     rng, seen = random.Random(path.stem), Counter[str]()
     text = path.read_text()
     assert check(text) == "loaded"
-    for _ in range(500):
+    for _ in range(200):
         seen[check(mutant(text, rng))] += 1
-    assert seen["loaded"] > 5 and seen["refused"] > 250
+    assert seen["loaded"] > 2 and seen["refused"] > 100
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -163,10 +163,10 @@ def test_noise() -> None:
      "/", "\\", "x ", "1 ", '"" ', "// ", "{}", "L:"],
 )  # fmt: skip
 def test_long_runs(unit: str) -> None:
-    """The same thing fifty thousand times takes no time out of proportion."""
+    """The same thing twenty thousand times takes no time out of proportion."""
     for before in ("", ".version 9.0 .target sm_90 ", ".version 9.0 .target sm_90 .entry k() { mov.u32 x, ",
                    ".version 9.0 .target sm_90 .global .u32 x = "):  # fmt: skip
-        check(before + unit * 50_000)
+        check(before + unit * 20_000)
 
 
 def test_an_open_string_of_escapes() -> None:

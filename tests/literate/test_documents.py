@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from ptxspec import storage
 from ptxspec.language.forms import Registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError, parse
@@ -191,7 +192,15 @@ def test_a_type_error_in_a_fence_is_reported_at_the_documents_line(plant: Plant,
     folder = tmp_path / "laid-out"
     written = lay_out(folder, {package: tmp_path})
     config = finder.DOCUMENTS / "pyproject.toml"
-    command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache")]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        str(config),
+        "--cache-dir",
+        str(storage.kept("mypy-documents")),
+    ]
     status, output = complaints([*command, *written], folder, written)
     assert status == 1
     assert f"wrong.md:{line_of(text, 'select(a, 1)')}: error" in output

@@ -348,7 +348,6 @@ def test_engines_with_every_access_checked() -> None:
     under_checks(
         "test_calls.py",
         "test_barriers.py",
-        "test_warps.py",
         **{CHECKS_ALONE: "1"},
     )
 

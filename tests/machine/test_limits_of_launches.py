@@ -419,8 +419,8 @@ def processor_seconds(source: str, engine: str, args: Any = None) -> float:
     ("source", "small", "more", "engine", "most"),
     [
         pytest.param(many_blocks, 400, 7, "native", 9, marks=pytest.mark.long),
-        (many_blocks, 2500, 7, "exact", 7),
-        (chain, 300, -1, "native", 9),
+        (many_blocks, 1200, 7, "exact", 7),
+        (chain, 75, -1, "native", 9),
         pytest.param(chain, 625, -1, "exact", 7, marks=pytest.mark.long),
     ],
 )

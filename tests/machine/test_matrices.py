@@ -24,16 +24,6 @@ def every_form() -> list[ptxspec.Form]:
     return [form for opcode in OPCODES for form in ptxspec.forms(opcode)]
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_the_recorded_answers_are_ours(part: int) -> None:
-    if ANSWERS is None:
-        pytest.skip("NO ORACLE: no GPU has answered the products of matrices yet")
-    own = every_form()[part::4]
-    count, differences = MATRICES.compare(own, ANSWERS)
-    assert count >= 10_000
-    assert not differences, "\n".join(map(str, differences[:5]))
-
-
 def test_every_answer_is_of_a_case() -> None:
     """A case without an answer is a gap, of which the ledger tells."""
     if ANSWERS is None:

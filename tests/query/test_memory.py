@@ -34,10 +34,10 @@ def resident() -> int:
 
 
 def test_evaluations_leave_nothing_behind() -> None:
-    evaluations(2_500, 1)  # what is computed once for all is computed now
+    evaluations(1_000, 1)  # what is computed once for all is computed now
     gc.collect()
     terms, objects, before = len(core._interned), len(gc.get_objects()), resident()
-    evaluations(4_000, 2)
+    evaluations(1_500, 2)
     gc.collect()
     assert len(core._interned) - terms < 20
     assert len(gc.get_objects()) - objects < 200

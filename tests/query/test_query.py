@@ -476,14 +476,14 @@ def test_long_fragments(count: int) -> None:
      ("div.u32 d, a, b;", "div.u32 d, d, b;"), ("mov.u64 d, a;", "mad.lo.u64 d, d, d, b;"), ("mov.u32 d, a;", "selp.u32 d, d, b, q;")],
 )  # fmt: skip
 def test_no_instruction_is_too_deep(first: str, again: str) -> None:
-    text = first + again * 600
+    text = first + again * 300
     types = read_fragment(text).registers
     values = {n: bool(i) if types[n].kind == "pred" else i + 1 for i, n in enumerate(read_fragment(text).inputs)}
     assert ptxspec.evaluate(text, **values)
     name = "p" if "pred" in again else "d"
     mine = "not.pred p, p;" if name == "p" else f"not.b{types['d'].width} d, d;"
-    assert ptxspec.prove(text, text + mine, timeout=2.0).status in ("refuted", "unknown")
-    assert ptxspec.prove(text, text + mine + mine, timeout=2.0).status in ("proved", "exhausted", "unknown")
+    assert ptxspec.prove(text, text + mine, timeout=1.0).status in ("refuted", "unknown")
+    assert ptxspec.prove(text, text + mine + mine, timeout=1.0).status in ("proved", "exhausted", "unknown")
 
 
 @pytest.mark.parametrize("failure", [MemoryError(), "out of memory"])

@@ -66,8 +66,19 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
+def is_of_today(site: Path) -> bool:
+    """Whether a whole site was built after everything that it is made of."""
+    if not (site / "index.html").is_file():
+        return False
+    places = [ROOT / "spec", ROOT / "proofs", ROOT / "docs", ROOT / "model" / "ptxspec"]
+    sources = [p for place in places for p in place.rglob("*") if p.suffix in (".md", ".py", ".css", ".js", ".html")]
+    return (site / "index.html").stat().st_mtime > max(p.stat().st_mtime for p in (*sources, ROOT / "conf.py"))
+
+
 def sample_site(folder: Path) -> Path:
-    """Build the pages of SAMPLE below a folder; the site."""
+    """A site with the pages of SAMPLE: what `make site` has left if it is of today, else these alone, built below a folder."""
+    if is_of_today(ROOT / "build" / "site"):
+        return ROOT / "build" / "site"
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
@@ -86,6 +97,11 @@ def whole_site() -> Path:
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
     return ROOT / "build/site"
+
+
+def sample_of(site: Path) -> list[Path]:
+    """The pages of SAMPLE on a site."""
+    return [site / f"{page}.html" for page in SAMPLE]
 
 
 def pages_of(site: Path) -> list[Path]:

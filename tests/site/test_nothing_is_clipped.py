@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 pytest.importorskip("sphinx")
 pytest.importorskip("furo")
 
-from browser import chromium, pages_of, sample_site, whole_site
+from browser import chromium, pages_of, sample_of, sample_site, whole_site
 
 WIDTHS = (1400, 1024, 390)
 #: on a screen of this width, in pixels, lines of code of up to 120 characters fit without a break
@@ -53,12 +54,12 @@ def clipped(page: object) -> list[str]:
     return found
 
 
-def look_at(site: Path) -> dict[str, list[str]]:
-    """What is cut off on the pages of a site."""
+def look_at(site: Path, pages: Sequence[Path]) -> dict[str, list[str]]:
+    """What is cut off on some pages of a site."""
     found = {}
     with chromium() as browser:
         page = browser.new_page()
-        for path in pages_of(site):
+        for path in pages:
             page.goto(path.as_uri())
             wrong = clipped(page)
             if wrong:
@@ -67,12 +68,14 @@ def look_at(site: Path) -> dict[str, list[str]]:
 
 
 def test_nothing_is_clipped_on_pages_of_every_kind(tmp_path: Path) -> None:
-    assert look_at(sample_site(tmp_path)) == {}
+    site = sample_site(tmp_path)
+    assert look_at(site, sample_of(site)) == {}
 
 
 @pytest.mark.long
 def test_nothing_is_clipped_anywhere() -> None:
-    assert look_at(whole_site()) == {}
+    site = whole_site()
+    assert look_at(site, pages_of(site)) == {}
 
 
 def test_what_is_clipped_is_found() -> None:

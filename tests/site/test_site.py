@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -92,12 +93,23 @@ def test_a_row_that_does_not_fit() -> None:
         assert error.value.line == 1
 
 
-def test_every_page_has_its_tables() -> None:
+def tables_of(names: Iterable[str]) -> None:
+    """Make the tables of some pages."""
     known = pages.entries(DOCUMENTS)
-    for name in registry().pages:
+    for name in names:
         if pages.forms(name):
             corner_cases.markdown(name, [], known)
             freedoms.markdown(name, known)
+
+
+def test_pages_have_their_tables() -> None:
+    """A page in twelve; `make site` makes all."""
+    tables_of(list(registry().pages)[::12])
+
+
+@pytest.mark.long
+def test_every_page_has_its_tables() -> None:
+    tables_of(registry().pages)
 
 
 def test_instructions_with_effects_have_a_sentence_instead() -> None:

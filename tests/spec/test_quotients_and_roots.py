@@ -116,11 +116,11 @@ def check(mnemonic: str, table: list[tuple[int, ...]], wanted: Iterable[int | No
 @pytest.mark.parametrize("ftz", [False, True], ids=["", "ftz"])
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_single_precision_quotients(rounding: str, ftz: bool) -> None:
-    table: list[Any] = pairs(ROUNDINGS.index(rounding), 8_000)
+    table: list[Any] = pairs(ROUNDINGS.index(rounding), 3_000)
     results = [quotient(x, y, rounding, ftz) for x, y in table]
     check(f"div.{rounding}{'.ftz' if ftz else ''}.f32", table, results)
     # the rows do reach the edge that .ftz is about
-    assert sum(r is not None and r & ~SIGN == LEAST_NORMAL for r in results) > 100
+    assert sum(r is not None and r & ~SIGN == LEAST_NORMAL for r in results) > 40
 
 
 @pytest.mark.parametrize("ftz", [False, True], ids=["", "ftz"])

@@ -84,13 +84,14 @@ def rows(store: Path | None = None) -> list[dict[str, Any]]:
 
 
 class Standing(NamedTuple):
-    """What holds a form to account without a GPU: whether ptxas accepts it, and whether its interpretations agree, or both
-    engines leave the same. None is what was not run; an approximate form's interpretations may agree but for a choice
-    (`NEEDS_CHOICE`)."""
+    """What holds a form to account: whether ptxas accepts it; whether its interpretations agree, or both engines leave the same;
+    and what a GPU answered, with whether the definitions give it. None is what was not run or not asked; an approximate form's
+    interpretations may agree but for a choice (`NEEDS_CHOICE`)."""
 
     form: Form
     ptxas: bool | None
     interpretations: bool | str | None
+    gpu: dict[str, Any] | None
 
 
 def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
@@ -100,7 +101,8 @@ def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
     known = _known(store or storage.kept(NAME)).get(opcode)
     if known is None:
         return standing(opcode)
-    return [Standing(f, row["ptxas"], row["interpretations"]) for f, row in zip(forms(opcode), known, strict=True)]
+    held = ("ptxas", "interpretations", "gpu")
+    return [Standing(f, *(row[what] for what in held)) for f, row in zip(forms(opcode), known, strict=True)]
 
 
 def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
@@ -119,10 +121,13 @@ def standing(opcode: str) -> list[Standing]:
     """How one opcode's forms stand, computed now."""
     from ptxspec.evidence.compare import engines, interpretations
     from ptxspec.evidence.generate.signatures import pure
+    from ptxspec.evidence.record import gaps
     from ptxspec.language.forms import forms
 
     own = forms(opcode)
     refused = _refused(own)
+    known = gaps.records()
+    differing = _differing(own, known)
     functions = [f for f in own if pure(f)]
     disagreements = interpretations.compare(functions, count=ROWS, symbolic=SYMBOLIC) if functions else []
     wrong = {d.form: str(d) for d in disagreements}
@@ -133,6 +138,7 @@ def standing(opcode: str) -> list[Standing]:
             form,
             None if refused is None or form.is_dropped else not any(str(v) in refused for v in form.variants),
             _agrees(form, wrong) if str(form) in compared else acted.get(str(form)),
+            gaps.entry(form, known, differing),
         )
         for form in own
     ]
@@ -144,9 +150,6 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
     from ptxspec.evidence.record import gaps, multifunction_answers
     from ptxspec.query.identities import load_all
 
-    own = standing(opcode)
-    known = gaps.records()
-    differing = _differing([one.form for one in own], known)
     many = multifunction_answers.comparisons()
     mentions = sum(1 for claim in load_all() if opcode in claim.opcodes)
     return [
@@ -158,12 +161,12 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
             "ptxas": accepted,
             "interpretations": agree,
             "identities": mentions,
-            "gpu": gaps.entry(form, known, differing),
+            "gpu": answered,
             "unasked": gaps.unasked(form),
             "approximate": approximate(form),
             "compared": many[form.mnemonic].as_dict() if form.mnemonic in many else None,
         }
-        for form, accepted, agree in own
+        for form, accepted, agree, answered in standing(opcode)
     ]
 
 
@@ -209,6 +212,7 @@ def update(
 
     store = store or storage.kept(NAME)
     storage.check_writable(store)
+    of = digest()  # if a file changes while this works, what is computed is of before
     known = _known(store)
     wanted = sorted(registry().opcodes) if opcodes is None else list(opcodes)
     missing = [o for o in wanted if o not in known]
@@ -222,7 +226,7 @@ def update(
             if progress is not None:
                 progress(opcode, done, len(wanted))
     finally:
-        storage.write(store, {"digest": digest(), "opcodes": {o: known[o] for o in sorted(known)}})
+        storage.write(store, {"digest": of, "opcodes": {o: known[o] for o in sorted(known)}})
     return [row for o in wanted for row in known[o]]
 
 
