@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections import Counter
 
 import pytest
 
@@ -36,3 +37,16 @@ def newest_assembler() -> str:
         )
         warnings.warn(reason, stacklevel=1)
         pytest.skip(reason)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `one_in(n)` the first case of n runs by default, the others with the long tests."""
+    met: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            function = item.nodeid.partition("[")[0]
+            if met[function] % mark.args[0]:
+                item.add_marker(pytest.mark.long)
+            met[function] += 1

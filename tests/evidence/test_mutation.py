@@ -183,6 +183,7 @@ def constructed(mutant: Mutant, new: str, monkeypatch: pytest.MonkeyPatch) -> Mu
     return mutant._replace(mutated=new)
 
 
+@pytest.mark.long
 def test_a_mutant_that_is_the_original_is_equivalent(monkeypatch: pytest.MonkeyPatch) -> None:
     own = difference()
     found = judge(constructed(own, "a - b", monkeypatch))

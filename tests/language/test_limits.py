@@ -118,6 +118,7 @@ def test_time_is_linear(name: str) -> None:
     grows_in_proportion(take, 1000, most=8)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", hostile.GROWING)
 def test_memory_is_linear(name: str) -> None:
     def peak(count: int) -> int:

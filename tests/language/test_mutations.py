@@ -157,6 +157,7 @@ def test_noise() -> None:
             check(".version 9.0 .target sm_90 " + " ".join(rng.choice(STRANGE) for _ in range(length)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "unit",
     ["1+", "(", "~", "1?", "#", "\n# 1 \"a\"", ".b8 1 ", "a[", "(1)", "/*", '"', ".", "a.", "%a.", "::", "a::", "9", "0x", "{", "(", "[", "@", "-", "- ", ",", "\n", ".5e",

@@ -126,6 +126,7 @@ def test_any_text(text: str, before: str) -> None:
     check(before + text)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "unit",
     [

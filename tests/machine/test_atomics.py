@@ -111,6 +111,7 @@ INTEGERS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("name", "type"), INTEGERS, ids=lambda v: v)
 def test_an_integer_operation_on_a_cell(name: str, type: str, place: str) -> None:

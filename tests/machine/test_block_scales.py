@@ -364,6 +364,7 @@ def expected(case: Case, a: list[int], b: list[int], c: int, scales: tuple[list[
     return total
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mnemonic", [PLAIN[2], PLAIN[3], PLAIN[6], SPARSE[3]])
 def test_the_bound_holds_for_the_nearest_number_and_excludes_others(mnemonic: str) -> None:
     """Patterns of all kinds: what the profile chooses and the nearest number are allowed, and one that is far off is not."""

@@ -170,6 +170,7 @@ def form(mnemonic: str) -> ptxspec.Form:
     return next(f for f in ptxspec.forms("mma") if f.mnemonic == mnemonic)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "mnemonic",
     [

@@ -68,6 +68,7 @@ def third_of_numbers() -> list[Any]:
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("use", "numbers"), third_of_numbers())
 def test_both_engines_say_the_same(use: str, numbers: list[int]) -> None:
     body = f"ld.param.u64 %rd0, [out]; ld.param.u64 %rd2, [number]; cvt.u32.u64 %r2, %rd2;\n{USES[use]}\nret;"

@@ -55,6 +55,7 @@ def ways(space: str) -> dict[str, str]:
     return {name: way for name, way in WAYS.items() if space != "global" or "narrow" not in name}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("space", PAIRS)
 @pytest.mark.parametrize("way", WAYS)
 def test_beyond_the_end_and_before_the_beginning(way: str, space: str) -> None:

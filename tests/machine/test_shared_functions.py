@@ -47,6 +47,7 @@ def test_the_functions_are_used() -> None:
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "access",
     [

@@ -89,6 +89,7 @@ def here(name: str, pattern: int) -> Fraction | str:
     return -number if negative else number
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n for n in LAYOUTS if n != "tf32"])
 def test_every_pattern_is_the_number_it_stands_for(name: str) -> None:
     for pattern in range(1 << type_of(name).width):
@@ -147,6 +148,7 @@ def steps(name: str) -> list[int]:
     return sorted(p for p in near if 0 <= p < greatest)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_what_lies_between_two_numbers_is_rounded_to_one_of_them(name: str) -> None:
     sign = 1 << type_of(name).width - 1

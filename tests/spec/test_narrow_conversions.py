@@ -163,6 +163,7 @@ def compared(form: Form, given: dict[str, Any], got: Any) -> list[tuple[int, int
     return wrong
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_every_form(form: Form) -> None:
     rng = np.random.default_rng(len(form.mnemonic))
