@@ -55,13 +55,17 @@ def record(stem: str) -> Answers:
     return found
 
 
+def key(fault: Fault) -> str:
+    """The name of a fault's kernel in the record: the first half of the digest of its text."""
+    return hashlib.sha256(fault.text.encode()).hexdigest()[:16]
+
+
 def answers(fault: Fault) -> np.ndarray:
     """The cells that the threads read, then what they left in each of WAYS. Raises NotRecorded."""
-    key = hashlib.sha256(fault.text.encode()).hexdigest()[:16]
     known = record("kernels").values
-    if key not in known:
+    if key(fault) not in known:
         raise NotRecorded(f"{fault.place}: {fault.title}: no GPU was asked about this kernel")
-    return known[key]
+    return known[key(fault)]
 
 
 def judged(fault: Fault) -> Judged:
