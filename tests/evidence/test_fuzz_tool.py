@@ -83,7 +83,7 @@ def test_a_wrong_instruction_is_found_and_made_small(
     """Down to the program that has it, in a report that can be asked again."""
     seed = seed_with("clz.b32 ")
     monkeypatch.setattr(Answers, "wrong", ("clz.b32 ", "popc.b32 "))
-    found = judging.judge(Job(seed, targets.Library(emulator), patience=15))["finding"]
+    found = judging.judge(Job(seed, targets.Library(emulator), patience=90))["finding"]
     assert found["kind"] == "differs" and any("clz.b32 " in line for line in found["statements"])
     assert len(found["statements"]) <= 4 and found["cells"]
     assert any(page.startswith("spec/instructions/integer/clz.md:") for page in found["pages"])
@@ -108,7 +108,7 @@ def test_a_crash_is_made_small(emulator: str, monkeypatch: pytest.MonkeyPatch) -
     seed = seed_with("prmt.b32")
     monkeypatch.setenv("PTX_CRASHES", "prmt")
     targets._sandbox().close()  # the next one has the variable
-    found = judging.judge(Job(seed, targets.Library(emulator), patience=15))["finding"]
+    found = judging.judge(Job(seed, targets.Library(emulator), patience=90))["finding"]
     assert found["kind"] == "crashed" and "SIGABRT" in found["message"] and "prmt" in found["text"]
     assert len(found["statements"]) <= 4
 
