@@ -1,0 +1,222 @@
+"""Drawings of bits: where each bit of a result comes from, and which parts of a packed operand go where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import ptxspec
+from ptxspec.query.fragments import read_fragment
+from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label, hue
+from ptxspec.site.drawing.panel import Panel
+from ptxspec.site.drawing.sources import Bit, Element, Function, Run, Widths, parts, runs, sources
+from ptxspec.terms.types import Type
+
+#: between two operands, and between the row of operands and that of results
+GAP, DROP = 12, 52
+
+
+class Register(NamedTuple):
+    """A register in a row: its name, its width, and where its highest bit begins."""
+
+    name: str
+    width: int
+    x: float
+    cell: float
+    rising: bool = False
+    """whether the lowest bit is at the left, as with bytes in memory"""
+
+    def span(self, low: int, high: int) -> tuple[float, float]:
+        """The left and the right end of bits."""
+        if self.rising:
+            return self.x + low * self.cell, self.x + (high + 1) * self.cell
+        return self.x + (self.width - 1 - high) * self.cell, self.x + (self.width - low) * self.cell
+
+
+def in_a_row(widths: Widths, reverse: bool = True) -> dict[str, Register]:
+    """Registers side by side, the last one at the left, so that it is the more significant as in a pair {b, a}."""
+    names = list(widths)[::-1] if reverse else list(widths)
+    cell = (INNER - GAP * (len(names) - 1)) / sum(widths.values())
+    found, x = {}, float(MARGIN)
+    for name in names:
+        found[name] = Register(name, widths[name], x, cell)
+        x += widths[name] * cell + GAP
+    return found
+
+
+class Flow(NamedTuple):
+    """Bits of a result, and bits of an operand that go there; `hue` is the colour. Of a crossed flow the order is reversed."""
+
+    result: str
+    low: int
+    high: int
+    operand: str
+    taken: tuple[int, int]
+    hue: int
+    crossed: bool = False
+
+
+def span_text(low: int, high: int) -> str:
+    """Bits as they are called: 7, or 7…4."""
+    return str(low) if low == high else f"{high}…{low}"
+
+
+def in_words(low: int, high: int, name: str, word: str = "bit") -> str:
+    """Bits in a sentence."""
+    return f"{word} {low} of {name}" if low == high else f"{word}s {low} to {high} of {name}"
+
+
+def rows(
+    canvas: Canvas,
+    operands: Mapping[str, Register],
+    results: Mapping[str, Register],
+    flows: Sequence[Flow],
+    constants: Sequence[tuple[str, int, int, int]] = (),
+    ticks: int = 1,
+) -> None:
+    """A row of operands, a row of results, and bands between them. `constants` are (result, lowest bit, highest bit, value)."""
+    marks = [Label(r.x + 4, r.name, "name") for r in operands.values()]
+    for name, low, high in {(f.operand, *f.taken) for f in flows}:
+        left, right = operands[name].span(low, high)
+        marks.append(Label((left + right) / 2, span_text(low, high)))
+    canvas.labels(marks, upwards=True)
+    top = canvas.y + 1
+    bottom = top + ROW + DROP
+    for flow in flows:
+        band(canvas, operands[flow.operand], results[flow.result], flow, top, bottom)
+    for name, low, high, _ in constants:
+        left, right = results[name].span(low, high)
+        canvas.box(left, bottom, right - left, ROW, "fixed")
+    for register in operands.values():
+        canvas.cells(register.x, top, register.width, register.cell, ticks)
+    for register in results.values():
+        canvas.cells(register.x, bottom, register.width, register.cell, ticks)
+    for name, low, high, value in constants:
+        left, right = results[name].span(low, high)
+        canvas.words((left + right) / 2, bottom + 14, str(value))
+    canvas.y = bottom + ROW + 1
+    marks = [Label(r.x + 4, r.name, "name") for r in results.values()]
+    for name, low, high in {(f.result, f.low, f.high) for f in flows} | {c[:3] for c in constants}:
+        left, right = results[name].span(low, high)
+        marks.append(Label((left + right) / 2, span_text(low, high)))
+    canvas.labels(marks)
+
+
+def band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
+    """The cells of a flow in both rows, and what joins them."""
+    left, right = source.span(*flow.taken)
+    to_left, to_right = target.span(flow.low, flow.high)
+    kind = hue(flow.hue)
+    canvas.box(left, top, right - left, ROW, f"cell {kind}")
+    canvas.box(to_left, bottom, to_right - to_left, ROW, f"cell {kind}")
+    ends = [(to_right, bottom), (to_left, bottom)]
+    if flow.crossed:
+        ends.reverse()
+    canvas.area([(left, top + ROW), (right, top + ROW), *ends], f"band {kind}")
+
+
+def drawn_bits(wanted: Asked) -> list[Panel]:
+    """For each instruction, which bits of its operands the bits of its results are."""
+    found = []
+    for _, text in wanted.lines:
+        operands, results, function = ports(text, wanted)
+        known = {name: runs(bits) for name, bits in sources(function, operands, results).items()}
+        found.append(_panel(text, wanted, operands, results, known))
+    return found
+
+
+def _panel(text: str, wanted: Asked, operands: Widths, results: Widths, known: Mapping[str, list[Run]]) -> Panel:
+    flows: list[Flow] = []
+    constants = []
+    for name, own in known.items():
+        for run in own:
+            if isinstance(run.first, Bit):
+                crossed = run.step < 0
+                flows.append(Flow(name, run.low, run.high, run.first.name, run.taken, len(flows), crossed))
+            else:
+                constants.append((name, run.low, run.high, run.first))
+    canvas = Canvas()
+    rows(canvas, in_a_row(operands), in_a_row(results), flows, constants, ticks_of(operands))
+    return Panel(text, canvas.svg(f"Bits of {text}", told(known) + given(text, wanted)), given(text, wanted).strip())
+
+
+def told(known: Mapping[str, list[Run]]) -> str:
+    """In words, what the bits of the results are."""
+    said = []
+    for name, own in known.items():
+        for run in own:
+            target = in_words(run.low, run.high, name)
+            verb = "is" if run.length == 1 else "are"
+            if not isinstance(run.first, Bit):
+                said.append(f"{target} {verb} {run.first}")
+            elif run.step == 0 and run.length > 1:
+                said.append(f"{target} {verb} copies of {in_words(*run.taken, run.first.name)}")
+            else:
+                order = " in reverse order" if run.step < 0 else ""
+                said.append(f"{target} {verb} {in_words(*run.taken, run.first.name)}{order}")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def given(text: str, wanted: Asked) -> str:
+    """Which values the page gave to registers of an instruction, as the end of a sentence; "" if none."""
+    said = [f"{n} = {v:#x}" if isinstance(v, int) and v > 255 else f"{n} = {v}" for n, v in _of(text, wanted).items()]
+    return f" Here {', '.join(said)}." if said else ""
+
+
+def _of(text: str, wanted: Asked) -> dict[str, object]:
+    """Of the values that the page gives those that an instruction reads."""
+    return {name: value for name, value in wanted.scalars.items() if name in read_fragment(text).inputs}
+
+
+def ports(text: str, wanted: Asked) -> tuple[dict[str, int], dict[str, int], Function]:
+    """The operands of an instruction that the page leaves free, and its results, with their widths; and what it computes, by
+    the exact interpretation."""
+    fixed = _of(text, wanted)
+    fragment = read_fragment(text)
+    free = {n: fragment.registers[n].width for n in fragment.inputs if n not in fixed and n in fragment.registers}
+    tried = ptxspec.evaluate(text, {**fixed, **dict.fromkeys(free, 0)})
+    results = {name: tried.types[name].width for name in tried}
+
+    def function(values: dict[str, int]) -> Mapping[str, int]:
+        return ptxspec.evaluate(text, {**fixed, **values})
+
+    return free, results, function
+
+
+def drawn_parts(wanted: Asked) -> list[Panel]:
+    """For each packed instruction, from which elements of its operands each element of its results is computed."""
+    return [_packed(text, wanted) for _, text in wanted.lines]
+
+
+def _packed(text: str, wanted: Asked) -> Panel:
+    operands, results, function = ports(text, wanted)
+    fragment = read_fragment(text)
+    taken = elements(operands, fragment.taken)
+    made = elements(results, fragment.left)
+    flows, said = [], []
+    for number, (to, own) in enumerate(parts(function, operands, taken, made).items()):
+        flows += [Flow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in own]
+        sources = " and ".join(in_words(s.low, s.high, s.name) for s in own)
+        said.append(f"{in_words(to.low, to.high, to.name)} depend on {sources}")
+    canvas = Canvas()
+    rows(canvas, in_a_row(operands), in_a_row(results), flows, ticks=ticks_of(operands))
+    sentence = "; ".join(said)
+    return Panel(text, canvas.svg(f"Elements of {text}", f"{sentence[:1].upper()}{sentence[1:]}.{given(text, wanted)}"))
+
+
+def elements(widths: Widths, types: Mapping[str, Type]) -> list[Element]:
+    """The elements of registers, by their types."""
+    found = []
+    for name in widths:
+        type = types[name]
+        found += [
+            Element(name, k * type.element_step, k * type.element_step + type.element.width - 1) for k in range(type.elements)
+        ]
+    return found
+
+
+def ticks_of(operands: Widths) -> int:
+    """Where rows have lines: at every bit, or at every byte."""
+    return 1 if sum(operands.values()) <= 32 else 8

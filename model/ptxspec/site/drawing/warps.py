@@ -1,0 +1,238 @@
+"""Drawings of a warp: what each of its lanes gives and takes in one instruction, run on the exact engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+import ptxspec
+from ptxspec import contracts
+from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label
+from ptxspec.site.drawing.panel import Panel
+
+_NAME = re.compile(r"(?<![\w.%$])([a-z]\d*)(?![\w.])")
+
+
+def is_predicate(name: str) -> bool:
+    """Whether a register of a drawing is a predicate: those whose names begin with p or q are. The others have 32 bits."""
+    return name[0] in "pq"
+
+
+def registers(text: str) -> list[str]:
+    """The registers of instructions, a letter and perhaps digits each, in the order in which they stand in them."""
+    return list(dict.fromkeys(_NAME.findall(text)))
+
+
+class Kernel(NamedTuple):
+    """The text of an entry `k` that loads registers, executes instructions and stores registers, a word a thread in each array;
+    `line` is the line in which the instructions begin, from 1 on."""
+
+    text: str
+    line: int
+
+
+def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = "") -> Kernel:
+    """The entry for some instructions; `more` are further declarations."""
+    names = dict.fromkeys([*given, *taken, *registers(text)])
+    declared = [f".reg .{'pred' if is_predicate(name) else 'b32'} {name};" for name in names]
+    before = [line for number, name in enumerate(given) for line in _moved("ld", number, "%t", name)]
+    after = [line for number, name in enumerate(taken, len(given)) for line in _moved("st", number, "%t", name)]
+    parameters = ", ".join(f".param .u64 a{i}" for i in range(len(given) + len(taken)))
+    head = [
+        ".version 8.0 .target sm_90 .address_size 64",
+        f".visible .entry k({parameters}) {{",
+        ".reg .b64 %a; .reg .b32 %t, %lane;",
+        *declared,
+        *([more] if more else []),
+        "mov.u32 %lane, %tid.x;",
+        *before,
+    ]
+    return Kernel("\n".join([*head, text, *after, "ret;", "}", ""]), "\n".join(head).count("\n") + 2)
+
+
+def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str]) -> dict[str, list[int]]:
+    """Have a warp execute instructions. `given` are registers with a value a lane, `taken` those whose values are wanted, likewise;
+    predicates are 0 or 1."""
+    count = contracts.warps().LANES
+    module = ptxspec.load(kernel(text, list(given), taken).text)
+    arrays = [np.array([int(v) & 0xFFFFFFFF for v in values], np.uint32) for values in given.values()]
+    results = [np.zeros(count, np.uint32) for _ in taken]
+    module.launch("k", 1, count, [*arrays, *results], engine="exact")
+    return {name: own.tolist() for name, own in zip(taken, results, strict=True)}
+
+
+def _moved(way: str, parameter: int, word: str, name: str) -> list[str]:
+    """A register loaded from a lane's place in a parameter's array, or stored there."""
+    where = [f"ld.param.u64 %a, [a{parameter}];", "mad.wide.u32 %a, %lane, 4, %a;"]
+    if way == "ld":
+        to_register = f"setp.ne.u32 {name}, {word}, 0;" if is_predicate(name) else f"mov.b32 {name}, {word};"
+        return [*where, f"ld.global.u32 {word}, [%a];", to_register]
+    to_word = f"selp.u32 {word}, 1, 0, {name};" if is_predicate(name) else f"mov.b32 {word}, {name};"
+    return [*where, to_word, f"st.global.u32 [%a], {word};"]
+
+
+class Moves(NamedTuple):
+    """What a shuffle does: for each lane the lane whose value it takes, and whether that lies within the bound."""
+
+    source: list[int]
+    within: list[int]
+
+
+def moves(text: str) -> Moves:
+    """The moves of an instruction such as `shfl.sync.up.b32 d|p, a, 1, 0, -1;`: of its registers the first takes, the second is the
+    predicate, and the third is given.
+
+    Raises ValueError if a lane takes no lane's value.
+    """
+    names = registers(text)
+    if len(names) != 3:
+        raise ValueError(f"{text}: a shuffle is drawn of the form `d|p, a, …`, with constants behind")
+    taken, within, value = names
+    lanes = range(contracts.warps().LANES)
+    tags = [0x9E3779B1 * (lane + 1) & 0xFFFFFFFF for lane in lanes]
+    found = execute(text, {value: tags}, [taken, within])
+    strange = [lane for lane, tag in enumerate(found[taken]) if tag not in tags]
+    if strange:
+        raise ValueError(f"{text}: lane {strange[0]} takes no lane's value")
+    return Moves([tags.index(tag) for tag in found[taken]], found[within])
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers in a sentence: "0 to 3, 7"."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in found)
+
+
+def _scale(canvas: Canvas, left: float, size: float, count: int) -> None:
+    canvas.labels(Label(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
+
+
+def drawn_moves(wanted: Asked) -> list[Panel]:
+    """For each shuffle an arrow from each lane to those that take its value."""
+    found = []
+    for _, text in wanted.lines:
+        source, within = moves(text)
+        canvas, count = Canvas(), len(source)
+        size = INNER / count
+        middle = [MARGIN + (lane + 0.5) * size for lane in range(count)]
+        _scale(canvas, MARGIN, size, count)
+        top, bottom = canvas.y + 1, canvas.y + 1 + ROW + 62
+        for lane in (lane for lane in range(count) if within[lane]):
+            canvas.box(MARGIN + lane * size, bottom, size, ROW, "cell h0")
+        for lane in {source[lane] for lane in range(count) if within[lane]}:
+            canvas.box(MARGIN + lane * size, top, size, ROW, "cell h0")
+        canvas.cells(MARGIN, top, count, size)
+        canvas.cells(MARGIN, bottom, count, size)
+        for kind, inside in (("quiet", 0), ("h0", 1)):
+            own = [lane for lane in range(count) if within[lane] == inside]
+            canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
+        canvas.y = bottom + ROW + 2
+        _scale(canvas, MARGIN, size, count)
+        kept = [lane for lane in range(count) if not within[lane]]
+        if kept:
+            canvas.note(f"p is false in lanes {spans(kept)}")
+        found.append(Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within)))))
+    return found
+
+
+def described_moves(found: Moves) -> str:
+    """The moves in words."""
+    kept = [lane for lane, inside in enumerate(found.within) if not inside]
+    groups: dict[int, list[int]] = {}
+    for lane, (other, inside) in enumerate(zip(found.source, found.within, strict=True)):
+        if inside:
+            groups.setdefault(other - lane, []).append(lane)
+    said = []
+    from_one = {other for other, inside in zip(found.source, found.within, strict=True) if inside}
+    if len(from_one) < len(groups):
+        for other in sorted(from_one):
+            lanes = [lane for lane, source in enumerate(found.source) if source == other and found.within[lane]]
+            said.append(f"lanes {spans(lanes)} take the value of lane {other}")
+    else:
+        for distance, lanes in sorted(groups.items(), key=lambda g: g[1]):
+            where = f"{abs(distance)} {'above' if distance > 0 else 'below'}"
+            what = f"the value of the lane {where}" if distance else "their own value"
+            said.append(f"lanes {spans(lanes)} take {what}")
+    if kept:
+        said.append(f"lanes {spans(kept)} keep their own value, and their predicate is false")
+    return "; ".join(said).capitalize() + "."
+
+
+def drawn_votes(wanted: Asked) -> list[Panel]:
+    """What each lane gives, as a predicate or a number, and for each instruction what the lanes take."""
+    return [_vote(text, wanted) for _, text in wanted.lines]
+
+
+def _vote(text: str, wanted: Asked) -> Panel:
+    count = contracts.warps().LANES
+    names = registers(text)
+    inputs = [name for name in names if name in wanted.values]
+    outputs = [name for name in names if name not in inputs]
+    given = {name: _per_lane(name, wanted.values[name], count) for name in inputs}
+    members = [int(text.rstrip("; ").rsplit(",", 1)[1], 0) >> lane & 1 for lane in range(count)]
+    guarded = _guarded(text, members)
+    found = execute(guarded, given, outputs)
+    canvas, left = Canvas(), MARGIN + 18
+    size = (INNER - 18) / count
+    _scale(canvas, left, size, count)
+    said = [f"lanes {spans([i for i in range(count) if members[i]])} take part"]
+    for name in [*inputs, *outputs]:
+        values = given.get(name) or found[name]
+        said += _row(canvas, name, values, members, left, size, name in outputs)
+    return Panel(text, canvas.svg(f"A vote: {text}", "; ".join(said).capitalize() + "."))
+
+
+def _guarded(text: str, members: Sequence[int]) -> str:
+    """The instruction, executed by its members alone."""
+    mask = sum(bit << lane for lane, bit in enumerate(members))
+    if all(members):
+        return text
+    return f".reg .pred %in;\nshr.u32 %t, {mask:#x}, %lane;\nand.b32 %t, %t, 1;\nsetp.ne.u32 %in, %t, 0;\n@%in {text}"
+
+
+def _per_lane(name: str, values: Sequence[int], count: int) -> list[int]:
+    """The page's values, one a lane: of a predicate the bits of one number, of others a row that is repeated."""
+    if is_predicate(name):
+        (bits,) = values
+        return [bits >> lane & 1 for lane in range(count)]
+    return [values[lane % len(values)] for lane in range(count)]
+
+
+def _row(
+    canvas: Canvas, name: str, values: Sequence[int], members: Sequence[int], left: float, size: float, result: bool
+) -> list[str]:
+    """A row of lanes. A result that is the same number in all of them is drawn bit by bit."""
+    count = len(values)
+    inside = [lane for lane in range(count) if members[lane]]
+    top = canvas.y + 4
+    canvas.words(MARGIN, top + 14, name, "name", "start")
+    kind = "cell h1" if result else "cell h0"
+    common = {values[lane] for lane in inside}
+    said = []
+    if is_predicate(name):
+        shown: Callable[[int], bool] = lambda lane: bool(values[lane] and members[lane])  # noqa: E731
+        true = [lane for lane in range(count) if shown(lane)]
+        said.append(f"{name} is true in lanes {spans(true)}" if true else f"{name} is true in no lane")
+    else:
+        (word,) = common
+        shown = lambda lane: bool(word >> lane & 1)  # noqa: E731
+        said.append(f"{name} is {word:#010x} in each of them")
+    for lane in range(count):
+        if shown(lane):
+            canvas.box(left + lane * size, top, size, ROW, kind)
+        elif not members[lane]:
+            canvas.box(left + lane * size, top, size, ROW, "fixed")
+    canvas.cells(left, top, count, size)
+    canvas.y = top + ROW + 2
+    if not is_predicate(name):
+        canvas.note(f"{name} = {word:#010x}, its lowest bit at the left")
+    return said
