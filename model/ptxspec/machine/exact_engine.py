@@ -91,8 +91,8 @@ if TYPE_CHECKING:
     from ptxspec.machine.exact_copies import ExactCopies
 
 
-#: what is told of a thread that enters a block: the thread, the block, and how many instructions were executed before
-Seen = Callable[[int, Block, int], None]
+#: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions were executed before
+Seen = Callable[[Any, int, Block, int], None]
 
 
 class ExactEngine:
@@ -102,7 +102,7 @@ class ExactEngine:
         self._programs: dict[tuple[int, str, bool], Interpreted] = {}
         #: when copies happen that finish later, in the launches from now on
         self.copies: Copies = "early"
-        #: what is told of each block that a thread enters, in the launches from now on: the thread, the block, and the step
+        #: who is told of each block that a thread enters, in the launches from now on
         self.seen: Seen | None = None
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
@@ -286,7 +286,7 @@ class ExactRun:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
             if self.seen is not None:
-                self.seen(thread, block, m.steps + took)
+                self.seen(m, thread, block, m.steps + took)
             goes = self.block(block, thread)
             took += block.end - block.start
             if goes is None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
+from ptxspec.language.diagnostics import PtxError
+from ptxspec.query.fragments import Unsupported
 from ptxspec.site.corner_cases import RowError
+from ptxspec.terms.exact import NoChoice
+
+Drawn = TypeVar("Drawn")
 
 _VALUE = re.compile(r"([A-Za-z_%$][\w$.]*)\s*=\s*(.+)")
 
@@ -44,9 +49,8 @@ def _number(text: str, line: int) -> Any:
     raise RowError(line, f"{text!r} is no number")
 
 
-def asked(lines: Sequence[str]) -> Asked:
-    """What the lines of a directive say: `name = value …`, or PTX. Raises RowError for a value that is no number, and
-    ValueError where there is nothing."""
+def parsed(lines: Sequence[str]) -> Asked:
+    """What the lines of a directive say: `name = value …`, or PTX. Raises RowError for a value that is no number."""
     found: list[tuple[int, str]] = []
     values: dict[str, tuple[Any, ...]] = {}
     for number, line in enumerate(lines):
@@ -58,6 +62,17 @@ def asked(lines: Sequence[str]) -> Asked:
             values[given[1]] = tuple(_number(word, number) for word in given[2].split())
         elif text:
             found.append((number, text))
-    if not found:
-        raise ValueError("nothing says what is drawn: the content is instructions")
     return Asked(tuple(found), values)
+
+
+def each(wanted: Asked, draw: Callable[[str], Drawn]) -> list[Drawn]:
+    """What a function makes of each line of PTX. Raises RowError for one that it does not take, and ValueError if there is none."""
+    if not wanted.lines:
+        raise ValueError("nothing says what is drawn: the content is instructions")
+    found = []
+    for number, text in wanted.lines:
+        try:
+            found.append(draw(text))
+        except (ArithmeticError, LookupError, TypeError, ValueError, PtxError, Unsupported, NoChoice) as error:
+            raise RowError(number, f"{text} cannot be drawn: {error}") from error
+    return found

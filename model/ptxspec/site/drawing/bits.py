@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import ptxspec
 from ptxspec.query.fragments import read_fragment
-from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.asked import Asked, each
 from ptxspec.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label, hue
 from ptxspec.site.drawing.panel import Panel
 from ptxspec.site.drawing.sources import Bit, Element, Function, Run, Widths, parts, runs, sources
@@ -74,13 +74,16 @@ def rows(
     flows: Sequence[Flow],
     constants: Sequence[tuple[str, int, int, int]] = (),
     ticks: int = 1,
+    bytes_of: str = "",
 ) -> None:
-    """A row of operands, a row of results, and bands between them. `constants` are (result, lowest bit, highest bit, value)."""
-    marks = [Label(r.x + 4, r.name, "name") for r in operands.values()]
-    for name, low, high in {(f.operand, *f.taken) for f in flows}:
-        left, right = operands[name].span(low, high)
-        marks.append(Label((left + right) / 2, span_text(low, high)))
-    canvas.labels(marks, upwards=True)
+    """A row of operands, a row of results, and bands between them. `constants` are (result, lowest bit, highest bit, value);
+    `bytes_of` is an operand whose bytes are numbered, and not its bits."""
+    names = [Label(r.x + len(r.name) * 3.5, r.name, "name") for r in operands.values()]
+    if bytes_of:
+        canvas.labels(names)
+        names = []
+    taken = {(f.operand, *_whole(f.taken, 8 if bytes_of else 1)) for f in flows}
+    canvas.labels([*names, *_marks(operands, taken, bytes_of)], upwards=True)
     top = canvas.y + 1
     bottom = top + ROW + DROP
     for flow in flows:
@@ -96,11 +99,25 @@ def rows(
         left, right = results[name].span(low, high)
         canvas.words((left + right) / 2, bottom + 14, str(value))
     canvas.y = bottom + ROW + 1
-    marks = [Label(r.x + 4, r.name, "name") for r in results.values()]
-    for name, low, high in {(f.result, f.low, f.high) for f in flows} | {c[:3] for c in constants}:
-        left, right = results[name].span(low, high)
-        marks.append(Label((left + right) / 2, span_text(low, high)))
-    canvas.labels(marks)
+    names = [Label(r.x + 4, r.name, "name") for r in results.values()]
+    made = {(f.result, f.low, f.high) for f in flows if not bytes_of} | {c[:3] for c in constants if not bytes_of}
+    canvas.labels([*names, *_marks(results, made)])
+
+
+def _whole(taken: tuple[int, int], unit: int) -> tuple[int, int]:
+    """The units of so many bits that hold the bits taken."""
+    low, high = taken
+    return low // unit * unit, high // unit * unit + unit - 1
+
+
+def _marks(registers: Mapping[str, Register], spans: Iterable[tuple[str, int, int]], bytes_of: str = "") -> list[Label]:
+    """Which bits spans of registers are, or which bytes."""
+    found = []
+    for name, low, high in spans:
+        left, right = registers[name].span(low, high)
+        text = span_text(low // 8, high // 8) if name == bytes_of else span_text(low, high)
+        found.append(Label((left + right) / 2, text))
+    return found
 
 
 def band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
@@ -118,15 +135,12 @@ def band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: fl
 
 def drawn_bits(wanted: Asked) -> list[Panel]:
     """For each instruction, which bits of its operands the bits of its results are."""
-    found = []
-    for _, text in wanted.lines:
-        operands, results, function = ports(text, wanted)
-        known = {name: runs(bits) for name, bits in sources(function, operands, results).items()}
-        found.append(_panel(text, wanted, operands, results, known))
-    return found
+    return each(wanted, lambda text: _copied(text, wanted))
 
 
-def _panel(text: str, wanted: Asked, operands: Widths, results: Widths, known: Mapping[str, list[Run]]) -> Panel:
+def _copied(text: str, wanted: Asked) -> Panel:
+    operands, results, function = ports(text, wanted)
+    known = {name: runs(bits) for name, bits in sources(function, operands, results).items()}
     flows: list[Flow] = []
     constants = []
     for name, own in known.items():
@@ -185,9 +199,9 @@ def ports(text: str, wanted: Asked) -> tuple[dict[str, int], dict[str, int], Fun
     return free, results, function
 
 
-def drawn_parts(wanted: Asked) -> list[Panel]:
+def drawn_elements(wanted: Asked) -> list[Panel]:
     """For each packed instruction, from which elements of its operands each element of its results is computed."""
-    return [_packed(text, wanted) for _, text in wanted.lines]
+    return each(wanted, lambda text: _packed(text, wanted))
 
 
 def _packed(text: str, wanted: Asked) -> Panel:

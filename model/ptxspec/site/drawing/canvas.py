@@ -108,6 +108,11 @@ class Canvas:
             self.words(middle, self.y + above * LINE + 11, label.text, label.kind)
         self.y += len(levels) * LINE
 
+    def labels_at(self, x: float, y: float, text: str) -> None:
+        """Words above a point, moved as far as they must be to stay within the drawing."""
+        half = len(text) * CODE_LETTER / 2
+        self.words(min(max(x, half + 1), WIDTH - half - 1), y, text, "code")
+
     def note(self, text: str) -> None:
         """A line of words at the left, broken where it is too long."""
         lines = [""]

@@ -30,21 +30,22 @@ class Line(NamedTuple):
     values: dict[int, int]
 
 
-def run(wanted: Asked, threads: int) -> tuple[Course, list[str], int, dict[str, list[int]]]:
-    """Run the page's kernel: its course, its lines, the line of the module's text with which they begin, and what is left in each
-    register, thread by thread."""
-    lines = [text for _, text in wanted.lines]
-    names = registers(wanted.text)
+def run(wanted: Asked, threads: int, names: Sequence[str] = ()) -> tuple[Course, int, dict[str, list[int]]]:
+    """Run the page's kernel: its course, the line of the module's text with which the page's lines begin, and what is left in each
+    register named, thread by thread."""
+    if not wanted.lines:
+        raise ValueError("nothing says what is drawn: the content is a kernel's instructions")
     whole = kernel(wanted.text, [], names, MEMORY)
     module = ptxspec.load(whole.text)
     results = [np.zeros(threads, np.uint32) for _ in names]
     found = course(module, "k", whole.text, threads, results)
-    return found, lines, whole.line, {name: own.tolist() for name, own in zip(names, results, strict=True)}
+    return found, whole.line, {name: own.tolist() for name, own in zip(names, results, strict=True)}
 
 
 def lines_of(wanted: Asked, threads: int) -> list[Line]:
     """Who executed each line of the page's kernel. Each line has one instruction at most; no register is written twice."""
-    found, lines, first, left = run(wanted, threads)
+    found, first, left = run(wanted, threads, registers(wanted.text))
+    lines = [text for _, text in wanted.lines]
     ran: dict[int, list[int]] = {}
     for one in found.ran:
         for index in range(one.start, one.end):
@@ -69,12 +70,12 @@ def drawn_lines(wanted: Asked) -> list[Panel]:
     canvas.y += LINE + 2
     said = []
     for number, line in enumerate(lines_of(wanted, threads)):
-        indent = 0 if line.text.partition(" ")[0].endswith(":") else 0
-        canvas.words(MARGIN + indent, canvas.y + 14, line.text, "code", "start")
+        canvas.words(MARGIN, canvas.y + 14, line.text, "code", "start")
         if line.threads:
+            kind = hue(line.threads[0])
             for thread in line.threads:
-                canvas.box(left + thread * LANE, canvas.y + 2, LANE, ROW - 4, f"cell {hue(len(line.threads) % 4)}")
-            canvas.cells(left, canvas.y + 2, threads, LANE)
+                canvas.box(left + thread * LANE, canvas.y, LANE, ROW, f"cell {kind}")
+            canvas.cells(left, canvas.y, threads, LANE)
             said.append(f"{line.text} by {spans(line.threads)}")
         values = sorted(set(line.values.values()))
         if len(values) == 1 and len(line.values) > 1:
@@ -82,3 +83,95 @@ def drawn_lines(wanted: Asked) -> list[Panel]:
             said[-1] += f", with the result {values[0]:#x}"
         canvas.y += ROW
     return [Panel("", canvas.svg("Which lanes execute which line", f"{'; '.join(said)}."))]
+
+
+class Stay(NamedTuple):
+    """What a warp, or a thread, does from one step to another: it "runs" or "waits"."""
+
+    what: str
+    first: int
+    end: int
+
+
+class Arrival(NamedTuple):
+    """A unit comes to an instruction at which threads meet: the steps of its first and its last thread, and the instruction."""
+
+    first: int
+    last: int
+    text: str
+
+
+def stays(found: Course, unit: int) -> dict[int, list[Stay]]:
+    """For each unit of so many threads what it does when. Threads of a unit run one after the other. It waits from when the last of
+    them has come to where they wait until all of them may go on, which is not yet their turn."""
+    told: dict[int, list[Stay]] = {}
+    waiting: set[int] = set()
+    for one in found.ran:
+        for number in [n for n in waiting if not any(thread // unit == n for thread in one.waiting)]:
+            told[number].append(Stay("waits", told[number][-1].end, one.step))
+            waiting.remove(number)
+        number, end = one.thread // unit, one.step + one.end - one.start
+        own = told.setdefault(number, [])
+        if own and own[-1].what == "runs" and own[-1].end == one.step:
+            own[-1] = own[-1]._replace(end=end)
+        elif end > one.step:
+            own.append(Stay("runs", one.step, end))
+        if one.end > one.start and found.waits[one.end - 1]:
+            waiting.add(number)
+    return told
+
+
+def arrivals(found: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]) -> dict[int, list[Arrival]]:
+    """For each unit when it comes to the instructions whose text begins with one of the words."""
+    told: dict[int, list[Arrival]] = {}
+    for one in found.ran:
+        for index in range(one.start, one.end):
+            number = found.lines[index] - first
+            text = lines[number] if 0 <= number < len(lines) else ""
+            if not any(word in text for word in waits):
+                continue
+            step = one.step + index - one.start
+            own = told.setdefault(one.thread // unit, [])
+            if own and own[-1].text == text:
+                own[-1] = own[-1]._replace(last=step)
+            else:
+                own.append(Arrival(step, step, text))
+    return told
+
+
+def drawn_course(wanted: Asked) -> list[Panel]:
+    """When the warps of a kernel run and wait; the page says how many `threads` there are. Time is counted in instructions of all
+    threads."""
+    threads, unit = int(wanted.one("threads")), contracts.warps().LANES
+    found, first, _ = run(wanted, threads)
+    lines = [text for _, text in wanted.lines]
+    total = max(one.step + one.end - one.start for one in found.ran)
+    met = arrivals(found, lines, first, unit, ("bar.", "barrier."))
+    canvas, left = Canvas(), MARGIN + 50
+    scale = (WIDTH - MARGIN - left) / total
+    said = []
+    for number, own in sorted(stays(found, unit).items()):
+        canvas.words(MARGIN, canvas.y + 14 + LINE, f"warp {number}", "", "start")
+        middle = canvas.y + LINE + ROW / 2
+        for stay in own:
+            x, width = left + stay.first * scale, (stay.end - stay.first) * scale
+            if stay.what == "runs":
+                canvas.box(x, middle - 7, width, 14, f"cell {hue(number)}")
+            else:
+                canvas.strokes([(x, middle, x + width, middle)], f"quiet {hue(number)}")
+        for arrival in met.get(number, []):
+            x = left + (arrival.last + 1) * scale
+            canvas.strokes([(x, middle - 9, x, middle + 9)])
+            canvas.labels_at(x, middle - 11, arrival.text.partition(":")[2].strip() or arrival.text)
+        waits = [f"waits from step {s.first} to {s.end}" for s in own if s.what == "waits"]
+        comes = [f"comes to {a.text} by step {a.last}" for a in met.get(number, [])]
+        said.append(f"warp {number} {', '.join([*comes, *(waits or ['does not wait'])])}")
+        canvas.y += LINE + ROW
+    canvas.y += 4
+    canvas.strokes([(left, canvas.y, WIDTH - MARGIN, canvas.y)])
+    canvas.y += 2
+    canvas.words(left, canvas.y + 11, "0", "soft", "start")
+    canvas.words(WIDTH - MARGIN, canvas.y + 11, f"{total} instructions", "soft", "end")
+    canvas.y += LINE
+    sentence = "; ".join(said)
+    return [Panel(wanted.text, canvas.svg("When warps run and wait", f"{sentence[:1].upper()}{sentence[1:]}."))]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import ptxspec
 from ptxspec.query.evaluate import readings
 from ptxspec.query.fragments import read_fragment
-from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.asked import Asked, each
 from ptxspec.site.drawing.canvas import INNER, LINE, MARGIN, Canvas, Label
 from ptxspec.site.drawing.panel import Panel
 from ptxspec.terms.types import Type
@@ -76,7 +76,7 @@ def value_of(bits: int, type: Type) -> Fraction:
 def drawn(wanted: Asked) -> list[Panel]:
     """For each instruction a number line, with an arrow from each number to what becomes of it. Below stand all numbers that
     some instruction arrives at."""
-    lines = {text: steps(text, wanted) for _, text in wanted.lines}
+    lines = dict(each(wanted, lambda text: (text, steps(text, wanted))))
     reached = sorted({s.result for own in lines.values() for s in own})
     return [_panel(text, own, reached) for text, own in lines.items()]
 

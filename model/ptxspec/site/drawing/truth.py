@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ptxspec
 from ptxspec.query.fragments import read_fragment
-from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.asked import Asked, each
 from ptxspec.site.drawing.canvas import INNER, LINE, MARGIN, ROW, Canvas
 from ptxspec.site.drawing.panel import Panel
 
@@ -36,7 +36,7 @@ def table(text: str) -> tuple[list[str], str, list[int]]:
 
 def drawn(wanted: Asked) -> list[Panel]:
     """For each instruction its truth table, the highest combination at the left, as the bits of a number."""
-    return [_panel(text) for _, text in wanted.lines]
+    return each(wanted, _panel)
 
 
 def _panel(text: str) -> Panel:

@@ -10,7 +10,7 @@ import numpy as np
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.site.drawing.asked import Asked
+from ptxspec.site.drawing.asked import Asked, each
 from ptxspec.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label
 from ptxspec.site.drawing.panel import Panel
 
@@ -118,30 +118,31 @@ def _scale(canvas: Canvas, left: float, size: float, count: int) -> None:
 
 def drawn_moves(wanted: Asked) -> list[Panel]:
     """For each shuffle an arrow from each lane to those that take its value."""
-    found = []
-    for _, text in wanted.lines:
-        source, within = moves(text)
-        canvas, count = Canvas(), len(source)
-        size = INNER / count
-        middle = [MARGIN + (lane + 0.5) * size for lane in range(count)]
-        _scale(canvas, MARGIN, size, count)
-        top, bottom = canvas.y + 1, canvas.y + 1 + ROW + 62
-        for lane in (lane for lane in range(count) if within[lane]):
-            canvas.box(MARGIN + lane * size, bottom, size, ROW, "cell h0")
-        for lane in {source[lane] for lane in range(count) if within[lane]}:
-            canvas.box(MARGIN + lane * size, top, size, ROW, "cell h0")
-        canvas.cells(MARGIN, top, count, size)
-        canvas.cells(MARGIN, bottom, count, size)
-        for kind, inside in (("quiet", 0), ("h0", 1)):
-            own = [lane for lane in range(count) if within[lane] == inside]
-            canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
-        canvas.y = bottom + ROW + 2
-        _scale(canvas, MARGIN, size, count)
-        kept = [lane for lane in range(count) if not within[lane]]
-        if kept:
-            canvas.note(f"p is false in lanes {spans(kept)}")
-        found.append(Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within)))))
-    return found
+    return each(wanted, _moves)
+
+
+def _moves(text: str) -> Panel:
+    source, within = moves(text)
+    canvas, count = Canvas(), len(source)
+    size = INNER / count
+    middle = [MARGIN + (lane + 0.5) * size for lane in range(count)]
+    _scale(canvas, MARGIN, size, count)
+    top, bottom = canvas.y + 1, canvas.y + 1 + ROW + 62
+    for lane in (lane for lane in range(count) if within[lane]):
+        canvas.box(MARGIN + lane * size, bottom, size, ROW, "cell h0")
+    for lane in {source[lane] for lane in range(count) if within[lane]}:
+        canvas.box(MARGIN + lane * size, top, size, ROW, "cell h0")
+    canvas.cells(MARGIN, top, count, size)
+    canvas.cells(MARGIN, bottom, count, size)
+    for kind, inside in (("quiet", 0), ("h0", 1)):
+        own = [lane for lane in range(count) if within[lane] == inside]
+        canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
+    canvas.y = bottom + ROW + 2
+    _scale(canvas, MARGIN, size, count)
+    kept = [lane for lane in range(count) if not within[lane]]
+    if kept:
+        canvas.note(f"p is false in lanes {spans(kept)}")
+    return Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within))))
 
 
 def described_moves(found: Moves) -> str:
@@ -169,7 +170,7 @@ def described_moves(found: Moves) -> str:
 
 def drawn_votes(wanted: Asked) -> list[Panel]:
     """What each lane gives, as a predicate or a number, and for each instruction what the lanes take."""
-    return [_vote(text, wanted) for _, text in wanted.lines]
+    return each(wanted, lambda text: _vote(text, wanted))
 
 
 def _vote(text: str, wanted: Asked) -> Panel:

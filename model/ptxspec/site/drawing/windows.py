@@ -8,6 +8,8 @@ from ptxspec import contracts
 from ptxspec.site.drawing.asked import Asked
 from ptxspec.site.drawing.canvas import CODE_LETTER, LINE, MARGIN, ROW, Canvas, hue
 from ptxspec.site.drawing.panel import Panel
+from ptxspec.terms.core import constant
+from ptxspec.terms.exact import evaluate
 
 #: how closely addresses are looked at, in bytes
 STEP = 1 << 19
@@ -24,7 +26,8 @@ class Stretch(NamedTuple):
 def space_of(address: int) -> str:
     """The space whose window a generic address falls into. Raises ValueError unless there is just one."""
     page = contracts.generic_addressing()
-    found = [s for s in (*page.WINDOWS, "global") if page.within(page.reached_in(s), address)]
+    where = constant(address)
+    found = [s for s in (*page.WINDOWS, "global") if evaluate(page.within(page.reached_in(s), where), {})]
     if len(found) != 1:
         raise ValueError(f"the generic address {address:#x} falls into {len(found)} windows")
     return found[0]
