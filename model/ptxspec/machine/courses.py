@@ -12,9 +12,9 @@ from ptxspec.terms.effects import ClusterWait, Collective, Wait
 
 
 class Ran(NamedTuple):
-    """A thread executed the instructions from `start` up to `end`, exclusive, after `step` others of all threads. `finishes` is an
-    instruction whose result it took before, at which it had waited, or None. `waiting` are the threads that waited meanwhile, or had
-    just come to where they would learn whether they must."""
+    """A thread executed the instructions from `start` up to `end`, exclusive, after `step` others of all threads. `finishes` is
+    an instruction whose result it took before, at which it had waited, or None. `waiting` are the threads that waited meanwhile,
+    or had just come to where they would learn whether they must."""
 
     thread: int
     step: int
@@ -25,8 +25,8 @@ class Ran(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What a launch executed, in order. Of each instruction the line of the module's text, from 1 on, and whether a thread may have
-    to wait there for others."""
+    """What a launch executed, in order. Of each instruction the line of the module's text, from 1 on, and whether a thread may
+    have to wait there for others."""
 
     ran: list[Ran]
     lines: list[int]

@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.exact_copies import ExactCopies
 
 
-#: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions were executed before
+#: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
 Seen = Callable[[Any, int, Block, int], None]
 
 

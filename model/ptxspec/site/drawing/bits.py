@@ -86,8 +86,12 @@ def rows(
     canvas.labels([*names, *_marks(operands, taken, bytes_of)], upwards=True)
     top = canvas.y + 1
     bottom = top + ROW + DROP
+    for name, low, high, kind in dict.fromkeys((f.operand, *f.taken, f.hue) for f in flows):
+        _fill(canvas, operands[name].span(low, high), top, hue(kind))
+    for name, low, high, kind in dict.fromkeys((f.result, f.low, f.high, f.hue) for f in flows):
+        _fill(canvas, results[name].span(low, high), bottom, hue(kind))
     for flow in flows:
-        band(canvas, operands[flow.operand], results[flow.result], flow, top, bottom)
+        _band(canvas, operands[flow.operand], results[flow.result], flow, top + ROW, bottom)
     for name, low, high, _ in constants:
         left, right = results[name].span(low, high)
         canvas.box(left, bottom, right - left, ROW, "fixed")
@@ -120,17 +124,19 @@ def _marks(registers: Mapping[str, Register], spans: Iterable[tuple[str, int, in
     return found
 
 
-def band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
-    """The cells of a flow in both rows, and what joins them."""
+def _fill(canvas: Canvas, span: tuple[float, float], y: float, kind: str) -> None:
+    """The colour of cells."""
+    canvas.box(span[0], y, span[1] - span[0], ROW, f"cell {kind}")
+
+
+def _band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
+    """What joins the cells of a flow in both rows."""
     left, right = source.span(*flow.taken)
     to_left, to_right = target.span(flow.low, flow.high)
-    kind = hue(flow.hue)
-    canvas.box(left, top, right - left, ROW, f"cell {kind}")
-    canvas.box(to_left, bottom, to_right - to_left, ROW, f"cell {kind}")
     ends = [(to_right, bottom), (to_left, bottom)]
     if flow.crossed:
         ends.reverse()
-    canvas.area([(left, top + ROW), (right, top + ROW), *ends], f"band {kind}")
+    canvas.area([(left, top), (right, top), *ends], f"band {hue(flow.hue)}")
 
 
 def drawn_bits(wanted: Asked) -> list[Panel]:
@@ -155,21 +161,28 @@ def _copied(text: str, wanted: Asked) -> Panel:
     return Panel(text, canvas.svg(f"Bits of {text}", told(known) + given(text, wanted)), given(text, wanted).strip())
 
 
-def told(known: Mapping[str, list[Run]]) -> str:
-    """In words, what the bits of the results are."""
+def told(known: Mapping[str, list[Run]], bytes_of: str = "") -> str:
+    """In words, what the bits of the results are. `bytes_of` is an operand of which whole bytes are named as such."""
     said = []
     for name, own in known.items():
         for run in own:
-            target = in_words(run.low, run.high, name)
-            verb = "is" if run.length == 1 else "are"
+            target = f"{in_words(run.low, run.high, name)} {'is' if run.length == 1 else 'are'}"
             if not isinstance(run.first, Bit):
-                said.append(f"{target} {verb} {run.first}")
-            elif run.step == 0 and run.length > 1:
-                said.append(f"{target} {verb} copies of {in_words(*run.taken, run.first.name)}")
-            else:
-                order = " in reverse order" if run.step < 0 else ""
-                said.append(f"{target} {verb} {in_words(*run.taken, run.first.name)}{order}")
-    text = "; ".join(said)
+                said.append(f"{target} {run.first}")
+                continue
+            low, high = run.taken
+            taken = in_words(low, high, run.first.name)
+            if run.first.name == bytes_of and low % 8 == 0 and high % 8 == 7:
+                taken = in_words(low // 8, high // 8, run.first.name, "byte")
+            if run.step == 0 and run.length > 1:
+                taken = f"copies of {taken}"
+            said.append(f"{target} {taken}{' in reverse order' if run.step < 0 else ''}")
+    return sentence(said)
+
+
+def sentence(parts_of_it: Sequence[str]) -> str:
+    """Parts of a sentence as one."""
+    text = "; ".join(parts_of_it)
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -212,12 +225,12 @@ def _packed(text: str, wanted: Asked) -> Panel:
     flows, said = [], []
     for number, (to, own) in enumerate(parts(function, operands, taken, made).items()):
         flows += [Flow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in own]
-        sources = " and ".join(in_words(s.low, s.high, s.name) for s in own)
-        said.append(f"{in_words(to.low, to.high, to.name)} depend on {sources}")
+        sources_of_it = " and ".join(in_words(s.low, s.high, s.name) for s in own)
+        said.append(f"{in_words(to.low, to.high, to.name)} depend on {sources_of_it}")
     canvas = Canvas()
     rows(canvas, in_a_row(operands), in_a_row(results), flows, ticks=ticks_of(operands))
-    sentence = "; ".join(said)
-    return Panel(text, canvas.svg(f"Elements of {text}", f"{sentence[:1].upper()}{sentence[1:]}.{given(text, wanted)}"))
+    noted = given(text, wanted)
+    return Panel(text, canvas.svg(f"Elements of {text}", sentence(said) + noted), noted.strip())
 
 
 def elements(widths: Widths, types: Mapping[str, Type]) -> list[Element]:
@@ -226,7 +239,8 @@ def elements(widths: Widths, types: Mapping[str, Type]) -> list[Element]:
     for name in widths:
         type = types[name]
         found += [
-            Element(name, k * type.element_step, k * type.element_step + type.element.width - 1) for k in range(type.elements)
+            Element(name, k * type.element_step, k * type.element_step + type.element.width - 1)
+            for k in range(type.elements)
         ]
     return found
 

@@ -8,7 +8,7 @@ nor classed is drawn in the colour of the page's text.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -80,7 +80,11 @@ class Canvas:
             across, along = (to_x - x) / length, (to_y - y) / length
             back_x, back_y = to_x - 6 * across, to_y - 6 * along
             shafts.append((x, y, back_x, back_y))
-            corners = [(to_x, to_y), (back_x - 3 * along, back_y + 3 * across), (back_x + 3 * along, back_y - 3 * across)]
+            corners = [
+                (to_x, to_y),
+                (back_x - 3 * along, back_y + 3 * across),
+                (back_x + 3 * along, back_y - 3 * across),
+            ]
             heads += "M" + "L".join(f"{number(a)} {number(b)}" for a, b in corners) + "z"
         if shafts:
             self.strokes(shafts, kind)

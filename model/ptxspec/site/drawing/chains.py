@@ -75,7 +75,7 @@ def drawn(wanted: Asked) -> list[Panel]:
         made = " and ".join(f"{name} = {value:#x}" for name, value in link.writes)
         before = "" if link.carry_in is None else f" and CC.CF = {int(link.carry_in)}"
         after = "" if link.carry_out is None else f" and CC.CF = {int(link.carry_out)}"
-        said.append(f"{link.text.split()[0]} makes {made}{after} of {taken}{before}")
+        said.append(f"{link.text.split()[0]} makes {made}{after} from {taken}{before}")
     return [Panel(wanted.text, canvas.svg("A carry chain", f"{'; '.join(said)}."))]
 
 

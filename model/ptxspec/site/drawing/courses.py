@@ -11,9 +11,10 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.machine.courses import Course, course
 from ptxspec.site.drawing.asked import Asked
-from ptxspec.site.drawing.canvas import CODE_LETTER, INNER, LINE, MARGIN, ROW, WIDTH, Canvas, hue
+from ptxspec.site.drawing.bits import sentence
+from ptxspec.site.drawing.canvas import LINE, MARGIN, ROW, WIDTH, Canvas, hue
 from ptxspec.site.drawing.panel import Panel
-from ptxspec.site.drawing.warps import is_predicate, kernel, registers, spans
+from ptxspec.site.drawing.warps import fill, is_predicate, kernel, registers, spans
 
 #: what a kernel may use beside its registers
 MEMORY = ".shared .align 16 .b8 buffer[1024];"
@@ -31,8 +32,8 @@ class Line(NamedTuple):
 
 
 def run(wanted: Asked, threads: int, names: Sequence[str] = ()) -> tuple[Course, int, dict[str, list[int]]]:
-    """Run the page's kernel: its course, the line of the module's text with which the page's lines begin, and what is left in each
-    register named, thread by thread."""
+    """Run the page's kernel: its course, the line of the module's text with which the page's lines begin, and what is left in
+    each register named, thread by thread."""
     if not wanted.lines:
         raise ValueError("nothing says what is drawn: the content is a kernel's instructions")
     whole = kernel(wanted.text, [], names, MEMORY)
@@ -69,20 +70,20 @@ def drawn_lines(wanted: Asked) -> list[Panel]:
         canvas.words(left + (thread + 0.5) * LANE, canvas.y + 11, str(thread), "soft")
     canvas.y += LINE + 2
     said = []
-    for number, line in enumerate(lines_of(wanted, threads)):
+    groups: dict[tuple[int, ...], int] = {}
+    for line in lines_of(wanted, threads):
         canvas.words(MARGIN, canvas.y + 14, line.text, "code", "start")
         if line.threads:
-            kind = hue(line.threads[0])
-            for thread in line.threads:
-                canvas.box(left + thread * LANE, canvas.y, LANE, ROW, f"cell {kind}")
+            groups.setdefault(tuple(line.threads), len(groups))
+            fill(canvas, left, canvas.y, LANE, line.threads, f"cell {hue(groups[tuple(line.threads)])}")
             canvas.cells(left, canvas.y, threads, LANE)
-            said.append(f"{line.text} by {spans(line.threads)}")
+            said.append(f"lanes {spans(line.threads)} execute {line.text.rstrip(';')}")
         values = sorted(set(line.values.values()))
         if len(values) == 1 and len(line.values) > 1:
             canvas.words(WIDTH - MARGIN, canvas.y + 14, f"{values[0]:#04x}", "code", "end")
             said[-1] += f", with the result {values[0]:#x}"
         canvas.y += ROW
-    return [Panel("", canvas.svg("Which lanes execute which line", f"{'; '.join(said)}."))]
+    return [Panel("", canvas.svg("Which lanes execute which line", sentence(said)))]
 
 
 class Stay(NamedTuple):
@@ -102,8 +103,8 @@ class Arrival(NamedTuple):
 
 
 def stays(found: Course, unit: int) -> dict[int, list[Stay]]:
-    """For each unit of so many threads what it does when. Threads of a unit run one after the other. It waits from when the last of
-    them has come to where they wait until all of them may go on, which is not yet their turn."""
+    """For each unit of so many threads what it does when. Threads of a unit run one after the other. It waits from when the last
+    of them has come to where they wait until all of them may go on, which is not yet their turn."""
     told: dict[int, list[Stay]] = {}
     waiting: set[int] = set()
     for one in found.ran:
@@ -121,7 +122,9 @@ def stays(found: Course, unit: int) -> dict[int, list[Stay]]:
     return told
 
 
-def arrivals(found: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]) -> dict[int, list[Arrival]]:
+def arrivals(
+    found: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
+) -> dict[int, list[Arrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
     told: dict[int, list[Arrival]] = {}
     for one in found.ran:
@@ -163,8 +166,8 @@ def drawn_course(wanted: Asked) -> list[Panel]:
             x = left + (arrival.last + 1) * scale
             canvas.strokes([(x, middle - 9, x, middle + 9)])
             canvas.labels_at(x, middle - 11, arrival.text.partition(":")[2].strip() or arrival.text)
-        waits = [f"waits from step {s.first} to {s.end}" for s in own if s.what == "waits"]
-        comes = [f"comes to {a.text} by step {a.last}" for a in met.get(number, [])]
+        waits = [f"waits until step {s.end}" for s in own if s.what == "waits"]
+        comes = [f"comes to {a.text.rstrip(';')} by step {a.last}" for a in met.get(number, [])]
         said.append(f"warp {number} {', '.join([*comes, *(waits or ['does not wait'])])}")
         canvas.y += LINE + ROW
     canvas.y += 4
@@ -173,5 +176,4 @@ def drawn_course(wanted: Asked) -> list[Panel]:
     canvas.words(left, canvas.y + 11, "0", "soft", "start")
     canvas.words(WIDTH - MARGIN, canvas.y + 11, f"{total} instructions", "soft", "end")
     canvas.y += LINE
-    sentence = "; ".join(said)
-    return [Panel(wanted.text, canvas.svg("When warps run and wait", f"{sentence[:1].upper()}{sentence[1:]}."))]
+    return [Panel(wanted.text, canvas.svg("When warps run and wait", sentence(said)))]

@@ -19,11 +19,12 @@ MEMORY = "memory"
 
 
 def loaded(text: str, size: int) -> dict[str, list[Run]]:
-    """Which bits of so many bytes at `[m]` each register of a load holds afterwards. Registers have 32 bits, and bit k of memory is
-    bit k % 8 of byte k // 8."""
+    """Which bits of so many bytes at `[m]` each register of a load holds afterwards. Registers have 32 bits, and bit k of memory
+    is bit k % 8 of byte k // 8."""
     names = [name for name in registers(text) if name != "m"]
     moved = "\n".join(
-        f"ld.param.u64 %o, [a1]; mad.wide.u32 %o, {k}, 4, %o; st.global.u32 [%o], {name};" for k, name in enumerate(names)
+        f"ld.param.u64 %o, [a1]; mad.wide.u32 %o, {k}, 4, %o; st.global.u32 [%o], {name};"
+        for k, name in enumerate(names)
     )
     module = ptxspec.load(
         ".version 8.0 .target sm_90 .address_size 64\n.visible .entry k(.param .u64 a0, .param .u64 a1) {\n"
@@ -41,8 +42,8 @@ def loaded(text: str, size: int) -> dict[str, list[Run]]:
 
 
 def drawn(wanted: Asked) -> list[Panel]:
-    """For each load the bytes at its address, from the lowest one on, and the registers that take them, each with its lowest bit at
-    the right; the page says how many `bytes` there are."""
+    """For each load the bytes at its address, from the lowest one on, and the registers that take them, each with its lowest bit
+    at the right; the page says how many `bytes` there are."""
     size = int(wanted.one("bytes"))
     return each(wanted, lambda text: _panel(text, size))
 
@@ -61,7 +62,7 @@ def _panel(text: str, size: int) -> Panel:
             else:
                 constants.append((name, run.low, run.high, run.first))
     rows(canvas, memory, targets, flows, constants, 8, bytes_of=MEMORY)
-    return Panel(text, canvas.svg(f"Bytes of {text}", told(known)))
+    return Panel(text, canvas.svg(f"Bytes of {text}", told(known, MEMORY)))
 
 
 def _by_bytes(name: str, run: Run, hue: int) -> list[Flow]:

@@ -63,8 +63,8 @@ def sources(function: Function, operands: Widths, results: Widths) -> dict[str, 
         return function(values)
 
     none, every = asked(lambda _: False), asked(lambda _: True)
-    digits = [asked(lambda position, k=k: bool(position >> k & 1)) for k in range(len(numbered).bit_length())]  # type: ignore[misc]
-    found: dict[str, list[Source]] = {}
+    digits = [asked(lambda position, k=k: bool(position >> k & 1)) for k in range(len(numbered).bit_length())]  # type:
+    ignore[misc] found: dict[str, list[Source]] = {}
     for name, width in results.items():
         found[name] = []
         for place in range(width):

@@ -13,8 +13,8 @@ MOST = 3
 
 
 def table(text: str) -> tuple[list[str], str, list[int]]:
-    """The operands of an instruction from the first on, the name of its result, and the result's bit for each combination of their
-    bits; the first operand's bit is worth most in the combination's number.
+    """The operands of an instruction from the first on, the name of its result, and the result's bit for each combination of
+    their bits; the first operand's bit is worth most in the combination's number.
 
     The bit is the same in every place of the result: raises ValueError if it is not.
     """
@@ -26,7 +26,9 @@ def table(text: str) -> tuple[list[str], str, list[int]]:
     name = ""
     for number in range(1 << len(names)):
         bits = {n: number >> (len(names) - 1 - k) & 1 for k, n in enumerate(names)}
-        results = ptxspec.evaluate(text, {n: (1 << fragment.registers[n].width) - 1 if bit else 0 for n, bit in bits.items()})
+        results = ptxspec.evaluate(
+            text, {n: (1 << fragment.registers[n].width) - 1 if bit else 0 for n, bit in bits.items()}
+        )
         ((name, value),) = results.items()
         if value not in (0, (1 << results.types[name].width) - 1):
             raise ValueError(f"{text} is no function of single bits: {bits} gives {value:#x}")
@@ -65,4 +67,3 @@ def _panel(text: str) -> Panel:
     ones = [f"{number:0{len(names)}b}" for number, bit in enumerate(bits) if bit]
     said = f"{result} is 1 where the bits of {', '.join(names)} are {' or '.join(ones)}." if ones else f"{result} is 0."
     return Panel(text, canvas.svg(f"Truth table of {text}", f"{said} The column read as a number is {value:#04x}."))
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +55,8 @@ def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = ""
 
 
 def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str]) -> dict[str, list[int]]:
-    """Have a warp execute instructions. `given` are registers with a value a lane, `taken` those whose values are wanted, likewise;
-    predicates are 0 or 1."""
+    """Have a warp execute instructions. `given` are registers with a value a lane, `taken` those whose values are wanted,
+    likewise; predicates are 0 or 1."""
     count = contracts.warps().LANES
     module = ptxspec.load(kernel(text, list(given), taken).text)
     arrays = [np.array([int(v) & 0xFFFFFFFF for v in values], np.uint32) for values in given.values()]
@@ -83,8 +83,8 @@ class Moves(NamedTuple):
 
 
 def moves(text: str) -> Moves:
-    """The moves of an instruction such as `shfl.sync.up.b32 d|p, a, 1, 0, -1;`: of its registers the first takes, the second is the
-    predicate, and the third is given.
+    """The moves of an instruction such as `shfl.sync.up.b32 d|p, a, 1, 0, -1;`: of its registers the first takes, the second is
+    the predicate, and the third is given.
 
     Raises ValueError if a lane takes no lane's value.
     """
@@ -101,15 +101,26 @@ def moves(text: str) -> Moves:
     return Moves([tags.index(tag) for tag in found[taken]], found[within])
 
 
+def stretches(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as stretches of neighbours: the first and the last of each."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found
+
+
+def fill(canvas: Canvas, left: float, y: float, size: float, cells: Iterable[int], kind: str) -> None:
+    """The colour of some cells of a row."""
+    for first, last in stretches(cells):
+        canvas.box(left + first * size, y, (last - first + 1) * size, ROW, kind)
+
+
 def spans(numbers: Sequence[int]) -> str:
     """Numbers in a sentence: "0 to 3, 7"."""
-    found: list[list[int]] = []
-    for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in found)
+    return ", ".join(str(a) if a == b else f"{a}, {b}" if a + 1 == b else f"{a} to {b}" for a, b in stretches(numbers))
 
 
 def _scale(canvas: Canvas, left: float, size: float, count: int) -> None:
@@ -128,18 +139,16 @@ def _moves(text: str) -> Panel:
     middle = [MARGIN + (lane + 0.5) * size for lane in range(count)]
     _scale(canvas, MARGIN, size, count)
     top, bottom = canvas.y + 1, canvas.y + 1 + ROW + 62
-    for lane in (lane for lane in range(count) if within[lane]):
-        canvas.box(MARGIN + lane * size, bottom, size, ROW, "cell h0")
-    for lane in {source[lane] for lane in range(count) if within[lane]}:
-        canvas.box(MARGIN + lane * size, top, size, ROW, "cell h0")
+    inside = [lane for lane in range(count) if within[lane]]
+    fill(canvas, MARGIN, bottom, size, inside, "cell h0")
+    fill(canvas, MARGIN, top, size, (source[lane] for lane in inside), "cell h0")
     canvas.cells(MARGIN, top, count, size)
     canvas.cells(MARGIN, bottom, count, size)
-    for kind, inside in (("quiet", 0), ("h0", 1)):
-        own = [lane for lane in range(count) if within[lane] == inside]
+    kept = [lane for lane in range(count) if not within[lane]]
+    for kind, own in (("quiet", kept), ("h0", inside)):
         canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
     canvas.y = bottom + ROW + 2
     _scale(canvas, MARGIN, size, count)
-    kept = [lane for lane in range(count) if not within[lane]]
     if kept:
         canvas.note(f"p is false in lanes {spans(kept)}")
     return Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within))))
@@ -223,15 +232,14 @@ def _row(
         shown: Callable[[int], bool] = lambda lane: bool(values[lane] and members[lane])  # noqa: E731
         true = [lane for lane in range(count) if shown(lane)]
         said.append(f"{name} is true in lanes {spans(true)}" if true else f"{name} is true in no lane")
+    elif len(common) > 1:
+        raise ValueError(f"{name} is not the same in all lanes, which cannot be drawn")
     else:
         (word,) = common
         shown = lambda lane: bool(word >> lane & 1)  # noqa: E731
         said.append(f"{name} is {word:#010x} in each of them")
-    for lane in range(count):
-        if shown(lane):
-            canvas.box(left + lane * size, top, size, ROW, kind)
-        elif not members[lane]:
-            canvas.box(left + lane * size, top, size, ROW, "fixed")
+    fill(canvas, left, top, size, filter(shown, range(count)), kind)
+    fill(canvas, left, top, size, (lane for lane in range(count) if not members[lane]), "fixed")
     canvas.cells(left, top, count, size)
     canvas.y = top + ROW + 2
     if not is_predicate(name):
