@@ -67,7 +67,8 @@ def parsed(lines: Sequence[str]) -> Asked:
 
 def each(wanted: Asked, draw: Callable[[str], Drawn]) -> list[Drawn]:
     """What a function makes of each line of PTX. Raises RowError for one that it does not take, and ValueError if there is
-    none.""" if not wanted.lines:
+    none."""
+    if not wanted.lines:
         raise ValueError("nothing says what is drawn: the content is instructions")
     found = []
     for number, text in wanted.lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ptxspec
 from ptxspec.query.fragments import read_fragment
@@ -192,7 +192,7 @@ def given(text: str, wanted: Asked) -> str:
     return f" Here {', '.join(said)}." if said else ""
 
 
-def _of(text: str, wanted: Asked) -> dict[str, object]:
+def _of(text: str, wanted: Asked) -> dict[str, Any]:
     """Of the values that the page gives those that an instruction reads."""
     return {name: value for name, value in wanted.scalars.items() if name in read_fragment(text).inputs}
 

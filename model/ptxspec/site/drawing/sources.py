@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 #: what is asked: operands by name to results by name, all as unsigned numbers
@@ -63,8 +64,8 @@ def sources(function: Function, operands: Widths, results: Widths) -> dict[str, 
         return function(values)
 
     none, every = asked(lambda _: False), asked(lambda _: True)
-    digits = [asked(lambda position, k=k: bool(position >> k & 1)) for k in range(len(numbered).bit_length())]  # type:
-    ignore[misc] found: dict[str, list[Source]] = {}
+    digits = [asked(partial(_has_bit, k)) for k in range(len(numbered).bit_length())]
+    found: dict[str, list[Source]] = {}
     for name, width in results.items():
         found[name] = []
         for place in range(width):
@@ -77,6 +78,10 @@ def sources(function: Function, operands: Widths, results: Widths) -> dict[str, 
             found[name].append(numbered[position - 1])
     _check(function, operands, found)
     return found
+
+
+def _has_bit(k: int, position: int) -> bool:
+    return bool(position >> k & 1)
 
 
 def _no_copy(name: str, place: int) -> ValueError:
