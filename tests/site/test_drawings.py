@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -28,6 +29,7 @@ import ptxspec
 from ptxspec.evidence.mutation.planting import forget
 from ptxspec.literate import finder
 from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.query import repeated
 from ptxspec.site import drawing
 from ptxspec.site.corner_cases import RowError
 from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
@@ -280,7 +282,7 @@ def test_windows_are_where_cvta_leads() -> None:
     found = windows.stretches(int(addresses[3]) + windows.STEP & -windows.STEP)
     for space, address in zip(("const", "local", "shared", "global"), addresses.tolist(), strict=True):
         assert [s.space for s in found if s.first <= address < s.end] == [space]
-    assert found[0].first == 0 and all(a.end == b.first for a, b in zip(found, found[1:], strict=False))
+    assert found[0].first == 0 and all(a.end == b.first for a, b in pairwise(found))
     assert {s.space for s in found} == {"const", "local", "shared", "param", "global"}
 
 
@@ -324,6 +326,12 @@ def test_who_arrives_does_not_wait() -> None:
 # Planted mistakes -----------------------------------------------------------------------------------------------------
 
 
+def forget_all() -> None:
+    """Drop what was worked out from definitions, and fragments that were made of them."""
+    forget()
+    repeated._asked.clear()
+
+
 @contextmanager
 def changed(page: str, function: str, old: str, new: str) -> Iterator[None]:
     """A function of a page with one expression exchanged."""
@@ -340,17 +348,17 @@ def changed(page: str, function: str, old: str, new: str) -> Iterator[None]:
     (made,) = (c for c in code.co_consts if isinstance(c, CodeType))
     before = live.__code__
     live.__code__ = made.replace(co_firstlineno=before.co_firstlineno)
-    forget()
+    forget_all()
     try:
         yield
     finally:
         live.__code__ = before
-        forget()
+        forget_all()
 
 
 PLANTED = [
     ("bits", ["bfe.s32 d, a, 4, 8;"], ("instructions.integer.bfe", "bfe", "a >> start", "a >> start + 1")),
-    ("bits", ["bfi.b32 f, a, b, 8, 12;"], ("instructions.integer.bfi", "bfi", "b & ~field", "b & field")),
+    ("bits", ["bfi.b32 f, a, b, 8, 12;"], ("instructions.integer.bfi", "bfi", "low_bits(a, length)", "low_bits(a >> 1, length)")),
     ("bits", ["shf.r.clamp.b32 d, a, b, 40;"], ("instructions.logic.shf", "shf", "minimum(c, 32)", "minimum(c, 31)")),
     ("bits", ["prmt.b32 d, a, b, 0x7c40;"], ("instructions.movement.prmt", "chosen", "4 * i + 3", "4 * i + 2")),
     ("truth-table", ["lop3.b32 d, a, b, c, 0xca;"], ("instructions.logic.lop3", "lop3", "i & 4", "i & 1")),
@@ -369,7 +377,7 @@ PLANTED = [
         ["vote.sync.all.pred q, p, 0xff;", "p = 0x0f"],
         ("instructions.synchronization.vote", "outcome", "holding == everyone if", "holding != everyone if"),
     ),
-    ("bytes", ["ld.global.v2.u8 {a, b}, [m];", "bytes = 4"], ("instructions.movement.ld", "ld", "a, type, ele", "a + 1, type, ele")),
+    ("bytes", ["ld.global.u8 a, [m+1];", "bytes = 4"], ("instructions.movement.ld", "ld", "ss, a, type", "ss, a & -2, type")),
     (
         "number-line",
         ["cvt.rp.f16.f32 d, a;", "a = 1 1.0009765625 0.000244140625"],
@@ -519,4 +527,4 @@ def test_a_wrong_line_is_reported_where_it_stands(tree: Path) -> None:
     page = tree / "spec/instructions/integer/bfe.md"
     page.write_text(PAGE.format(more="popc.b32 d, a;"))
     line = page.read_text().splitlines().index("popc.b32 d, a;") + 1
-    assert f"bfe.md:{line}: WARNING: {{drawing}}: popc.b32 d, a; cannot be drawn: bit 0 of d is no copy" in build(tree)
+    assert f"bfe.md:{line}: WARNING: {{drawing}}: popc.b32 d, a; cannot be drawn: bit 5 of d is no copy" in build(tree)

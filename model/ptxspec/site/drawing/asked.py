@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ptxspec.language.diagnostics import PtxError
+from ptxspec.machine.errors import LaunchError
 from ptxspec.query.fragments import Unsupported
 from ptxspec.site.corner_cases import RowError
 from ptxspec.terms.exact import NoChoice
 
 Drawn = TypeVar("Drawn")
+
+#: what evaluating, loading or launching something raises that cannot be so, or that cannot be drawn
+_REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError, PtxError, Unsupported, NoChoice, LaunchError)
 
 _VALUE = re.compile(r"([A-Za-z_%$][\w$.]*)\s*=\s*(.+)")
 
@@ -74,6 +78,6 @@ def each(wanted: Asked, draw: Callable[[str], Drawn]) -> list[Drawn]:
     for number, text in wanted.lines:
         try:
             found.append(draw(text))
-        except (ArithmeticError, LookupError, TypeError, ValueError, PtxError, Unsupported, NoChoice) as error:
+        except _REFUSALS as error:
             raise RowError(number, f"{text} cannot be drawn: {error}") from error
     return found
