@@ -66,7 +66,9 @@ def test_words_are_legible_in_every_drawing() -> None:
 
 def test_words_that_overlap_are_found() -> None:
     text = '<text x="{}" y="20">some words</text>'
-    inside = text.format(5) + text.format(20) + text.format(330) + '<text x="5" y="60" style="font-size: 6px">small</text>'
+    inside = (
+        text.format(5) + text.format(20) + text.format(330) + '<text x="5" y="60" style="font-size: 6px">small</text>'
+    )
     svg = f'<svg viewBox="0 0 344 90" width="344"><title>T</title>{inside}</svg>'
     with chromium() as browser:
         page = browser.new_page()
