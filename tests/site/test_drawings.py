@@ -528,3 +528,13 @@ def test_a_wrong_line_is_reported_where_it_stands(tree: Path) -> None:
     page.write_text(PAGE.format(more="popc.b32 d, a;"))
     line = page.read_text().splitlines().index("popc.b32 d, a;") + 1
     assert f"bfe.md:{line}: WARNING: {{drawing}}: popc.b32 d, a; cannot be drawn: bit 5 of d is no copy" in build(tree)
+
+
+def test_a_drawing_depends_on_the_pages_of_its_instructions() -> None:
+    def names(lines: list[str]) -> set[str]:
+        return {path.relative_to(DOCUMENTS / "spec").as_posix() for path in drawing.pages_of(lines)}
+
+    shown = names(["LOOP: @!p cvt.rn.f16.f32 d, a;", "a = 1 2 1"])
+    assert {"instructions/movement/cvt.md", "arithmetic/rounding.md", "machine/barriers.md"} <= shown
+    assert "instructions/integer/bfe.md" not in shown
+    assert "instructions/extended-precision/add.cc.md" in names(["add.cc.u32 d, a, b;"])

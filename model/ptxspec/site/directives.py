@@ -16,7 +16,6 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ptxspec.evidence.mutation import score
-from ptxspec.literate import finder
 from ptxspec.site import (
     changes,
     contents,
@@ -240,9 +239,9 @@ class Drawing(Computed):
 
     def markdown(self) -> str:
         kind, lines = self.arguments[0], list(self.content)
-        machine = [path for _, path in finder.pages("ptxspec.spec", "machine")]
-        self.depends(*machine)
-        more = [path.read_text("utf-8") for path in machine]
+        documents = drawing.pages_of(lines)
+        self.depends(*documents)
+        more = [path.read_text("utf-8") for path in documents]
         name = hashlib.sha256("\n".join([kind, *lines]).encode()).hexdigest()[:12]
         return self.kept(f"drawing-{name}", lambda: drawing.markdown(kind, lines), kind, lines, more)
 

@@ -14,9 +14,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from ptxspec.language.forms import registry
+from ptxspec.literate import finder
+from ptxspec.site import pages
 from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
-from ptxspec.site.drawing.asked import Asked, parsed
+from ptxspec.site.drawing.asked import Asked, opcodes, parsed
 from ptxspec.site.drawing.panel import Panel
 
 #: what draws each kind
@@ -33,6 +37,15 @@ KINDS: dict[str, Callable[[Asked], list[Panel]]] = {
     "votes": warps.drawn_votes,
     "windows": windows.drawn,
 }
+
+
+def pages_of(lines: Sequence[str]) -> list[Path]:
+    """The documents on which what the lines of a directive show depends: those of their instructions with all that they import, and
+    those of the machine."""
+    index = registry().index
+    modules = {page for opcode in opcodes(lines) for page in index[opcode]}
+    machine = {path for _, path in finder.pages("ptxspec.spec", "machine")}
+    return sorted({*pages.sources(sorted(modules)), *machine})
 
 
 def drawn(kind: str, lines: Sequence[str]) -> list[Panel]:

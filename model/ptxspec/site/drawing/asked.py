@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ptxspec.language.diagnostics import PtxError
+from ptxspec.language.forms import registry
 from ptxspec.machine.errors import LaunchError
 from ptxspec.query.fragments import Unsupported
 from ptxspec.site.corner_cases import RowError
@@ -17,6 +18,8 @@ Drawn = TypeVar("Drawn")
 #: what evaluating, loading or launching something raises that cannot be so, or that cannot be drawn
 _REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError, PtxError, Unsupported, NoChoice, LaunchError)
 
+#: what may stand before a mnemonic is a label and a guard
+_MNEMONIC = re.compile(r"(?:[\w$%]+:\s*)?(?:@!?[\w$%]+\s+)?([a-z][\w.:]*)")
 _VALUE = re.compile(r"([A-Za-z_%$][\w$.]*)\s*=\s*(.+)")
 
 
@@ -67,6 +70,16 @@ def parsed(lines: Sequence[str]) -> Asked:
         elif text:
             found.append((number, text))
     return Asked(tuple(found), values)
+
+
+def opcodes(lines: Sequence[str]) -> set[str]:
+    """The opcodes of the instructions in a directive's lines: the longest that a mnemonic begins with, and shorter ones."""
+    known, found = registry().index, set()
+    for line in lines:
+        words = _MNEMONIC.match(line.strip())
+        parts = words[1].split(".") if words else []
+        found |= {opcode for k in range(len(parts)) if (opcode := ".".join(parts[: k + 1])) in known}
+    return found
 
 
 def each(wanted: Asked, draw: Callable[[str], Drawn]) -> list[Drawn]:
