@@ -40,8 +40,8 @@ KINDS: dict[str, Callable[[Asked], list[Panel]]] = {
 
 
 def pages_of(lines: Sequence[str]) -> list[Path]:
-    """The documents on which what the lines of a directive show depends: those of their instructions with all that they import, and
-    those of the machine."""
+    """The documents on which what the lines of a directive show depends: those of their instructions with all that they import,
+    and those of the machine."""
     index = registry().index
     modules = {page for opcode in opcodes(lines) for page in index[opcode]}
     machine = {path for _, path in finder.pages("ptxspec.spec", "machine")}
