@@ -195,10 +195,24 @@ def test_votes_are_counted_by_python() -> None:
     ballot, any_of = drawing.drawn("votes", lines)
     inside = [lane for lane in LANES if holds & members >> lane << lane & 1 << lane]
     assert f"d is {holds & members:#010x} in each" in described(ballot.svg)
-    assert f"p is true in lanes {warps.spans(inside)}" in described(ballot.svg)
+    assert f"p is true in {warps.named_lanes(inside)}" in described(ballot.svg)
     assert "q is true in no lane" in described(any_of.svg)
-    with pytest.raises(RowError, match="not the same in all lanes"):
-        drawing.drawn("votes", ["match.any.sync.b32 d, a, 0xffffffff;", "a = 1 2"])
+
+
+def test_matches_are_found_by_python() -> None:
+    values, members = [3, 1, 4, 1, 5, 9, 2, 3], range(8)
+    (panel,) = drawing.drawn("votes", ["match.any.sync.b32 d, a, 0xff;", "a = 3 1 4 1 5 9 2 3"])
+    for value in values:
+        alike = [lane for lane in members if values[lane] == value]
+        mask = sum(1 << lane for lane in alike)
+        assert f"a is {value} in {warps.named_lanes(alike)}" in described(panel.svg)
+        assert f"d is {mask:#010x} in {warps.named_lanes(alike)}" in described(panel.svg)
+    for lines, complaint in [
+        (["match.any.sync.b32 d, a, 0xffffffff;", "a = 1 2"], "more than 8 lanes"),
+        (["match.any.sync.b32 d, a, 0xff;", "a = 1 20"], "no digits"),
+    ]:
+        with pytest.raises(RowError, match=complaint):
+            drawing.drawn("votes", lines)
 
 
 def test_loads_take_the_bytes_that_numpy_takes() -> None:

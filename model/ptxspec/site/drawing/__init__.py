@@ -19,7 +19,7 @@ from pathlib import Path
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
 from ptxspec.site import pages
-from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
+from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, votes, warps, windows
 from ptxspec.site.drawing.asked import Asked, opcodes, parsed
 from ptxspec.site.drawing.panel import Panel
 
@@ -34,7 +34,7 @@ KINDS: dict[str, Callable[[Asked], list[Panel]]] = {
     "moves": warps.drawn_moves,
     "number-line": number_lines.drawn,
     "truth-table": truth.drawn,
-    "votes": warps.drawn_votes,
+    "votes": votes.drawn,
     "windows": windows.drawn,
 }
 

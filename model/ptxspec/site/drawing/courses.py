@@ -14,7 +14,7 @@ from ptxspec.site.drawing.asked import Asked
 from ptxspec.site.drawing.bits import sentence
 from ptxspec.site.drawing.canvas import LINE, MARGIN, ROW, WIDTH, Canvas, hue
 from ptxspec.site.drawing.panel import Panel
-from ptxspec.site.drawing.warps import fill, is_predicate, kernel, registers, spans
+from ptxspec.site.drawing.warps import fill, is_predicate, kernel, named_lanes, registers
 
 #: what a kernel may use beside its registers
 MEMORY = ".shared .align 16 .b8 buffer[1024];"
@@ -77,7 +77,7 @@ def drawn_lines(wanted: Asked) -> list[Panel]:
             groups.setdefault(tuple(line.threads), len(groups))
             fill(canvas, left, canvas.y, LANE, line.threads, f"cell {hue(groups[tuple(line.threads)])}")
             canvas.cells(left, canvas.y, threads, LANE)
-            said.append(f"lanes {spans(line.threads)} execute {line.text.rstrip(';')}")
+            said.append(f"{named_lanes(line.threads)} execute {line.text.rstrip(';')}")
         values = sorted(set(line.values.values()))
         if len(values) == 1 and len(line.values) > 1:
             canvas.words(WIDTH - MARGIN, canvas.y + 14, f"{values[0]:#04x}", "code", "end")

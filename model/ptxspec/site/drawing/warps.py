@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 import ptxspec
 from ptxspec import contracts
 from ptxspec.site.drawing.asked import Asked, each
+from ptxspec.site.drawing.bits import sentence
 from ptxspec.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label
 from ptxspec.site.drawing.panel import Panel
 
@@ -123,7 +124,13 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}, {b}" if a + 1 == b else f"{a} to {b}" for a, b in stretches(numbers))
 
 
-def _scale(canvas: Canvas, left: float, size: float, count: int) -> None:
+def named_lanes(numbers: Sequence[int]) -> str:
+    """Lanes in a sentence: "lane 7", "lanes 0 to 3"."""
+    return f"lane{'s' if len(numbers) > 1 else ''} {spans(numbers)}"
+
+
+def scale(canvas: Canvas, left: float, size: float, count: int) -> None:
+    """The numbers of lanes, one in four of them."""
     canvas.labels(Label(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
 
 
@@ -137,7 +144,7 @@ def _moves(text: str) -> Panel:
     canvas, count = Canvas(), len(source)
     size = INNER / count
     middle = [MARGIN + (lane + 0.5) * size for lane in range(count)]
-    _scale(canvas, MARGIN, size, count)
+    scale(canvas, MARGIN, size, count)
     top, bottom = canvas.y + 1, canvas.y + 1 + ROW + 62
     inside = [lane for lane in range(count) if within[lane]]
     fill(canvas, MARGIN, bottom, size, inside, "cell h0")
@@ -148,9 +155,9 @@ def _moves(text: str) -> Panel:
     for kind, own in (("quiet", kept), ("h0", inside)):
         canvas.arrows([(middle[source[lane]], top + ROW, middle[lane], bottom - 1) for lane in own], kind)
     canvas.y = bottom + ROW + 2
-    _scale(canvas, MARGIN, size, count)
+    scale(canvas, MARGIN, size, count)
     if kept:
-        canvas.note(f"p is false in lanes {spans(kept)}")
+        canvas.note(f"p is false in {named_lanes(kept)}")
     return Panel(text, canvas.svg(f"Lanes of {text}", described_moves(Moves(source, within))))
 
 
@@ -166,82 +173,12 @@ def described_moves(found: Moves) -> str:
     if len(from_one) < len(groups):
         for other in sorted(from_one):
             lanes = [lane for lane, source in enumerate(found.source) if source == other and found.within[lane]]
-            said.append(f"lanes {spans(lanes)} take the value of lane {other}")
+            said.append(f"{named_lanes(lanes)} take the value of lane {other}")
     else:
         for distance, lanes in sorted(groups.items(), key=lambda g: g[1]):
             where = f"{abs(distance)} {'above' if distance > 0 else 'below'}"
             what = f"the value of the lane {where}" if distance else "their own value"
-            said.append(f"lanes {spans(lanes)} take {what}")
+            said.append(f"{named_lanes(lanes)} take {what}")
     if kept:
-        said.append(f"lanes {spans(kept)} keep their own value, and their predicate is false")
-    return "; ".join(said).capitalize() + "."
-
-
-def drawn_votes(wanted: Asked) -> list[Panel]:
-    """What each lane gives, as a predicate or a number, and for each instruction what the lanes take."""
-    return each(wanted, lambda text: _vote(text, wanted))
-
-
-def _vote(text: str, wanted: Asked) -> Panel:
-    count = contracts.warps().LANES
-    names = registers(text)
-    inputs = [name for name in names if name in wanted.values]
-    outputs = [name for name in names if name not in inputs]
-    given = {name: _per_lane(name, wanted.values[name], count) for name in inputs}
-    members = [int(text.rstrip("; ").rsplit(",", 1)[1], 0) >> lane & 1 for lane in range(count)]
-    guarded = _guarded(text, members)
-    found = execute(guarded, given, outputs)
-    canvas, left = Canvas(), MARGIN + 18
-    size = (INNER - 18) / count
-    _scale(canvas, left, size, count)
-    said = [f"lanes {spans([i for i in range(count) if members[i]])} take part"]
-    for name in [*inputs, *outputs]:
-        values = given.get(name) or found[name]
-        said += _row(canvas, name, values, members, left, size, name in outputs)
-    return Panel(text, canvas.svg(f"A vote: {text}", "; ".join(said).capitalize() + "."))
-
-
-def _guarded(text: str, members: Sequence[int]) -> str:
-    """The instruction, executed by its members alone."""
-    mask = sum(bit << lane for lane, bit in enumerate(members))
-    if all(members):
-        return text
-    return f".reg .pred %in;\nshr.u32 %t, {mask:#x}, %lane;\nand.b32 %t, %t, 1;\nsetp.ne.u32 %in, %t, 0;\n@%in {text}"
-
-
-def _per_lane(name: str, values: Sequence[int], count: int) -> list[int]:
-    """The page's values, one a lane: of a predicate the bits of one number, of others a row that is repeated."""
-    if is_predicate(name):
-        (bits,) = values
-        return [bits >> lane & 1 for lane in range(count)]
-    return [values[lane % len(values)] for lane in range(count)]
-
-
-def _row(
-    canvas: Canvas, name: str, values: Sequence[int], members: Sequence[int], left: float, size: float, result: bool
-) -> list[str]:
-    """A row of lanes. A result that is the same number in all of them is drawn bit by bit."""
-    count = len(values)
-    inside = [lane for lane in range(count) if members[lane]]
-    top = canvas.y + 4
-    canvas.words(MARGIN, top + 14, name, "name", "start")
-    kind = "cell h1" if result else "cell h0"
-    common = {values[lane] for lane in inside}
-    said = []
-    if is_predicate(name):
-        shown: Callable[[int], bool] = lambda lane: bool(values[lane] and members[lane])  # noqa: E731
-        true = [lane for lane in range(count) if shown(lane)]
-        said.append(f"{name} is true in lanes {spans(true)}" if true else f"{name} is true in no lane")
-    elif len(common) > 1:
-        raise ValueError(f"{name} is not the same in all lanes, which cannot be drawn")
-    else:
-        (word,) = common
-        shown = lambda lane: bool(word >> lane & 1)  # noqa: E731
-        said.append(f"{name} is {word:#010x} in each of them")
-    fill(canvas, left, top, size, filter(shown, range(count)), kind)
-    fill(canvas, left, top, size, (lane for lane in range(count) if not members[lane]), "fixed")
-    canvas.cells(left, top, count, size)
-    canvas.y = top + ROW + 2
-    if not is_predicate(name):
-        canvas.note(f"{name} = {word:#010x}, its lowest bit at the left")
-    return said
+        said.append(f"{named_lanes(kept)} keep their own value, and their predicate is false")
+    return sentence(said)
