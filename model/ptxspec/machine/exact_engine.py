@@ -91,6 +91,10 @@ if TYPE_CHECKING:
     from ptxspec.machine.exact_copies import ExactCopies
 
 
+#: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
+Seen = Callable[[Any, int, Block, int], None]
+
+
 class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
@@ -98,21 +102,24 @@ class ExactEngine:
         self._programs: dict[tuple[int, str, bool], Interpreted] = {}
         #: when copies happen that finish later, in the launches from now on
         self.copies: Copies = "early"
+        #: who is told of each block that a thread enters, in the launches from now on
+        self.seen: Seen | None = None
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
         key = (id(program.kernel), program.profile.key, program.clustered)
         if key not in self._programs:
             self._programs[key] = Interpreted(program, known(program, "exact"))
-        return self._programs[key]._replace(copies=self.copies)
+        return self._programs[key]._replace(copies=self.copies, seen=self.seen)
 
 
 class Interpreted(NamedTuple):
-    """A program, what is known of it, and when its copies happen."""
+    """A program, what is known of it, when its copies happen, and who watches."""
 
     program: Program
     known: Known
     copies: Copies = "early"
+    seen: Seen | None = None
 
     def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> ExactRun:
         return ExactRun(self, memory, extents, slots, watch)
@@ -162,7 +169,7 @@ class ExactRun:
 
     def __init__(self, prepared: Interpreted, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
         program = prepared.program
-        self.watch, self.known = watch, prepared.known
+        self.watch, self.known, self.seen = watch, prepared.known, prepared.seen
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables()
@@ -278,6 +285,8 @@ class ExactRun:
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
+            if self.seen is not None:
+                self.seen(m, thread, block, m.steps + took)
             goes = self.block(block, thread)
             took += block.end - block.start
             if goes is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -20,7 +20,7 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Engine
-from ptxspec.machine.exact_engine import ExactEngine
+from ptxspec.machine.exact_engine import ExactEngine, Seen
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
@@ -299,6 +299,16 @@ class Launches:
             self._exact = ExactEngine()
         self._exact.copies = how.copies
         return self._exact
+
+    @contextmanager
+    def seen_by(self, seen: Seen) -> Iterator[None]:
+        """Tell of each block that a thread enters under the exact engine."""
+        self._exact = ExactEngine()
+        self._exact.seen = seen
+        try:
+            yield
+        finally:
+            self._exact = None
 
     def write(self, name: str, value: Any) -> None:
         """Set a variable, or what a bank holds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ptxspec.site import (
     contents,
     corner_cases,
     dispute_tables,
+    drawing,
     evidence_section,
     fragment_pictures,
     freedoms,
@@ -230,6 +232,20 @@ class Picture(Computed):
         return pictures.markdown(pictures.drawn(self.arguments[0], list(self.content)), folder, f"/{address}")
 
 
+class Drawing(Computed):
+    """SVGs that definitions draw: the kind, and as content the instructions, or the kernel, that are shown."""
+
+    required_arguments = 1
+
+    def markdown(self) -> str:
+        kind, lines = self.arguments[0], list(self.content)
+        documents = drawing.pages_of(lines)
+        self.depends(*documents)
+        more = [path.read_text("utf-8") for path in documents]
+        name = hashlib.sha256("\n".join([kind, *lines]).encode()).hexdigest()[:12]
+        return self.kept(f"drawing-{name}", lambda: drawing.markdown(kind, lines), kind, lines, more)
+
+
 class FragmentPicture(Computed):
     """Where the elements of the matrices of a shape lie: the shape, and the types of the elements of A and of C."""
 
@@ -314,6 +330,7 @@ DIRECTIVES = {
     "changes": Changes,
     "corner-cases": CornerCases,
     "disputes": Disputes,
+    "drawing": Drawing,
     "evidence": Evidence,
     "forms": Forms,
     "fragments": FragmentPicture,

@@ -1,0 +1,163 @@
+"""Which bits of its operands the bits of a result are: found by asking a definition, and checked on random operands."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+#: what is asked: operands by name to results by name, all as unsigned numbers
+Function: TypeAlias = Callable[[dict[str, int]], Mapping[str, int]]
+#: operands or results by name, with their widths in bits
+Widths: TypeAlias = Mapping[str, int]
+#: rows of random operands on which what was found is checked
+CHECKS = 24
+_SEED = "which bits"
+
+
+class Bit(NamedTuple):
+    """A bit of an operand."""
+
+    name: str
+    place: int
+
+
+#: what a result's bit is: an operand's bit, or always 0 or 1
+Source: TypeAlias = "Bit | int"
+
+
+class Run(NamedTuple):
+    """Neighbouring bits of a result, from `low` on, that are neighbouring bits of an operand, one bit of it, or constant.
+
+    `first` is what the lowest of them is, and `step` where the next is taken: 1 above, −1 below, 0 the same.
+    """
+
+    low: int
+    length: int
+    first: Source
+    step: int
+
+    @property
+    def high(self) -> int:
+        return self.low + self.length - 1
+
+    @property
+    def taken(self) -> tuple[int, int]:
+        """The lowest and the highest bit of the operand that is taken."""
+        assert isinstance(self.first, Bit)
+        ends = self.first.place, self.first.place + self.step * (self.length - 1)
+        return min(ends), max(ends)
+
+
+def sources(function: Function, operands: Widths, results: Widths) -> dict[str, list[Source]]:
+    """For each bit of each result, from the lowest on, what it is.
+
+    Raises ValueError if a bit is neither a copy of an operand's bit nor constant.
+    """
+    numbered = [Bit(name, place) for name, width in operands.items() for place in range(width)]
+
+    def asked(holds: Callable[[int], bool]) -> Mapping[str, int]:
+        values = dict.fromkeys(operands, 0)
+        for position, bit in enumerate(numbered, 1):
+            values[bit.name] |= int(holds(position)) << bit.place
+        return function(values)
+
+    none, every = asked(lambda _: False), asked(lambda _: True)
+    digits = [asked(partial(_has_bit, k)) for k in range(len(numbered).bit_length())]
+    found: dict[str, list[Source]] = {}
+    for name, width in results.items():
+        found[name] = []
+        for place in range(width):
+            if none[name] >> place & 1 == every[name] >> place & 1:
+                found[name].append(none[name] >> place & 1)
+                continue
+            position = sum((digit[name] >> place & 1) << k for k, digit in enumerate(digits))
+            if not 0 < position <= len(numbered):
+                raise _no_copy(name, place)
+            found[name].append(numbered[position - 1])
+    _check(function, operands, found)
+    return found
+
+
+def _has_bit(k: int, position: int) -> bool:
+    return bool(position >> k & 1)
+
+
+def _no_copy(name: str, place: int) -> ValueError:
+    return ValueError(f"bit {place} of {name} is no copy of an operand's bit")
+
+
+def _check(function: Function, operands: Widths, found: Mapping[str, list[Source]]) -> None:
+    """Hold what was found against random operands."""
+    source = random.Random(_SEED)
+    for _ in range(CHECKS):
+        values = {name: source.getrandbits(width) for name, width in operands.items()}
+        results = function(dict(values))
+        for name, bits in found.items():
+            for place, bit in enumerate(bits):
+                expected = values[bit.name] >> bit.place & 1 if isinstance(bit, Bit) else bit
+                if results[name] >> place & 1 != expected:
+                    raise _no_copy(name, place)
+
+
+def runs(bits: list[Source]) -> list[Run]:
+    """Bits of a result, from the lowest on, put together as far as they go on alike."""
+    found: list[Run] = []
+    for place, bit in enumerate(bits):
+        if found and _goes_on(found[-1], bit):
+            last = found[-1]
+            step = last.step if last.length > 1 else _distance(last.first, bit)
+            found[-1] = Run(last.low, last.length + 1, last.first, step)
+        else:
+            found.append(Run(place, 1, bit, 0))
+    return found
+
+
+def _distance(first: Source, then: Source) -> int:
+    return then.place - first.place if isinstance(first, Bit) and isinstance(then, Bit) else 0
+
+
+def _goes_on(run: Run, bit: Source) -> bool:
+    first = run.first
+    if not isinstance(first, Bit) or not isinstance(bit, Bit):
+        return first == bit
+    if bit.name != first.name:
+        return False
+    if run.length == 1:
+        return abs(bit.place - first.place) <= 1
+    return bit.place == first.place + run.step * run.length
+
+
+class Element(NamedTuple):
+    """Neighbouring bits of a register that hold one value."""
+
+    name: str
+    low: int
+    high: int
+
+
+def parts(
+    function: Function, operands: Widths, taken: Sequence[Element], made: Sequence[Element]
+) -> dict[Element, list[Element]]:
+    """For each element of the results the elements of the operands that it depends on: those of which a change brought one about,
+    somewhere among random operands.
+
+    Raises ValueError for an element of a result that depends on nothing.
+    """
+    source = random.Random(_SEED)
+    found: dict[Element, set[Element]] = {element: set() for element in made}
+    for _ in range(CHECKS):
+        values = {name: source.getrandbits(width) for name, width in operands.items()}
+        before = function(dict(values))
+        for element in taken:
+            others = source.getrandbits(element.high - element.low + 1) << element.low
+            after = function({**values, element.name: values[element.name] ^ others})
+            for result in made:
+                changed = (before[result.name] ^ after[result.name]) >> result.low
+                if changed & (1 << result.high - result.low + 1) - 1:
+                    found[result].add(element)
+    for result, own in found.items():
+        if not own:
+            raise ValueError(f"bits {result.low} to {result.high} of {result.name} depend on no operand")
+    return {result: sorted(own) for result, own in found.items()}
