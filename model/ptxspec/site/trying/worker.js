@@ -1,0 +1,40 @@
+// Python beside the page: begins with the files that the page has loaded, then answers one question after the other.
+const unpacked = async (base64) => {
+  const packed = await fetch("data:application/octet-stream;base64," + base64);
+  return new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+};
+const module = (bytes) => import(URL.createObjectURL(new Blob([bytes], { type: "text/javascript" })));
+
+let reply;
+
+const begin = async (files) => {
+  const names = Object.keys(files);
+  const parts = await Promise.all(names.map((name) => unpacked(files[name])));
+  const file = Object.fromEntries(names.map((name, i) => [name, parts[i]]));
+  const served = { "pyodide.asm.wasm": [file.machine, "application/wasm"], "python_stdlib.zip": [file.library, "application/zip"] };
+  // Pyodide fetches two files; everything is here already, and nothing else is fetched from anywhere
+  self.fetch = async (address) => {
+    const found = served[String(address.url || address).split("/").pop()];
+    if (!found) throw new Error("there is no file " + address);
+    return new Response(found[0], { headers: { "Content-Type": found[1] } });
+  };
+  const [{ loadPyodide }, glue] = await Promise.all([module(file.loader), module(file.glue)]);
+  const python = await loadPyodide({
+    indexURL: "https://files.invalid/",
+    lockFileContents: new TextDecoder().decode(file.lock),
+    packageBaseUrl: "https://files.invalid/",
+    createPyodideModule: glue.default,
+  });
+  python.unpackArchive(file.definitions, "tar", { extractDir: "/" });
+  python.runPython('import sys; sys.path[:0] = ["/ptx/model", "/ptx/libraries"]');
+  reply = python.runPython("from ptxspec.site.trying.answers import reply; reply");
+};
+
+self.onmessage = async ({ data }) => {
+  try {
+    if (data.files) await begin(data.files);
+    self.postMessage({ id: data.id, answer: data.question ? JSON.parse(reply(JSON.stringify(data.question))) : null });
+  } catch (error) {
+    self.postMessage({ id: data.id, failure: String(error && error.message ? error.message : error) });
+  }
+};
