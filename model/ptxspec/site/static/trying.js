@@ -103,7 +103,7 @@
       await Promise.all(given.files.map((name) => script(`${home}_static/trying/${name}`)));
     }
     const source = await unpacked(taken.worker);
-    worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })), { type: "module" });
+    worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
     const { worker: _, ...files } = taken;
     worker.onmessage = ({ data }) => { const done = waiting.get(data.id); waiting.delete(data.id); if (done) done(data); };
     worker.onerror = (event) => { for (const done of waiting.values()) done({ failure: event.message || "the worker failed" }); };
@@ -134,7 +134,7 @@
   }
 
   let box = null;
-  const state = { mnemonics: [], text: "", operands: {}, profile: "hopper" };
+  const state = { mnemonics: [], profiles: [], text: "", operands: {}, profile: "hopper" };
 
   const opened = () => {
     const picker = make("fieldset", { class: "trying-form" }, make("legend", {}, "Form"));
@@ -142,7 +142,7 @@
       oninput: () => { state.text = text.value; evaluate(); } });
     const operands = make("fieldset", { class: "trying-operands" }, make("legend", {}, "Operands"));
     const profile = make("select", { id: "trying-profile", onchange: () => { state.profile = profile.value; evaluate(); } },
-      ...["hopper", "portable"].map((name) => make("option", { value: name }, name)));
+      ...state.profiles.map((name) => make("option", { value: name }, name)));
     const profiles = make("p", { class: "trying-profile", hidden: true },
       make("label", { for: "trying-profile" }, "What PTX leaves open is chosen by the profile "), profile);
     const results = make("div", { class: "trying-results", role: "region", "aria-label": "Results", "aria-live": "polite", "aria-atomic": "true" });
@@ -173,14 +173,13 @@
       chosen.push(word);
       left = left.filter((words) => (words[i] || "") === word);
       if (options.length === 1) {
-        box.picker.append(make("code", {}, word));
+        box.picker.append(make("code", { class: "trying-word" }, word));
         continue;
       }
-      const list = make("select", { "aria-label": i ? `modifier ${i}` : "opcode", onchange: () => {
-        const words = [...box.picker.children].slice(1).map((e) => (e.tagName === "CODE" ? e.textContent : e.value)).filter((_, k) => k !== -1);
-        const mnemonic = pick(words);
-        choose(mnemonic, null);
-        box.picker.children[i + 1].focus();
+      const list = make("select", { class: "trying-word", "aria-label": i ? `modifier ${i}` : "opcode", onchange: () => {
+        const words = [...box.picker.querySelectorAll(".trying-word")].map((e) => (e.tagName === "CODE" ? e.textContent : e.value));
+        choose(pick(words));
+        box.picker.querySelectorAll(".trying-word")[i].focus();
       } }, ...options.map((option) => make("option", { value: option, selected: option === word }, option || "(none)")));
       box.picker.append(list);
       if (!word) break;
@@ -188,7 +187,7 @@
     return chosen.join("");
   };
 
-  const choose = async (mnemonic, operands) => {
+  const choose = async (mnemonic) => {
     const found = await guarded(question({ page, mnemonic }));
     if (!found) return;
     const texts = found.map((text) => text.replace(/\$\w+/g, "1"));
@@ -198,7 +197,6 @@
       box.picker.append(list);
     }
     box.text.value = state.text = texts[0];
-    if (operands) state.operands = operands;
     await evaluate();
   };
 
@@ -268,6 +266,8 @@
     await evaluate();
   };
 
+  const isTelling = ({ operands }) => Object.values(operands).every((value) => !/^(0x0*|false)$/.test(value));
+
   const open = async (row) => {
     if (!box) {
       button.disabled = true;
@@ -275,27 +275,27 @@
       const found = await guarded(question({ page }));
       button.disabled = false;
       if (!found) return;
-      state.mnemonics = found;
+      Object.assign(state, found);
       opened();
       title.focus();
-      if (!row && !rows.length) return choose(pick(wordsOf(found[0])), {});
+      if (!row && !rows.length) return choose(pick(wordsOf(state.mnemonics[0])));
     }
-    await put(row || rows[0]);
+    await put(row || rows.find(isTelling) || rows[0]);
     if (row) {
       place.scrollIntoView({ block: "nearest" });
       title.focus({ preventScroll: true });
     }
   };
 
-  if (!given.missing) {
-    for (const table of new Set(rows.map(({ row }) => row.closest("table")))) {
-      table.querySelector("thead tr").append(make("th", { class: "trying-buttons", scope: "col" }, make("span", { class: "trying-hidden" }, "Try it")));
-    }
-    for (const row of rows) {
-      const line = make("button", { type: "button", title: "copy as a line of ptxspec eval", "aria-label": "copy this row as a line of ptxspec eval",
-        onclick: () => copy(commandOf(row.text, row.operands, "hopper"), line) }, "copy");
-      row.row.append(make("td", { class: "trying-buttons" },
-        make("button", { type: "button", title: "put this row into the box", "aria-label": "put this row into the box Try it", onclick: () => open(row) }, "try"), line));
-    }
+  for (const table of new Set(rows.map(({ row }) => row.closest("table")))) {
+    table.querySelector("thead tr").append(
+      make("th", { class: "trying-buttons", scope: "col" }, make("span", { class: "trying-hidden" }, "Try it")));
+  }
+  for (const row of rows) {
+    const line = make("button", { type: "button", title: "copy as a line of ptxspec eval",
+      "aria-label": "copy this row as a line of ptxspec eval", onclick: () => copy(commandOf(row.text, row.operands, "hopper"), line) }, "copy");
+    const into = make("button", { type: "button", title: "put this row into the box", "aria-label": "put this row into the box Try it",
+      onclick: () => open(row) }, "try");
+    row.row.append(make("td", { class: "trying-buttons" }, ...(given.missing ? [line] : [into, line])));
   }
 })();

@@ -18,20 +18,21 @@ from ptxspec.query.values import labelled
 from ptxspec.site.pages import REGISTER, Entry, entries
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.kinds import Immediate, VectorOf, vector_length
+from ptxspec.terms.profiles import names
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import freedoms_in
 
 
 def reply(question: str) -> str:
-    """Answer a question, both as JSON: {"page": module} asks for the page's mnemonics, {"mnemonic": …, "page": …} for the texts
-    of its forms, and {"text": …, "operands": {…}, "profile": …} for results."""
+    """Answer a question, both as JSON: {"page": module} asks for the page's mnemonics and for the profiles, {"mnemonic": …,
+    "page": …} for the texts of its forms, and {"text": …, "operands": {…}, "profile": …} for results."""
     asked = json.loads(question)
     if "text" in asked:
         found: Any = answer(asked["text"], asked["operands"], asked["profile"])
     elif "mnemonic" in asked:
         found = texts(asked["page"], asked["mnemonic"])
     else:
-        found = mnemonics(asked["page"])
+        found = {"mnemonics": mnemonics(asked["page"]), "profiles": [name for name in names() if name != "index"]}
     return json.dumps(found)
 
 
@@ -120,7 +121,7 @@ def answer(text: str, operands: Mapping[str, str], profile: str) -> dict[str, An
         found["error"] = f"The profile {profile} leaves the result open, as PTX does: {error}"
         found["entry"] = _entry(error.freedom.attrs[0])
     except PtxError as error:
-        found["error"] = str(error).split("\n")[0].removeprefix("<fragment>:1:1: ")
+        found["error"] = error.diagnostics[0].message
     except (Unsupported, ValueError, TypeError) as error:
         found["error"] = str(error)
     else:
@@ -162,4 +163,4 @@ def _usual(type: Type) -> str:
 
 
 def _name(type: Type) -> str:
-    return f".{type}" if not str(type).startswith(".") else str(type)
+    return f".{str(type).removeprefix('.')}"

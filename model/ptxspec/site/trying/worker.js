@@ -5,6 +5,10 @@ const unpacked = async (base64) => {
 };
 const module = (bytes) => import(URL.createObjectURL(new Blob([bytes], { type: "text/javascript" })));
 
+// Pyodide takes a worker that is a module. A page that was opened from a disk has none, but what Pyodide needs of one, `import()`,
+// is here too.
+self.importScripts = undefined;
+
 let reply;
 
 const begin = async (files) => {
