@@ -11,6 +11,19 @@ self.importScripts = undefined;
 
 let reply;
 
+// Puts the files of a tar archive where they belong, with their times, which byte code is compared with.
+const placed = (system, bytes) => {
+  const text = (from, length) => new TextDecoder().decode(bytes.subarray(from, from + length)).replace(/\0[^]*/, "");
+  for (let at = 0; bytes[at]; ) {
+    const head = text(at + 345, 155), size = parseInt(text(at + 124, 12), 8), seconds = parseInt(text(at + 136, 12), 8);
+    const path = "/" + (head ? head + "/" : "") + text(at, 100);
+    system.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    system.writeFile(path, bytes.subarray(at + 512, at + 512 + size));
+    system.utime(path, seconds * 1000, seconds * 1000);
+    at += 512 + 512 * Math.ceil(size / 512);
+  }
+};
+
 const begin = async (files) => {
   const names = Object.keys(files);
   const parts = await Promise.all(names.map((name) => unpacked(files[name])));
@@ -29,7 +42,7 @@ const begin = async (files) => {
     packageBaseUrl: "https://files.invalid/",
     createPyodideModule: glue.default,
   });
-  python.unpackArchive(file.definitions, "tar", { extractDir: "/" });
+  placed(python.FS, new Uint8Array(file.definitions));
   python.runPython('import sys; sys.path[:0] = ["/ptx/model", "/ptx/libraries"]');
   reply = python.runPython("from ptxspec.site.trying.answers import reply; reply");
 };
