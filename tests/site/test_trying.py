@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 from collections.abc import Iterator
@@ -14,12 +15,13 @@ import pytest
 pytest.importorskip("sphinx")
 
 from browser import ROOT, chromium
+from docutils import nodes
 
 import ptxspec
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.query.fragments import read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as
-from ptxspec.site.trying import answers, archive, pyodide
+from ptxspec.site.trying import answers, archive, box, pyodide
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 #: chapters whose pages evaluate nothing: all their instructions have effects
@@ -100,6 +102,31 @@ def test_without_npm_the_reason_is_given(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(pyodide.Unavailable, match="npm is not installed"):
         pyodide.package(tmp_path / "cache")
+
+
+def page_with(caption: str) -> nodes.section:
+    """A page's section of corner cases, with one table."""
+    return nodes.section(
+        "",
+        nodes.title("", "Corner cases"),
+        nodes.paragraph("", "In words."),
+        nodes.container("", nodes.table("", nodes.title("", "", nodes.literal("", caption)))),
+    )
+
+
+def test_the_box_stands_before_the_tables_and_knows_their_forms() -> None:
+    section = page_with("lop3.b32 d, a, b, c, immLut;")
+    box.add_to(section, "ptxspec.spec.instructions.logic.lop3")
+    (placed,) = section.findall(nodes.raw)
+    assert section.index(placed) == 2
+    forms = html.unescape(placed.astext().partition('data-forms="')[2].partition('"')[0])
+    assert json.loads(forms) == {"lop3.b32 d, a, b, c, immLut;": "lop3.b32 d, a, b, c, $immLut;"}
+
+
+def test_the_page_of_an_effect_has_no_box() -> None:
+    section = page_with("ld.u32 d, [a];")
+    box.add_to(section, "ptxspec.spec.instructions.movement.ld")
+    assert not list(section.findall(nodes.raw))
 
 
 # In a browser ----------------------------------------------------------------------------------------------------------
@@ -218,8 +245,6 @@ def prepared() -> Path:
 @contextmanager
 def opened_box(folder: Path) -> Iterator[Any]:
     """A browser with a page whose box is open; it was opened by the button of a row."""
-    import html
-
     static = Path(answers.__file__).parents[1] / "static"
     (folder / "_static").mkdir()
     (folder / "_static" / "trying").symlink_to(prepared())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import importlib.util
 import io
 import json
 import shutil
@@ -84,9 +85,10 @@ def _travelling() -> Iterator[tuple[str, bytes]]:
     for path in sorted({p for part in _PARTS for p in _MODEL.glob(part)}):
         yield f"ptx/model/ptxspec/{path.relative_to(_MODEL)}", path.read_bytes()
     for name in LIBRARIES:
-        found = __import__(name).__file__
-        assert found is not None
-        folder = Path(found).parent
+        found = importlib.util.find_spec(name)
+        if found is None or found.origin is None:
+            raise ModuleNotFoundError(f"there is no {name}, which reads documents")
+        folder = Path(found.origin).parent
         for path in sorted(folder.rglob("*.py")):
             yield f"ptx/libraries/{name}/{path.relative_to(folder)}", path.read_bytes()
     # by this file the folder is a checkout, whose caches lie in its `build/`
