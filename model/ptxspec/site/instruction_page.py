@@ -10,7 +10,6 @@ from docutils import nodes
 
 from ptxspec.site import availability_table, pages, syntax_summary
 from ptxspec.site.nodes import Details
-from ptxspec.site.trying import box
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,8 +29,6 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
     for section in title.findall(nodes.section):
         if section["ids"] and section["ids"][0] == "syntax":
             _shorten(section, module)
-        if section["ids"] and section["ids"][0] == "corner-cases":
-            box.add_to(section, module)
         if section["ids"] and section["ids"][0] == "availability":
             _fold_rules(section)
 

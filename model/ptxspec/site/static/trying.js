@@ -209,17 +209,27 @@
     }
   };
 
-  let latest = 0;
-  const evaluate = async () => {
-    const number = ++latest;
-    Object.assign(state.operands, shownOperands());
-    const found = await guarded(question({ text: state.text, operands: state.operands, profile: state.profile }));
-    if (!found || number !== latest) return;
-    status.textContent = "";
-    showOperands(found.operands);
-    box.profiles.hidden = !found.open;
-    box.results.replaceChildren(...shown(found));
-    place.dataset.answered = String(number);
+  // One question at a time: what is typed while an answer is on its way is asked when it has come, and only as it stands then.
+  let answering = null, changed = false, answers = 0;
+  const evaluate = () => {
+    changed = true;
+    answering = answering || (async () => {
+      const slow = setTimeout(() => { status.textContent = "Computing …"; }, 500);
+      while (changed) {
+        changed = false;
+        Object.assign(state.operands, shownOperands());
+        const found = await guarded(question({ text: state.text, operands: state.operands, profile: state.profile }));
+        clearTimeout(slow);
+        if (!found || changed) continue;
+        status.textContent = "";
+        showOperands(found.operands);
+        box.profiles.hidden = !found.open;
+        box.results.replaceChildren(...shown(found));
+        place.dataset.answered = String(++answers);
+      }
+      answering = null;
+    })();
+    return answering;
   };
 
   const showOperands = (operands) => {

@@ -26,10 +26,20 @@ FOLDER = "trying"
 
 def setup(app: Sphinx) -> None:
     """Make the files while Sphinx reads the pages, and write them into the site that was built."""
-    app.add_config_value("ptxspec_try_it", False, "html", (bool,))
+    app.add_config_value("ptxspec_try_it", False, "env", (bool,))
     app.connect("builder-inited", _begin)
+    app.connect("doctree-read", _place)
     app.connect("html-page-context", _add_scripts)
     app.connect("build-finished", _write)
+
+
+def _place(app: Sphinx, doctree: nodes.document) -> None:
+    name = app.env.docname
+    if app.config.ptxspec_try_it and name.startswith("spec/instructions/"):
+        for section in doctree.findall(nodes.section):
+            if "corner-cases" in section["ids"]:
+                add_to(section, pages.module_of(name))
+                return
 
 
 def add_to(section: nodes.section, module: str) -> None:
