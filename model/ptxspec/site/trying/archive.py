@@ -61,11 +61,20 @@ def prepared(cache: Path) -> Path:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     (work / "sources.tar").write_bytes(packed)
-    _warm(package, work)
+    python = cache / f"python-{hashlib.sha256(pyodide.INTEGRITY.encode() + b''.join(sources)).hexdigest()[:24]}.js"
+    _warm(package, work, library=not python.is_file())
+    if not python.is_file():  # it does not depend on the definitions
+        for old in cache.glob("python-*.js"):
+            old.unlink()
+        write_whole(python, _script(_python(package, work)))
+    definitions = {
+        "worker": (_HERE / "worker.js").read_bytes(),
+        "definitions": (work / "definitions.tar").read_bytes(),
+    }
     scratch = cache / "site.new"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    _write(package, work, scratch)
+    _write({"python": python.read_bytes(), "definitions": _script(definitions)}, scratch)
     for old in cache.glob("site-*"):
         shutil.rmtree(old)
     scratch.rename(folder)
@@ -105,12 +114,14 @@ def _tar(files: Iterator[tuple[str, bytes]]) -> bytes:
     return made.getvalue()
 
 
-def _warm(package: Path, work: Path) -> None:
-    """Have Pyodide's Python load every page once, and keep its byte code: `definitions.tar` and `python.zip` in `work`."""
+def _warm(package: Path, work: Path, library: bool) -> None:
+    """Have Pyodide's Python load every page once, and keep its byte code: `definitions.tar` in `work`, and the standard library's
+    `python.zip` if that is wanted."""
     node = shutil.which("node")
     if node is None:
         raise pyodide.Unavailable("Node.js is not installed, with which byte code for Pyodide is made")
     command = [node, str(_HERE / "warm.mjs"), str(package), str(_HERE / "warm.py"), str(work)]
+    command += ["library"] if library else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -119,30 +130,30 @@ def _warm(package: Path, work: Path) -> None:
         raise RuntimeError(f"the definitions failed in Pyodide: {(done.stderr or done.stdout)[-3000:]}")
 
 
-def _write(package: Path, work: Path, out: Path) -> None:
+def _python(package: Path, work: Path) -> dict[str, bytes]:
+    """Python: the files of Pyodide that are taken as they are, the standard library, and a list of no other packages."""
     lock = json.loads((package / "pyodide-lock.json").read_text("utf-8"))
-    python = {
+    return {
         "loader": (package / "pyodide.mjs").read_bytes(),
         "glue": (package / "pyodide.asm.mjs").read_bytes(),
         "machine": (package / "pyodide.asm.wasm").read_bytes(),
         "lock": json.dumps({**lock, "packages": {}}).encode(),
         "library": (work / "python.zip").read_bytes(),
     }
-    definitions = {
-        "worker": (_HERE / "worker.js").read_bytes(),
-        "definitions": (work / "definitions.tar").read_bytes(),
+
+
+def _script(contents: dict[str, bytes]) -> bytes:
+    """JavaScript that hands files over, by their names."""
+    packed = {
+        name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii") for name, data in contents.items()
     }
-    names, size = [], 0
-    for stem, contents in (("python", python), ("definitions", definitions)):
-        packed = {name: base64.b64encode(_gzipped(data)).decode("ascii") for name, data in contents.items()}
-        text = "".join(f"ptxspecTrying.take({json.dumps(k)},{json.dumps(v)});\n" for k, v in packed.items()).encode()
-        name = f"{stem}-{hashlib.sha256(text).hexdigest()[:12]}.js"
-        write_whole(out / name, text)
-        names.append(name)
-        size += len(text)
-    said = {"files": names, "megabytes": round(size / 1e6, 1)}
+    return "".join(f"ptxspecTrying.take({json.dumps(k)},{json.dumps(v)});\n" for k, v in packed.items()).encode()
+
+
+def _write(scripts: dict[str, bytes], out: Path) -> None:
+    names = []
+    for stem, text in scripts.items():
+        names.append(f"{stem}-{hashlib.sha256(text).hexdigest()[:12]}.js")
+        write_whole(out / names[-1], text)
+    said = {"files": names, "megabytes": round(sum(map(len, scripts.values())) / 1e6, 1)}
     write_whole(out / "files.js", f"ptxspecTrying = {json.dumps(said)};\n".encode())
-
-
-def _gzipped(data: bytes) -> bytes:
-    return gzip.compress(data, 9, mtime=0)

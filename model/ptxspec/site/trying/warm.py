@@ -95,4 +95,5 @@ if __name__ == "__main__":
     sys.path[:0] = ["/ptx/model", "/ptx/libraries"]
     load()
     pack_definitions("/definitions.tar")
-    pack_library("/stdlib.zip", "/python.zip")
+    if os.path.exists("/stdlib.zip"):
+        pack_library("/stdlib.zip", "/python.zip")
