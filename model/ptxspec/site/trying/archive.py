@@ -8,6 +8,7 @@ is made here, by Pyodide's Python under Node.js, so that the browser compiles no
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import importlib.util
@@ -16,6 +17,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,29 +59,35 @@ def prepared(cache: Path) -> Path:
     if (folder / "files.js").is_file():
         return folder
     package = pyodide.package(cache)
-    work = cache / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    (work / "sources.tar").write_bytes(packed)
     python = cache / f"python-{hashlib.sha256(pyodide.INTEGRITY.encode() + b''.join(sources)).hexdigest()[:24]}.js"
+    with tempfile.TemporaryDirectory(
+        prefix="work-", dir=cache
+    ) as name:  # two builds at once make the same, each for itself
+        made = _made(package, packed, python, Path(name))
+        for old in cache.glob("site-*"):
+            if old != folder:
+                shutil.rmtree(old)
+        with contextlib.suppress(OSError):  # another build was first
+            made.rename(folder)
+    return folder
+
+
+def _made(package: Path, packed: bytes, python: Path, work: Path) -> Path:
+    """The folder, below `work`. `python` is the file that keeps what does not depend on the definitions."""
+    (work / "sources.tar").write_bytes(packed)
     _warm(package, work, library=not python.is_file())
-    if not python.is_file():  # it does not depend on the definitions
-        for old in cache.glob("python-*.js"):
-            old.unlink()
+    if not python.is_file():
+        for old in python.parent.glob("python-*.js"):
+            old.unlink(missing_ok=True)
         write_whole(python, _script(_python(package, work)))
     definitions = {
         "worker": (_HERE / "worker.js").read_bytes(),
         "definitions": (work / "definitions.tar").read_bytes(),
     }
-    scratch = cache / "site.new"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    _write({"python": python.read_bytes(), "definitions": _script(definitions)}, scratch)
-    for old in cache.glob("site-*"):
-        shutil.rmtree(old)
-    scratch.rename(folder)
-    shutil.rmtree(work)
-    return folder
+    made = work / "site"
+    made.mkdir()
+    _write({"python": python.read_bytes(), "definitions": _script(definitions)}, made)
+    return made
 
 
 def missing(reason: str) -> str:

@@ -9,6 +9,8 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+from ptxspec.files import write_whole
+
 VERSION = "314.0.7"
 #: of the package's archive, as npm's registry gives it
 INTEGRITY = "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
@@ -35,17 +37,13 @@ def package(cache: Path) -> Path:
     if integrity(archive.read_bytes()) != INTEGRITY:
         archive.unlink()
         raise Unavailable(f"{archive.name} does not have the digest {INTEGRITY}")
-    scratch = cache / f"{folder.name}.new"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    folder.mkdir(exist_ok=True)
     with tarfile.open(archive) as packed:
         for name in FILES:
             member = packed.extractfile(f"package/{name}")
             if member is None:
                 raise Unavailable(f"{archive.name} has no {name}")
-            (scratch / name).write_bytes(member.read())
-    shutil.rmtree(folder, ignore_errors=True)
-    scratch.rename(folder)
+            write_whole(folder / name, member.read())
     return folder
 
 
