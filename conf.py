@@ -27,6 +27,8 @@ include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
 exclude_patterns = ["build", "**/__pycache__"]
 
 ptxspec_isa = "isa.json"
+#: pages evaluate their instructions in the browser: Pyodide is downloaded from npm, once
+ptxspec_try_it = True
 
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3

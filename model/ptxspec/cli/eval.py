@@ -24,6 +24,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
     with asked_rightly():
         from ptxspec.query.evaluate import executed
         from ptxspec.query.fragments import read_fragment
+        from ptxspec.query.operand_texts import operands_of
         from ptxspec.terms.exact import NoChoice
 
         read = read_fragment(fragment)
@@ -35,56 +36,6 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: boo
         put_json(_as_dict(read, results))
     else:
         _show(read, results, profile)
-
-
-def operands_of(read: Any, operands: tuple[str, ...]) -> dict[str, Any]:
-    """The bits of everything that a fragment reads, of operands as they are written. Fails for operands that are missing,
-    unknown, or do not fit."""
-    return _values(read, _given(operands))
-
-
-def _given(operands: tuple[str, ...]) -> dict[str, str]:
-    """The operands as they were written, by name."""
-    given: dict[str, str] = {}
-    for item in operands:
-        name, sign, value = item.partition("=")
-        if not sign or not name:
-            raise Failed(f"{item!r} is not name=value")
-        if name in given:
-            raise Failed(f"{name} is given twice: {given[name]} and {value}")
-        given[name] = value
-    return given
-
-
-def _values(read: Any, given: dict[str, str]) -> dict[str, Any]:
-    """The bits of everything that a fragment reads. Fails for operands that are missing, unknown, or do not fit."""
-    from ptxspec.query.evaluate import values_of_inputs
-    from ptxspec.query.numbers import Unfit, bits_of_text
-
-    own = [name for name in read.inputs if name in read.registers]
-    unknown = [name for name in given if name not in own]
-    if unknown:
-        named = ", ".join(f"{n} ({_type(read, n)})" for n in own) or "none"
-        special = unknown[0] in read.inputs
-        why = "a special register, which a single thread has by itself" if special else "no operand is called that"
-        raise Failed(f"{unknown[0]}: {why}; the operands are {named}")
-    missing = [name for name in own if name not in given and name not in read.carried]
-    if missing:
-        raise Failed(
-            "no value for " + ", ".join(f"{n} ({_type(read, n)})" for n in missing) + ": give it as name=value"
-        )
-    bits = {}
-    for name, text in given.items():
-        try:
-            bits[name] = bits_of_text(text, _type(read, name), read.registers[name].width)
-        except Unfit as why:
-            raise Failed(f"{name} is {_type(read, name)}: {why}") from None
-    return values_of_inputs(read, bits)
-
-
-def _type(read: Any, name: str) -> Any:
-    """The type as which an instruction takes an operand."""
-    return read.taken.get(name, read.registers[name])
 
 
 def _readings(read: Any, name: str, bits: Any) -> dict[str, Any]:
@@ -114,7 +65,7 @@ def _as_dict(read: Any, results: Any) -> dict[str, Any]:
 
 
 def _show(read: Any, results: Any, profile: str) -> None:
-    from ptxspec.cli.values import labelled, line_of
+    from ptxspec.query.values import labelled, line_of
 
     rows, lines = [], []
     for name, bits in results.items():

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.eval import operands_of
 from ptxspec.cli.failures import Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
@@ -26,6 +25,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
     with asked_rightly():
         from ptxspec.query.explaining import explained
         from ptxspec.query.fragments import read_fragment
+        from ptxspec.query.operand_texts import operands_of
         from ptxspec.terms.exact import NoChoice
 
         read = read_fragment(fragment)
@@ -41,7 +41,7 @@ def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, 
 
 
 def _show(step: Any, profile: str) -> None:
-    from ptxspec.cli.values import line_of
+    from ptxspec.query.values import line_of
 
     guard = "" if step.guard is None else f"@{step.guard} "
     say(f"{guard}{step.instruction}  — {step.page}")

@@ -26,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         nodes,
         transforms,
     )
+    from ptxspec.site.trying import box
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
     app.add_config_value("ptxspec_isa", "", "", (str,))
@@ -44,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", layout.collapse_sidebar, priority=100)  # before the theme asks for it
     app.connect("html-page-context", code_links.link, priority=800)
     app.connect("html-page-context", layout.slim, priority=900)
+    box.setup(app)
     app.connect("builder-inited", _add_static_folder)
     app.connect("build-finished", machine_readable.write)
     app.add_css_file("ptxspec.css")

@@ -1,0 +1,167 @@
+"""The files that the box needs, packed so that a page can load them from a server or from a disk.
+
+Each is JavaScript that holds a gzip-compressed file in base64 and hands it over by calling a function: a page that was opened
+from a disk may run scripts, and may fetch nothing. Their names have digests in them, so that browsers may keep them. Byte code
+is made here, by Pyodide's Python under Node.js, so that the browser compiles nothing but WebAssembly.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import gzip
+import hashlib
+import importlib.util
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ptxspec.files import write_whole
+from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.site.trying import pyodide
+
+_HERE = Path(__file__).resolve().parent
+_MODEL = _HERE.parents[1]
+#: what of the model travels: the exact interpretation, and what reads texts for it
+_PARTS = (
+    "*.py",
+    "literate/*.py",
+    "terms/*.py",
+    "contracts/*.py",
+    "language/**/*.py",
+    "machine/*.py",
+    "query/*.py",
+    "site/__init__.py",
+    "site/pages.py",
+    "site/trying/__init__.py",
+    "site/trying/answers.py",
+)
+#: libraries in pure Python that these import
+LIBRARIES = ("markdown_it", "mdurl")
+#: every file of an archive has this time, in seconds of Unix: what is packed depends on contents alone
+_TIME = 1_700_000_000
+#: seconds that Node.js may take
+_PATIENCE = 300
+
+
+def prepared(cache: Path) -> Path:
+    """A folder below `cache` with the files for the site and `files.js`, which names them; from an earlier build if nothing has
+    changed since. Raises pyodide.Unavailable."""
+    packed = _tar(_travelling())
+    sources = [(_HERE / name).read_bytes() for name in ("archive.py", "warm.mjs", "warm.py", "worker.js")]
+    key = hashlib.sha256(b"".join([packed, pyodide.INTEGRITY.encode(), *sources])).hexdigest()[:24]
+    folder = cache / f"site-{key}"
+    if (folder / "files.js").is_file():
+        return folder
+    package = pyodide.package(cache)
+    python = cache / f"python-{hashlib.sha256(pyodide.INTEGRITY.encode() + b''.join(sources)).hexdigest()[:24]}.js"
+    with tempfile.TemporaryDirectory(
+        prefix="work-", dir=cache
+    ) as name:  # two builds at once make the same, each for itself
+        made = _made(package, packed, python, Path(name))
+        for old in cache.glob("site-*"):
+            if old != folder:
+                shutil.rmtree(old)
+        with contextlib.suppress(OSError):  # another build was first
+            made.rename(folder)
+    return folder
+
+
+def _made(package: Path, packed: bytes, python: Path, work: Path) -> Path:
+    """The folder, below `work`. `python` is the file that keeps what does not depend on the definitions."""
+    (work / "sources.tar").write_bytes(packed)
+    _warm(package, work, library=not python.is_file())
+    if not python.is_file():
+        for old in python.parent.glob("python-*.js"):
+            old.unlink(missing_ok=True)
+        write_whole(python, _script(_python(package, work)))
+    definitions = {
+        "worker": (_HERE / "worker.js").read_bytes(),
+        "definitions": (work / "definitions.tar").read_bytes(),
+    }
+    made = work / "site"
+    made.mkdir()
+    _write({"python": python.read_bytes(), "definitions": _script(definitions)}, made)
+    return made
+
+
+def missing(reason: str) -> str:
+    """The text of `files.js` where the files could not be made."""
+    return f"ptxspecTrying = {json.dumps({'missing': reason})};\n"
+
+
+def _travelling() -> Iterator[tuple[str, bytes]]:
+    """(path, content) of every file: the documents, the model, and the libraries that it imports."""
+    for path in sorted((DOCUMENTS / "spec").rglob("*.md")):
+        yield f"ptx/spec/{path.relative_to(DOCUMENTS / 'spec')}", path.read_bytes()
+    for path in sorted({p for part in _PARTS for p in _MODEL.glob(part)}):
+        yield f"ptx/model/ptxspec/{path.relative_to(_MODEL)}", path.read_bytes()
+    for name in LIBRARIES:
+        found = importlib.util.find_spec(name)
+        if found is None or found.origin is None:
+            raise ModuleNotFoundError(f"there is no {name}, which reads documents")
+        folder = Path(found.origin).parent
+        for path in sorted(folder.rglob("*.py")):
+            yield f"ptx/libraries/{name}/{path.relative_to(folder)}", path.read_bytes()
+    # by this file the folder is a checkout, whose caches lie in its `build/`
+    yield "ptx/pyproject.toml", b""
+
+
+def _tar(files: Iterator[tuple[str, bytes]]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in files:
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = len(data), _TIME
+            archive.addfile(entry, io.BytesIO(data))
+    return made.getvalue()
+
+
+def _warm(package: Path, work: Path, library: bool) -> None:
+    """Have Pyodide's Python load every page once, and keep its byte code: `definitions.tar` in `work`, and the standard library's
+    `python.zip` if that is wanted."""
+    node = shutil.which("node")
+    if node is None:
+        raise pyodide.Unavailable("Node.js is not installed, with which byte code for Pyodide is made")
+    command = [node, str(_HERE / "warm.mjs"), str(package), str(_HERE / "warm.py"), str(work)]
+    command += ["library"] if library else []
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise pyodide.Unavailable(f"Pyodide did not run under Node.js: {error}") from None
+    if done.returncode:  # a fault of the site's, which ends its build
+        raise RuntimeError(f"the definitions failed in Pyodide: {(done.stderr or done.stdout)[-3000:]}")
+
+
+def _python(package: Path, work: Path) -> dict[str, bytes]:
+    """Python: the files of Pyodide that are taken as they are, the standard library, and a list of no other packages."""
+    lock = json.loads((package / "pyodide-lock.json").read_text("utf-8"))
+    return {
+        "loader": (package / "pyodide.mjs").read_bytes(),
+        "glue": (package / "pyodide.asm.mjs").read_bytes(),
+        "machine": (package / "pyodide.asm.wasm").read_bytes(),
+        "lock": json.dumps({**lock, "packages": {}}).encode(),
+        "library": (work / "python.zip").read_bytes(),
+    }
+
+
+def _script(contents: dict[str, bytes]) -> bytes:
+    """JavaScript that hands files over, by their names."""
+    packed = {
+        name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii") for name, data in contents.items()
+    }
+    return "".join(f"ptxspecTrying.take({json.dumps(k)},{json.dumps(v)});\n" for k, v in packed.items()).encode()
+
+
+def _write(scripts: dict[str, bytes], out: Path) -> None:
+    names = []
+    for stem, text in scripts.items():
+        names.append(f"{stem}-{hashlib.sha256(text).hexdigest()[:12]}.js")
+        write_whole(out / names[-1], text)
+    said = {"files": names, "megabytes": round(sum(map(len, scripts.values())) / 1e6, 1)}
+    write_whole(out / "files.js", f"ptxspecTrying = {json.dumps(said)};\n".encode())
