@@ -120,11 +120,11 @@ def letters() -> alphabet.Alphabet:
         return json.dumps([(name, kinds[name]) for name in names]).encode()
 
     kinds = dict(json.loads(storage.remembered(_FORMS, key, found)))
-    return alphabet.Alphabet(list(kinds), kinds)
+    return alphabet.Alphabet(list(kinds), kinds, careful=True)
 
 
 def shuffled_roundings(text: str, seed: int) -> str:
     """The text with a rounding modifier, so that it is not contracted, on about half of the products and sums that have none."""
     source = random.Random(f"roundings {seed}")
-    pattern = r"\b(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.b?f(?:16|32|64)(?:x2)?)\b"
+    pattern = r"(?<![.\w])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.b?f(?:16|32|64)(?:x2)?)\b"
     return re.sub(pattern, lambda m: f"{m[1]}.rn{m[2]}" if source.random() < 0.5 else m[0], text)

@@ -53,13 +53,32 @@ def left_out(form: Form) -> bool:
         return True
     if any(o.group and t.width == 8 for o, t in zip(form.syntax.operands, types, strict=False)):  # no such registers
         return True
+    if any(isinstance(t, Type) and t.width == 8 for t in types) and not form.definition.wider:  # the same
+        return True
     type = modifiers.get("type")
+    if _is_miscompiled(form, types):
+        return True
     if opcode in ("add", "sub", "mul") and isinstance(type, Type) and type.is_float:  # may be fused: AMB-014
         return not _ROUNDINGS & set(form.mnemonic.split("."))
     if opcode in ("atom", "red") and type == TYPES["f64"]:  # which NaN stays in memory is not settled: AMB-088
         return "add" in form.mnemonic.split(".")
     if opcode in _SCALAR_VIDEO:  # machine code that does something else: AMB-045
         return bool(modifiers.get("sat") or modifiers.get("dsel") or modifiers.get("op2") in ("min", "max"))
+    return False
+
+
+def _is_miscompiled(form: Form, types: Sequence[Any]) -> bool:
+    """Whether ptxas is known to make something else of a form, or of what follows it, whatever the registers are."""
+    opcode, modifiers, parts = form.syntax.opcode, form.modifiers, form.mnemonic.split(".")
+    type = modifiers.get("type")
+    if opcode in ("abs", "neg"):  # the least number, and halves of a number that is not negative: AMB-317, AMB-332
+        return type in (TYPES["s16"], TYPES["s32"]) or (opcode == "abs" and parts[-1] in ("f16x2", "bf16x2"))
+    if opcode == "slct":  # a NaN that is thought not to be negative: AMB-332
+        return bool(types[-1] == TYPES["f32"])
+    if opcode == "madc":  # after a carry that is known: AMB-331
+        return "hi" in parts and isinstance(type, Type) and type.width == 64
+    if opcode in ("atom", "red"):  # pairs in shared memory: AMB-334
+        return parts[-1] in ("f16x2", "bf16x2") and "global" not in parts
     return False
 
 
@@ -82,8 +101,10 @@ def names() -> list[str]:
 class Alphabet:
     """The forms that programs are made of, by what they do: each a list of opcodes, these of forms, these of variants."""
 
-    def __init__(self, spelled: Sequence[str], kinds: Mapping[str, str] | None = None):
-        """`kinds` says the kind of each form, where that is known: to find it out takes seconds."""
+    def __init__(self, spelled: Sequence[str], kinds: Mapping[str, str] | None = None, careful: bool = False):
+        """`kinds` says the kind of each form, where that is known: to find it out takes seconds. Programs over a `careful`
+        alphabet also keep from operands with which ptxas is known to be wrong, which the recorded ones do not."""
+        self.careful = careful
         wanted = set(spelled)
         known = {name: v for f in forms() for v in f.variants if (name := str(v)) in wanted}
         by_kind: dict[str, dict[str, dict[str, list[Form]]]] = {}

@@ -59,9 +59,16 @@ def _destinations(source: random.Random, pool: Pool, operand: Any, type: Type, s
     return source.choice([f"{first}|{other}", f"{first}|_", first]) if other != first else first
 
 
-def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", count: str = str(THREADS)) -> str:
+def instruction(
+    source: random.Random,
+    form: Form,
+    pool: Pool,
+    cell: str = "",
+    count: str = str(THREADS),
+    careful: bool = False,
+) -> str:
     """An instruction of a form, with registers and constants for its operands. `cell` is the register with the address of
-    the memory that it updates; where threads meet, all of them do."""
+    the memory that it updates; where threads meet, all of them do. For `careful` see Alphabet."""
     types = types_of(form)
     definition = form.definition
     absent = source.choice(form.absences)
@@ -80,7 +87,9 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
             if operand.second:
                 text = _destinations(source, pool, operand, type, next(types), meets)
             else:
-                text = _register(source, pool, type, definition.wider)
+                # ptxas does not extend what cvt.pack gives to a wider register: AMB-179
+                may_be_wider = definition.wider and not (careful and form.mnemonic.startswith("cvt.pack"))
+                text = _register(source, pool, type, may_be_wider)
             braces = [o.name for o in form.syntax.operands if o.group and o.group == operand.group]
             while text in [operands[name] for name in braces if name in operands]:
                 text = _register(source, pool, type)
@@ -88,11 +97,10 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
             text = source.choice(["0xffffffff", "-1"])
         elif meets and form.syntax.opcode in ("bar", "barrier") and operand.name in "ab":
             text = source.choice(["0", "1", "7"]) if operand.name == "a" else count
-        elif _takes_constant(form, operand, type) and source.random() < 0.2:
-            limits = definition.constants(operand.name, form.modifiers)
-            if form.syntax.opcode in ("shl", "shr") and operand.name == "b" and form.modifiers["type"].width == 16:
-                limits = range(1 << 16)  # of a greater one the assembler loses a part: AMB-103
-            text = _constant(source, type, limits)
+        elif careful and _needs_constant(form, operand.name):
+            text = _constant(source, type, _limits(form, operand.name, careful))
+        elif _takes_constant(form, operand, type, careful) and source.random() < 0.2:
+            text = _constant(source, type, _limits(form, operand.name, careful))
         else:
             negated = "!" if operand.negatable and source.random() < 0.5 else ""
             text = negated + _register(source, pool, type, definition.wider)
@@ -100,13 +108,30 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
     return form.written(operands)
 
 
-def _takes_constant(form: Form, operand: Any, type: Any) -> bool:
+def _needs_constant(form: Form, name: str) -> bool:
+    """Whether an operand is never a register: the amount of a shift of 64 bits that a floating-point instruction wrote, and of
+    one of 16 that `cnot` did (AMB-264, AMB-318)."""
+    return form.syntax.opcode in ("shl", "shr") and name == "b" and form.modifiers["type"].width != 32
+
+
+def _limits(form: Form, name: str, careful: bool) -> Sequence[int] | None:
+    """The constants that may stand for an operand; None if any may."""
+    opcode = form.syntax.opcode
+    if opcode in ("shl", "shr") and name == "b" and form.modifiers["type"].width == 16:
+        return range(1 << 16)  # of a greater one the assembler loses a part: AMB-103
+    if careful and opcode in ("bfe", "bfi") and name not in ("ab" if opcode == "bfi" else "a"):
+        return range(32)  # fields beyond a register: AMB-330
+    return form.definition.constants(name, form.modifiers)
+
+
+def _takes_constant(form: Form, operand: Any, type: Any, careful: bool) -> bool:
     if (
         form.marks
         or operand.name in form.definition.registers
         or operand.group
         or not isinstance(type, Type)
         or _is_folded(form)
+        or (careful and form.syntax.opcode == "slct" and operand.name == "c")  # AMB-330
     ):
         return False
     return type.elements == 1 and not (type.is_float and type.width == 16)
@@ -131,12 +156,12 @@ def loses_guard(form: Form) -> bool:
     )
 
 
-def settled(form: Form, text: str) -> str:
+def settled(form: Form, text: str, careful: bool = False) -> str:
     """The instruction, and behind it one NaN in the place of all: which one it gives, the assembler decides when it turns
     operands round, leaves an instruction out, or computes constants (AMB-101)."""
     parts = form.mnemonic.split(".")
     result = next(types_of(form))
-    computes = parts[0] in _COMPUTING or (parts[0] in ("min", "max") and "xorsign" in parts)
+    computes = parts[0] in _COMPUTING or (parts[0] in ("min", "max") and (careful or "xorsign" in parts))
     converts = parts[0] == "cvt" and parts[-1] == parts[-2]
     if (
         result not in (TYPES["f32"], TYPES["f64"])

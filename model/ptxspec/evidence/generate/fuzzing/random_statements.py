@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ptxspec.evidence.generate.fuzzing.alphabet import Alphabet
 from ptxspec.evidence.generate.fuzzing.layout import CELLS, NAMED
 from ptxspec.evidence.generate.fuzzing.random_instruction import Pool, instruction, loses_guard, settled
+from ptxspec.language.forms import Form
 
 #: a statement is lines of text with blocks of statements between; it can be taken away as a whole
 Statement = list[Any]
@@ -40,6 +41,9 @@ class Writer:
         self.functions, self.has_memory = list(functions), has_memory
         self.labels = 0
 
+    def instruction(self, form: Form, cell: str = "") -> str:
+        return instruction(self.source, form, self.pool, cell, careful=self.letters.careful)
+
     def number(self) -> int:
         self.labels += 1
         return self.labels
@@ -54,7 +58,7 @@ class Writer:
             if chance < 0.06:
                 body.append(self.exchange())
             elif chance < 0.14:
-                body.append([instruction(self.source, self.letters.choose(self.source, "meeting"), self.pool)])
+                body.append([self.instruction(self.letters.choose(self.source, "meeting"))])
             else:
                 body.append(self.operation() if is_straight else self.statement(0, None))
         if not is_straight and self.source.random() < 0.4:
@@ -99,12 +103,12 @@ class Writer:
     def plain(self) -> str:
         form = self.letters.choose(self.source, "plain")
         guard = "" if loses_guard(form) else self.guard(0.2)
-        return settled(form, guard + instruction(self.source, form, self.pool))
+        return settled(form, guard + self.instruction(form), self.letters.careful)
 
     def chain(self) -> Statement:
         """Sums or differences of several words. None but the first sets the condition code for certain."""
         kind = self.source.choice(["carries", "borrows"])
-        lines = [instruction(self.source, self.letters.choose(self.source, f"start of {kind}"), self.pool)]
+        lines = [self.instruction(self.letters.choose(self.source, f"start of {kind}"))]
         for part in ["middle"] * self.source.choice((0, 1, 1, 2)) + ["end"]:
             if (
                 self.source.random() < 0.15
@@ -112,7 +116,7 @@ class Writer:
                 a, b, d = (self.source.choice(self.pool[32]) for _ in range(3))
                 lines.append(f"{self.source.choice(['xor.b32', 'add.u32', 'min.s32', 'mul.lo.u32'])} {d}, {a}, {b};")
             form = self.letters.choose(self.source, f"{part} of {kind}")
-            lines.append(self.guard(0.1) + instruction(self.source, form, self.pool))
+            lines.append(self.guard(0.1) + self.instruction(form))
         return ["\n".join(lines)]
 
     def atomic(self) -> Statement:
@@ -120,7 +124,7 @@ class Writer:
         is_shared = str(form.modifiers.get("ss")).split("::")[0] == "shared"
         is_generic = form.modifiers.get("ss") is None
         cell = "%cs" if is_shared else self.source.choice(["%cg", "%cgs"]) if is_generic else "%cg"
-        return [self.guard(0.2) + instruction(self.source, form, self.pool, cell)]
+        return [self.guard(0.2) + self.instruction(form, cell)]
 
     def access(self) -> Statement:
         """An access of any type and length to the thread's own local memory, or to its cells elsewhere."""
@@ -143,8 +147,11 @@ class Writer:
                 lines.append(f"cvt.u64.u32 %at, {index};\nadd.u64 %at, {base}, %at;")
                 base = "%at"
         own = source.choice([w for w in (16, 32, 64) if w >= width])
-        is_load = source.random() < 0.5
-        if count > 1 and not is_load:  # as if they were numbers, the assembler converts what is in wider ones: AMB-104
+        careful = self.letters.careful
+        is_load = (careful and width == 8) or source.random() < 0.5
+        if (
+            count > 1 or careful
+        ) and not is_load:  # the assembler converts what is in wider ones, as if numbers: AMB-104
             own = max(16, width)
         registers = source.sample(self.pool[own], count)
         shown = "{" + ", ".join(registers) + "}" if count > 1 else registers[0]
