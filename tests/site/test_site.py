@@ -97,7 +97,7 @@ def test_every_page_has_its_tables() -> None:
     for name in registry().pages:
         if pages.forms(name):
             corner_cases.markdown(name, [], known)
-            freedoms.markdown(name, known)
+            freedoms.markdown(name, known, "spec/page")
 
 
 def test_instructions_with_effects_have_a_sentence_instead() -> None:
@@ -138,16 +138,16 @@ def test_integers_are_shown_as_their_type_reads_them() -> None:
 
 
 def test_freedoms_name_entry_and_choices() -> None:
-    text = freedoms.markdown(DIV, REGISTER)
+    text = freedoms.markdown(DIV, REGISTER, "spec/page")
     assert "/spec/ambiguities.md#amb-001-division-by-zero" in text
     assert "[quotient by zero](/spec/profiles/hopper.md#" in text
     assert "left open" in text
-    assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {})
+    assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {}, "spec/page")
 
 
 def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
     known = {"video-machine-code": pages.Entry("AMB-045", "video-machine-code", "amb-045-video-machine-code")}
-    text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known)
+    text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known, "spec/page")
     (row,) = [line for line in text.splitlines() if "amb-045-video-machine-code" in line]
     assert (
         "deviation" in row and "as documented" in row and "/spec/profiles/hopper.md#" in row and "left open" not in row
@@ -156,7 +156,7 @@ def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
 
 def test_a_freedom_without_an_entry_is_refused() -> None:
     with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
-        freedoms.markdown(DIV, {})
+        freedoms.markdown(DIV, {}, "spec/page")
     with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
         corner_cases.markdown(DIV, [], {})
 
