@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,6 +87,7 @@ def _given(form: Form, slot: Slot) -> tuple[str, ...]:
     return () if not bound else (str(bound).lstrip("."),) if slot.is_set else (slot.options[0],)
 
 
+@cache
 def modifiers(module: str) -> list[Modifier]:
     """The modifiers of a page, in the order of its lines."""
     values: dict[str, dict[str, Since]] = {}

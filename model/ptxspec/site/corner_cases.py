@@ -29,8 +29,8 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
 
-#: rows a table has, if the page does not ask for more
-MOST_ROWS = 8
+#: rows a table has, if the page does not ask for more; where it asks for as many as the second number, it has no others
+MOST_ROWS, ASKED = 8, 3
 _CANDIDATES, _ENOUGH = 320, 6
 #: more rows of edges than this are not crossed, but drawn
 _MOST_EDGES = 1 << 17
@@ -243,8 +243,10 @@ def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
 
 
 def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Case]:
-    """The rows of a table: those that the page asks for, in its order, then as many others as it has room for, which bring
-    about something new. Of these the ones with an open result come last."""
+    """The rows of a table: those that the page asks for, in its order, and where they are few others that bring about something
+    new. Of these the ones with an open result come last."""
+    if len(given) >= ASKED:
+        return list(given)
     types = [t for _, t in inputs(meaning)]
     asked = {one.operands for one in given}
     rest = [case(meaning, row) for row in candidates(types, seed) if row not in asked]
