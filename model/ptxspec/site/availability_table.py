@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import Slot, SyntaxLine
@@ -55,11 +55,11 @@ class Modifier(NamedTuple):
 REQUIRED = "required"
 
 
-def _since(form: Form, slot: Slot, option: str) -> Since:
-    bound: dict[str, Any] = form.modifiers
-    if slot.hint:
-        bound = {**bound, slot.name: option if slot.is_set else True}
-    return form.definition.availability(bound)
+def _since(form: Form, slot: Slot, option: str, own: Since) -> Since:
+    """Since when there is a form with a modifier: `own` is since when there is the form itself."""
+    if not slot.hint:
+        return own
+    return form.definition.availability({**form.modifiers, slot.name: option if slot.is_set else True})
 
 
 def _without(form: Form, slot: Slot) -> str:
@@ -96,10 +96,10 @@ def modifiers(module: str) -> list[Modifier]:
     hints: dict[str, bool] = {}
     having: Counter[str] = Counter()
     for form in forms(module):
-        path = Path(form.definition.path)
+        path, own = Path(form.definition.path), form.availability
         for slot in form.syntax.slots:
             for option in _given(form, slot):
-                name, since = _name(slot, option), _since(form, slot, option)
+                name, since = _name(slot, option), _since(form, slot, option, own)
                 known = values.setdefault(name, {})
                 known[f".{option}"] = min(known.get(f".{option}", since), since)
                 explained = place(path, f".{option}", name, form.definition.name)

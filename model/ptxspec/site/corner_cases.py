@@ -55,6 +55,11 @@ class Case(NamedTuple):
     results: tuple[Any, ...]
     events: frozenset[Any]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether PTX leaves one of the results open."""
+        return not all(isinstance(result, int) for result in self.results)
+
 
 def inputs(meaning: Meaning) -> list[tuple[str, Type]]:
     """What goes in, by the names that a table has for it, and the types. The value that stood in memory is called `old`; if there
@@ -263,8 +268,7 @@ def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Cas
         chosen.append(best)
         seen |= best.events
         rest.remove(best)
-    is_open = lambda one: not all(isinstance(result, int) for result in one.results)  # noqa: E731
-    return [*given, *sorted(chosen, key=lambda one: (is_open(one), one.operands))]
+    return [*given, *sorted(chosen, key=lambda one: (one.is_open, one.operands))]
 
 
 # What the table says ---------------------------------------------------------------------------------------------------
