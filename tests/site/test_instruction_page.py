@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("sphinx")
 
+from building import build
+
 from ptxspec.literate.documents import Fence
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.literate.notation import parse
-from ptxspec.site import availability_table, code_links, instruction_page, pages, syntax_summary
+from ptxspec.site import (
+    availability_table,
+    code_links,
+    instruction_page,
+    modifier_links,
+    operand_table,
+    pages,
+    syntax_summary,
+)
 
 INSTRUCTIONS = "ptxspec.spec.instructions"
 
@@ -30,6 +42,16 @@ def test_lines_of_other_operands_or_order_stay() -> None:
     assert len(shown("f.x.y d, a;\nf.y.x d, a;")) == 2
 
 
+def test_lines_that_differ_in_types_become_one() -> None:
+    assert shown("f.u32.u32 d, a;\nf.s32.u32 d, a;") == ["f{.u32,.s32}.u32  d, a;"]
+    assert len(shown("f.u32.x d, a;\nf.x.u32 d, a;")) == 2
+
+
+def test_a_summary_with_many_sets_leaves_them_to_the_table() -> None:
+    assert "=" not in syntax_summary.short(availability_table.lines(f"{INSTRUCTIONS}.movement.ld"))
+    assert ".type   = {" in syntax_summary.short(availability_table.lines(f"{INSTRUCTIONS}.comparison.setp"))
+
+
 def test_a_summary_leaves_out_no_modifier_and_is_short() -> None:
     lines = availability_table.lines(f"{INSTRUCTIONS}.movement.ld")
     text = syntax_summary.text(lines)
@@ -38,14 +60,22 @@ def test_a_summary_leaves_out_no_modifier_and_is_short() -> None:
     assert not syntax_summary.helps(availability_table.lines(f"{INSTRUCTIONS}.integer.bfe"))
 
 
+def pattern(shape: syntax_summary.Shape, sets: dict[str, list[str]]) -> re.Pattern[str]:
+    """What the mnemonics of a line of a summary look like."""
+    found = re.escape(shape.opcode)
+    for place in shape.places:
+        words = [w for name in place.name.split(",") for w in sets.get(name, [name])]
+        found += f"(?:{'|'.join(map(re.escape, words))})" + ("?" if place.optional or place.hint else "")
+    return re.compile(found)
+
+
 def test_every_form_of_a_page_fits_its_summary() -> None:
     """A summary may allow more than there is, never less."""
-    for name in ("movement.ld", "movement.st", "synchronization.atom", "comparison.setp"):
+    for name in ("movement.ld", "synchronization.atom", "comparison.setp", "matrix.mma", "movement.cvt"):
         lines = availability_table.lines(f"{INSTRUCTIONS}.{name}")
-        summary = parse(Fence("syntax", 1, syntax_summary.text(lines)), name)
+        allowed = [pattern(s, syntax_summary.sets(lines)) for s in syntax_summary.shapes(lines)]
         for form in pages.forms(f"{INSTRUCTIONS}.{name}"):
-            modifiers = tuple(form.mnemonic.split(".")[1:])
-            assert any(line.bindings(modifiers) is not None for line in summary), form.mnemonic
+            assert any(p.fullmatch(form.mnemonic) for p in allowed), form.mnemonic
 
 
 def test_badges_say_since_when() -> None:
@@ -57,11 +87,66 @@ def test_badges_say_since_when() -> None:
 def test_modifiers_have_defaults_and_versions() -> None:
     known = {m.name: m for m in availability_table.modifiers(f"{INSTRUCTIONS}.floating.add")}
     assert known[".rnd"].without == ".rn" and not known[".rnd"].hint
-    assert known[".ftz"].values == {".ftz": ((1, 4), 10)}
-    assert known[".type"].values[".f64"] == ((1, 0), 13)
-    html = availability_table.html_of(f"{INSTRUCTIONS}.floating.add")
+    assert known[".ftz"].values == {".ftz": ((1, 4), 10)} and known[".ftz"].without == "implied before sm_20"
+    assert known[".type"].values[".f64"] == ((1, 0), 13) and known[".type"].without == availability_table.REQUIRED
+    html = availability_table.html_of(f"{INSTRUCTIONS}.floating.add", "spec/instructions/floating/add")
     assert '<code class="literal">.f32x2</code>: PTX 8.6, sm_100' in html
-    assert availability_table.html_of(f"{INSTRUCTIONS}.integer.bfe") == ""
+    assert '<a href="../../arithmetic/rounding.html"><code class="literal">.rz</code></a>' in html
+    assert availability_table.html_of(f"{INSTRUCTIONS}.control.ret", "spec/instructions/control/ret").count("<tr>") == 2
+    weak = {m.name: m for m in availability_table.modifiers(f"{INSTRUCTIONS}.movement.ld")}[".order"]
+    assert weak.hint and weak.without == ".weak"
+
+
+@pytest.mark.parametrize("module", pages.with_forms())
+def test_every_modifier_leads_to_a_place_that_there_is(module: str) -> None:
+    for modifier in availability_table.modifiers(module):
+        for value, where in modifier.places.items():
+            assert where.target in targets(where.document), (modifier.name, value, where)
+
+
+@cache
+def targets(docname: str) -> set[str]:
+    """The targets of a document: headings, places that it names, and definitions in its Python."""
+    text = (DOCUMENTS / f"{docname}.md").read_text("utf-8")
+    headings = re.findall(r"^#{2,3} (.+)$", text, re.M)
+    definitions = [f"def-{name}" for name in re.findall(r"^def (\w+)", text, re.M)]
+    return {"", *map(pages.anchor, headings), *re.findall(r"\{#([\w-]+)\}", text), *definitions}
+
+
+def test_shared_modifiers_are_those_that_some_instruction_has() -> None:
+    used = {w for m in pages.with_forms() for own in availability_table.modifiers(m) for w in (own.name, *own.values)}
+    assert set(modifier_links.shared()) - used <= {".full", ".ue8m0x2"}
+
+
+def test_operands_have_types() -> None:
+    (definitions, rows) = operand_table.groups(f"{INSTRUCTIONS}.integer.bfe")[0]
+    assert [d.name for d in definitions] == ["bfe"]
+    assert [(r.name, r.written) for r in rows] == [("d", True), ("a", False), ("b", False), ("c", False)]
+    assert rows[2].type == '<code class="literal">.u32</code>' and rows[2].allowed == "constants 0 to 255"
+    html = operand_table.html_of(f"{INSTRUCTIONS}.movement.mov")
+    assert 'href="#def-pack_two"' in html and "half as wide as" in html
+    assert operand_table.html_of(f"{INSTRUCTIONS}.miscellaneous.trap") == ""
+
+
+@pytest.mark.parametrize("module", pages.with_forms())
+def test_every_operand_of_a_syntax_line_is_in_the_table(module: str) -> None:
+    for definitions, rows in operand_table.groups(module):
+        for form in (f for f in pages.forms(module) if f.definition in definitions):
+            names = {o.name for o in form.syntax.operands} | {o.second for o in form.syntax.operands if o.second}
+            assert names <= {row.name for row in rows}, form
+
+
+def test_the_definition_stands_before_the_operands(tmp_path: Path) -> None:
+    page = tmp_path / "spec/instructions/integer/bfe.md"
+    page.parent.mkdir(parents=True)
+    page.write_text((DOCUMENTS / "spec/instructions/integer/bfe.md").read_text("utf-8"))
+    (tmp_path / "index.md").write_text("# all\n\n```{toctree}\nspec/instructions/integer/bfe\n```\n")
+    build(tmp_path)
+    html = (tmp_path / "build/site/spec/instructions/integer/bfe.html").read_text()
+    places = [html.index(f'id="{name}"') for name in ("syntax", "semantics", "operands", "corner-cases", "see-also")]
+    assert places == sorted(places)
+    assert 'class="badge reference internal" href="#availability"' in html
+    assert html.index("constants 0 to 255") > html.index('id="L-43"')
 
 
 def test_names_lead_to_their_definitions(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ MEASURE = """(wide) => {
   const found = [], width = document.documentElement.clientWidth;
   const told = (what, e) => found.push(what + ": " + e.tagName.toLowerCase() + "." + e.className + " " + e.textContent.trim().slice(0, 60));
   for (const d of document.querySelectorAll("details")) d.open = true;
+  for (const p of document.querySelectorAll("[role=tabpanel]")) p.hidden = false;
   if (document.documentElement.scrollWidth > width + 1) found.push("the page scrolls sideways, " + document.documentElement.scrollWidth);
   for (const e of document.querySelectorAll("article pre, article table, article p, article li, article img, article svg, article h1")) {
     const box = e.getBoundingClientRect();

@@ -99,7 +99,7 @@ def tables_of(names: Iterable[str]) -> None:
     for name in names:
         if pages.forms(name):
             corner_cases.markdown(name, [], known)
-            freedoms.markdown(name, known)
+            freedoms.markdown(name, known, "spec/page")
 
 
 def test_pages_have_their_tables() -> None:
@@ -150,16 +150,16 @@ def test_integers_are_shown_as_their_type_reads_them() -> None:
 
 
 def test_freedoms_name_entry_and_choices() -> None:
-    text = freedoms.markdown(DIV, REGISTER)
+    text = freedoms.markdown(DIV, REGISTER, "spec/page")
     assert "/spec/ambiguities.md#amb-001-division-by-zero" in text
     assert "[quotient by zero](/spec/profiles/hopper.md#" in text
     assert "left open" in text
-    assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {})
+    assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {}, "spec/page")
 
 
 def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
     known = {"video-machine-code": pages.Entry("AMB-045", "video-machine-code", "amb-045-video-machine-code")}
-    text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known)
+    text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known, "spec/page")
     (row,) = [line for line in text.splitlines() if "amb-045-video-machine-code" in line]
     assert (
         "deviation" in row and "as documented" in row and "/spec/profiles/hopper.md#" in row and "left open" not in row
@@ -168,7 +168,7 @@ def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
 
 def test_a_freedom_without_an_entry_is_refused() -> None:
     with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
-        freedoms.markdown(DIV, {})
+        freedoms.markdown(DIV, {}, "spec/page")
     with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
         corner_cases.markdown(DIV, [], {})
 
@@ -203,6 +203,17 @@ def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> No
     assert identity_tables.verdict_text(late.verdict(claim), "proved").startswith("[not checked in this build]{.gap}")
     assert identity_tables.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
     assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
+
+
+def test_an_identity_shows_its_verdict_first_and_leads_to_its_line(tmp_path: Path) -> None:
+    judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    stated = [i for i in identity_tables.identities() if i.path.endswith("bits-and-shifts.md")]
+    head, _, first = identity_tables.rows(stated[:1], judge, "spec/instructions/integer/bfe").splitlines()[1:4]
+    assert head.startswith("| Verdict | Identity |") and first.startswith("| [not checked")
+    assert f'<a href="../../../proofs/bits-and-shifts.html#L-{stated[0].line}">line {stated[0].line}</a>' in first
+    for identity in stated:
+        fences = parse(Path(identity.path).read_text("utf-8"), identity.path).of("python")
+        assert any(f.line <= identity.line < f.line + f.text.count("\n") + 1 for f in fences), identity
 
 
 def test_an_identity_belongs_to_the_page_of_its_forms() -> None:

@@ -23,6 +23,7 @@ install()
 INSTRUCTIONS = [p for n, p in pages("ptxspec.spec", "instructions") if p.stem != "index"]
 PARTS = [
     "Syntax", "Operands", "Semantics", "Corner cases", "Freedoms", "Availability", "Examples", "Identities", "Evidence",
+    "See also",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 #: what a fence may say it holds; any other word is a fence nobody reads
-READ_FENCES = frozenset({"python", "syntax", "words", "grammar", "ptx", "text", "console"})
+READ_FENCES = frozenset({"python", "syntax", "words", "grammar", "ptx", "cuda", "text", "console"})
 
 
 class DocumentError(Exception):

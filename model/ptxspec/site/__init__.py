@@ -49,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _add_static_folder)
     app.connect("build-finished", machine_readable.write)
     app.add_css_file("ptxspec.css")
+    app.add_js_file("tabs.js", loading_method="defer")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import Slot, SyntaxLine
+from ptxspec.site.modifier_links import Place, place
 from ptxspec.site.pages import forms
 
 Since = tuple[tuple[int, int], int]
@@ -37,86 +41,116 @@ def version(since: Since) -> str:
 
 class Modifier(NamedTuple):
     """A modifier of a page: its name (`.rnd`), how its values are spelled, with the version and the target from which a form
-    with it exists, what an instruction without it means, and whether it bears on speed alone."""
+    with it exists, and where each is explained; what an instruction without it means, `REQUIRED` if there is none, "" if nothing
+    takes its place; and whether it bears on speed alone."""
 
     name: str
     values: dict[str, Since]
+    places: dict[str, Place]
     without: str
     hint: bool
 
 
-def _since(form: Form, slot: Slot, option: str) -> Since:
-    bound: dict[str, Any] = form.modifiers
-    if slot.hint:
-        bound = {**bound, slot.name: option if slot.is_set else True}
-    return form.definition.availability(bound)
+#: what is said of a modifier that all forms have
+REQUIRED = "required"
+
+
+def _since(form: Form, slot: Slot, option: str, own: Since) -> Since:
+    """Since when there is a form with a modifier: `own` is since when there is the form itself."""
+    if not slot.hint:
+        return own
+    return form.definition.availability({**form.modifiers, slot.name: option if slot.is_set else True})
 
 
 def _without(form: Form, slot: Slot) -> str:
     """What a form has in place of an optional modifier, where its definition says so."""
+    if slot.hint:  # of one member alone, that is what is so without it
+        return f".{slot.options[0]}" if slot.is_set and len(slot.options) == 1 else ""
+    implied = [i.edition for i in form.definition.implications if slot.name in i.modifiers]
     parameter = form.definition.modifiers.get(slot.name)
     default = None if parameter is None else parameter.default
     if not isinstance(default, str):
-        return ""
+        return "; ".join(dict.fromkeys(f"implied {edition}" for edition in implied))
     return default if default not in slot.options else f".{default}"
 
 
+def _name(slot: Slot, option: str) -> str:
+    """The name of a modifier: of its set, or its own where there is none."""
+    return f".{slot.name}" if slot.is_set and "_or_" not in slot.name else f".{option}"
+
+
+def _given(form: Form, slot: Slot) -> tuple[str, ...]:
+    """The values that a form has for a slot: all that a hint may have."""
+    if slot.hint:
+        return slot.options
+    bound = form.modifiers.get(slot.name)
+    return () if not bound else (str(bound).lstrip("."),) if slot.is_set else (slot.options[0],)
+
+
+@cache
 def modifiers(module: str) -> list[Modifier]:
     """The modifiers of a page, in the order of its lines."""
     values: dict[str, dict[str, Since]] = {}
+    places: dict[str, dict[str, Place]] = {}
     without: dict[str, set[str]] = {}
     hints: dict[str, bool] = {}
+    having: Counter[str] = Counter()
     for form in forms(module):
+        path, own = Path(form.definition.path), form.availability
         for slot in form.syntax.slots:
-            name = f".{slot.name}" if slot.is_set and "_or_" not in slot.name else ""
-            bound = form.modifiers.get(slot.name)
-            given = (
-                slot.options
-                if slot.hint
-                else (str(bound).lstrip(".") if slot.is_set else slot.options[0],)
-                if bound
-                else ()
-            )
-            for option in given:
-                known = values.setdefault(name or f".{option}", {})
-                since = _since(form, slot, option)
+            for option in _given(form, slot):
+                name, since = _name(slot, option), _since(form, slot, option, own)
+                known = values.setdefault(name, {})
                 known[f".{option}"] = min(known.get(f".{option}", since), since)
-                hints[name or f".{option}"] = hints.get(name or f".{option}", True) and slot.hint
-            if slot.optional and name:
-                without.setdefault(name, set()).add(_without(form, slot))
+                explained = place(path, f".{option}", name, form.definition.name)
+                places.setdefault(name, {}).setdefault(f".{option}", explained)
+                hints[name] = hints.get(name, True) and slot.hint
+            having.update({_name(slot, o) for o in _given(form, slot) if not slot.hint})
+            if slot.optional or slot.hint:
+                without.setdefault(_name(slot, slot.options[0]), set()).add(_without(form, slot))
     found = []
     for name, options in values.items():
         said = without.get(name, set()) - {""}
-        found.append(Modifier(name, options, said.pop() if len(said) == 1 else "", hints[name]))
+        absent = REQUIRED if having[name] == len(forms(module)) else said.pop() if len(said) == 1 else ""
+        found.append(Modifier(name, options, places[name], absent, hints[name]))
     return found
 
 
-def html_of(module: str) -> str:
-    """The table of a page's modifiers in HTML: what each may be, what is meant without it, and since when where that is
-    later than the first form of the page."""
-    first = earliest(module)
+def html_of(module: str, docname: str) -> str:
+    """The table of a page's modifiers in HTML, as the document `docname` has it: what each may be, with links to what that
+    means, what is meant without it, and since when there is each. "" for a page without modifiers."""
     rows = []
     for modifier in modifiers(module):
-        later: dict[Since, list[str]] = {}
-        for value, since in modifier.values.items():
-            if since[0] > first[0] or since[1] > first[1]:
-                later.setdefault(since, []).append(value)
+        since: dict[Since, list[str]] = {}
+        for value, first in modifier.values.items():
+            since.setdefault(first, []).append(value)
         told = []
-        for since, those in sorted(later.items()):
+        for first, those in sorted(since.items()):
             names = "" if len(those) == len(modifier.values) else f"{_codes(those)}: "
-            told.append(f"{names}PTX {version(since)}, sm_{since[1]}")
-        name = _codes([modifier.name]) + (" <small>hint</small>" if modifier.hint else "")
-        values = "" if list(modifier.values) == [modifier.name] else _codes(modifier.values)
-        rows.append([name, values, _codes([modifier.without] if modifier.without else []), "<br>".join(told)])
-    heads = ["Modifier", "One of", "If absent", "Since, if later"]
+            told.append(f"{names}PTX {version(first)}, sm_{first[1]}")
+        values = _links(modifier.places, docname)
+        single = list(modifier.values) == [modifier.name]
+        name = values if single else _codes([modifier.name])
+        name += " <small>hint</small>" if modifier.hint else ""
+        absent = _codes([modifier.without]) if modifier.without.startswith(".") else html.escape(modifier.without)
+        rows.append([name, "" if single else values, absent, "<br>".join(told)])
+    if not rows:
+        return ""
+    heads = ["Modifier", "One of", "If left out", "Since"]
     filled = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     head = "".join(f'<th scope="col">{heads[i]}</th>' for i in filled)
     lines = "\n".join("<tr>" + "".join(f"<td>{row[i]}</td>" for i in filled) + "</tr>" for row in rows)
-    if filled[-1:] < [2]:  # it would only repeat the syntax
-        return ""
     return (
         '<div class="table-wrapper docutils container modifiers"><table class="docutils align-default">'
         f"<thead><tr>{head}</tr></thead><tbody>\n{lines}\n</tbody></table></div>"
+    )
+
+
+def _links(places: dict[str, Place], docname: str) -> str:
+    """Modifiers, each a link to where it is explained."""
+    return " ".join(
+        f'<a href="{where.seen_from(docname)}"><code class="literal">{html.escape(value)}</code></a>'
+        for value, where in places.items()
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import posixpath
 import re
 from functools import cache
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.literate import finder
 from ptxspec.literate.documents import blanked, parse
-from ptxspec.site.pages import docname_of, module_of
+from ptxspec.site.pages import address, docname_of, module_of
 from ptxspec.site.vocabulary_tables import target
 
 if TYPE_CHECKING:
@@ -107,13 +106,6 @@ def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
     return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
 
 
-def relative(page: str, document: str, target: str) -> str:
-    """The address of a document's target, seen from a page."""
-    if document == page:
-        return f"#{target}"
-    return f"{posixpath.relpath(document, posixpath.dirname(page) or '.')}.html#{target}"
-
-
 def linked(body: str, page: str, found: Names) -> str:
     """A page's HTML with links at names, and a target at each definition."""
 
@@ -129,8 +121,8 @@ def linked(body: str, page: str, found: Names) -> str:
                 return f'<span class="{token[1]}" id="def-{word}">{word}</span>'
             if word not in used:
                 return token[0]
-            address = relative(page, *found.targets[word])
-            return f'{token[2]}<a class="{token[1]}" href="{address}">{word}</a>'
+            where = address(*found.targets[word], page)
+            return f'{token[2]}<a class="{token[1]}" href="{where}">{word}</a>'
 
         return match[1] + _NAME.sub(name, match[3])
 

@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,8 +29,8 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
 
-#: rows a table has at most, beyond those that the page asks for
-MOST_ROWS = 8
+#: rows a table has, if the page does not ask for more; where it asks for as many as the second number, it has no others
+MOST_ROWS, ASKED = 8, 3
 _CANDIDATES, _ENOUGH = 320, 6
 #: more rows of edges than this are not crossed, but drawn
 _MOST_EDGES = 1 << 17
@@ -54,6 +54,11 @@ class Case(NamedTuple):
     operands: tuple[int, ...]
     results: tuple[Any, ...]
     events: frozenset[Any]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether PTX leaves one of the results open."""
+        return not all(isinstance(result, int) for result in self.results)
 
 
 def inputs(meaning: Meaning) -> list[tuple[str, Type]]:
@@ -242,24 +247,28 @@ def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
     return sum(v.bit_length() for v, t in zip(row, types, strict=True) if not t.is_float)
 
 
-def telling(meaning: Meaning, seed: str) -> list[Case]:
-    """The rows of a table, in the order of their operands."""
+def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Case]:
+    """The rows of a table: those that the page asks for, in its order, and where they are few others that bring about something
+    new. Of these the ones with an open result come last."""
+    if len(given) >= ASKED:
+        return list(given)
     types = [t for _, t in inputs(meaning)]
-    rest = [case(meaning, row) for row in candidates(types, seed)]
-    seen: set[Any] = set()
+    asked = {one.operands for one in given}
+    rest = [case(meaning, row) for row in candidates(types, seed) if row not in asked]
+    seen: set[Any] = {event for one in given for event in one.events}
     chosen: list[Case] = []
 
     def gain(one: Case) -> int:
         return sum(_WEIGHTS.get(event[0], 1) for event in one.events - seen)
 
-    while rest and len(chosen) < MOST_ROWS:
+    while rest and len(given) + len(chosen) < MOST_ROWS:
         best = max(rest, key=lambda one: (gain(one), -_effort(one.operands, types)))
-        if all(event[0] in ("value", "new") for event in best.events - seen) and len(chosen) >= _ENOUGH:
+        if all(event[0] in ("value", "new") for event in best.events - seen) and len(given) + len(chosen) >= _ENOUGH:
             break
         chosen.append(best)
         seen |= best.events
         rest.remove(best)
-    return sorted(chosen, key=lambda c: c.operands)
+    return [*given, *sorted(chosen, key=lambda one: (one.is_open, one.operands))]
 
 
 # What the table says ---------------------------------------------------------------------------------------------------
@@ -365,6 +374,4 @@ def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> s
 
 def _table_of(form: Form, rows: list[tuple[int, ...]], register: dict[str, Entry]) -> str:
     meaning = form.meaning()
-    cases = [case(meaning, row) for row in rows]
-    own: Callable[[Case], bool] = lambda c: c.operands not in rows  # noqa: E731
-    return form_table(form, [*cases, *filter(own, telling(meaning, form.mnemonic))], register)
+    return form_table(form, telling(meaning, form.mnemonic, [case(meaning, row) for row in rows]), register)

@@ -140,7 +140,7 @@ class Freedoms(Computed):
 
     def markdown(self) -> str:
         self.depends(*pages.profiles().values(), *pages.sources([self.module]), *store.model_files())
-        return freedoms.markdown(self.module, self.register)
+        return freedoms.markdown(self.module, self.register, self.env.docname)
 
 
 class Changes(Computed):
@@ -156,7 +156,7 @@ class Identities(Computed):
 
     def markdown(self) -> str:
         self.depends(self.build / "verdicts.json")
-        return identity_tables.markdown(self.module, self.judge)
+        return identity_tables.markdown(self.module, self.judge, self.env.docname)
 
 
 class Invariants(Computed):

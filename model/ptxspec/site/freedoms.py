@@ -58,7 +58,7 @@ def reachable(module: str) -> list[Freedom]:
     return found
 
 
-def _choice(profile: str, freedom: Freedom) -> str:
+def _choice(profile: str, freedom: Freedom, docname: str) -> str:
     """A link to what a profile's page says of a freedom."""
     function = CHOICES.get(profile, {}).get(freedom.slug)
     if function is None:
@@ -67,11 +67,12 @@ def _choice(profile: str, freedom: Freedom) -> str:
     title, target = section(Path(place.co_filename), place.co_firstlineno)
     page = pages.docname_of(place.co_filename)
     link = f"/{page}.md#{target}" if target else f"/{page}.md"
-    return f"[{function.__name__.replace('_', ' ')}]({link}) <small>{title}, line {place.co_firstlineno}</small>"
+    name, line = function.__name__.replace("_", " "), pages.line_link(place.co_filename, place.co_firstlineno, docname)
+    return f"[{name}]({link}) <small>{title}</small> {line}"
 
 
-def markdown(module: str, register: dict[str, Entry]) -> str:
-    """A table of the page's freedoms."""
+def markdown(module: str, register: dict[str, Entry], docname: str) -> str:
+    """A table of the page's freedoms, as the document `docname` has it."""
     found = reachable(module)
     if not found:
         return "No result of these forms is left open.\n"
@@ -84,6 +85,6 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
     for freedom in found:
         known = entry(register, freedom.slug, module.removeprefix("ptxspec."))
         types = " ".join(f"`{t}`" for t in freedom.types)
-        choices = [_choice(p, freedom) for p in profiles]
+        choices = [_choice(p, freedom, docname) for p in profiles]
         rows.append([f"{known.link} <small>{known.number}</small>", freedom.kind, types, str(freedom.forms), *choices])
     return table(head, rows, "Results that PTX leaves open, or that machines deviate from")

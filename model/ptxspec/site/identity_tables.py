@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from ptxspec.language.forms import registry
 from ptxspec.query import identities as query
 from ptxspec.query.identities import Identity
 from ptxspec.site import pages
-from ptxspec.site.pages import code, gap, opcodes, table
+from ptxspec.site.pages import code, gap, line_link, opcodes, table
 
 UNCHECKED = "not checked in this build"
+#: a table of more rows than this is opened on demand
+MANY = 12
 
 
 class _OutOfTime(Exception):
@@ -106,24 +109,31 @@ def _shown(value: Any) -> str:
     return code(str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def markdown(module: str, judge: Judge) -> str:
-    """A table of the identities, or a sentence that says there are none."""
-    return rows(of_page(module), judge) or "No page states an identity of these instructions yet.\n"
+def markdown(module: str, judge: Judge, docname: str) -> str:
+    """A table of the identities, or a sentence that says there are none. Where they are many the table is behind a line that
+    counts the verdicts."""
+    found = of_page(module)
+    text = rows(found, judge, docname)
+    if len(found) <= MANY:
+        return text or "No page states an identity of these instructions yet.\n"
+    verdicts = Counter(judge.status(identity) for identity in found)
+    told = ", ".join(f"{n} {status}" for status, n in verdicts.most_common())
+    return f"<details class='lines'><summary>{len(found)} identities: {told}</summary>\n\n{text}\n\n</details>\n"
 
 
-def rows(found: Iterable[Identity], judge: Judge) -> str:
-    """The table; "" for none."""
+def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
+    """The table, as the document `docname` has it; "" for none."""
     body = []
     for identity in found:
-        place = f"[{_plain(identity.title)}](/{pages.docname_of(identity.path)}.md) <small>line {identity.line}</small>"
+        place = f"{_plain(identity.title)} {line_link(identity.path, identity.line, docname)}"
         where = code(identity.assume) if identity.assume else "always"
         if identity.profile != "portable":
             where += f" <small>profile {identity.profile}</small>"
         where += "".join(f" <small>{code(name)} points to {said} bytes</small>" for name, said in identity.buffers)
         where += " <small>a whole warp</small>" if identity.warp else ""
         verdict = verdict_text(judge.verdict(identity), identity.expected)
-        body.append([place, _lines(identity.left), _lines(identity.right), where, verdict])
-    head = ["Identity", "One side", "Other side", "Where", "Verdict"]
+        body.append([verdict, place, _lines(identity.left), _lines(identity.right), where])
+    head = ["Verdict", "Identity", "One side", "Other side", "Where"]
     return table(head, body, "Identities, with the solver's verdict") if body else ""
 
 

@@ -1,5 +1,5 @@
-"""What is done to the page of an instruction: a line of badges, a summary of a long syntax, a table of its modifiers, and the
-rules of availability behind a line that opens them."""
+"""What is done to the page of an instruction: a line of badges, its syntax in short, the definition before the operands, tables
+of operands and modifiers, and the rules of availability behind a line that opens them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from ptxspec.site import availability_table, pages, syntax_summary
+from ptxspec.site import availability_table, operand_table, pages, syntax_summary
 from ptxspec.site.nodes import Details
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+#: where the badges lead that say since when the forms of a page exist
+AVAILABILITY = "availability"
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
@@ -26,43 +29,68 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
         return
     summary = next((i for i, child in enumerate(title) if isinstance(child, nodes.paragraph)), 0)
     title.insert(summary + 1, badges(module))
-    for section in title.findall(nodes.section):
-        if section["ids"] and section["ids"][0] == "syntax":
-            _shorten(section, module)
-        if section["ids"] and section["ids"][0] == "availability":
-            _fold_rules(section)
+    sections = {section["ids"][0]: section for section in title.findall(nodes.section) if section["ids"]}
+    if "syntax" in sections:
+        _shorten(sections["syntax"], module)
+    if AVAILABILITY in sections:
+        _fold_rules(sections[AVAILABILITY])
+    operands = sections.get("operands") or _operands(doctree)
+    for table in (operand_table.html_of(module), availability_table.html_of(module, name)):
+        if table:
+            operands += nodes.raw("", table, format="html")
+    if "semantics" in sections and len(operands) > 1:
+        _after(operands, sections["semantics"])
+
+
+def _operands(doctree: nodes.document) -> nodes.section:
+    """A section of operands for a page that says nothing of them."""
+    section = nodes.section("", nodes.title("", "Operands"), ids=["operands"], names=["operands"])
+    doctree.note_explicit_target(section)
+    return section
+
+
+def _after(section: nodes.section, other: nodes.section) -> None:
+    """Move a section behind another one: the definition is what a reader comes for."""
+    if section.parent is not None:
+        section.parent.remove(section)
+    other.parent.insert(other.parent.index(other) + 1, section)
 
 
 def badges(module: str) -> nodes.paragraph:
-    """Since when the first form of a page exists, and since when all do."""
+    """Since when the first form of a page exists, and since when all do: links to what says it of each form."""
     first, last = availability_table.earliest(module), availability_table.latest(module)
-    said = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}", f"{len(pages.forms(module)):,} forms"]
+    said = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}"]
     if last != first:
-        said.insert(2, f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
+        said.append(f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
     line = nodes.paragraph(classes=["badges"])
     for text in said:
-        line += [nodes.inline(text, text, classes=["badge"]), nodes.Text(" ")]
+        line += [_badge(text, AVAILABILITY), nodes.Text(" ")]
+    count = len(pages.forms(module))
+    line += _badge(f"{count:,} form{'' if count == 1 else 's'}", "evidence")
     return line
 
 
+def _badge(text: str, target: str) -> nodes.reference:
+    return nodes.reference("", text, refid=target, internal=True, classes=["badge"])
+
+
 def _shorten(section: nodes.section, module: str) -> None:
-    """A summary in place of many lines, which go behind a line that opens them; then the table of modifiers."""
+    """A summary in place of many lines, which go behind a line that opens them."""
     lines = availability_table.lines(module)
-    modifiers = nodes.raw("", availability_table.html_of(module), format="html")
-    if not syntax_summary.helps(lines):
-        section += modifiers
-        return
-    shown = syntax_summary.text(lines)
-    block = nodes.literal_block(shown, shown, language="syntax")
-    note = nodes.paragraph()
-    note += nodes.Text(
-        "A summary: not all of its combinations exist, and it lacks operands that come with a hint. The lines below are exact."
-    )
     rest = [child for child in section.children if not isinstance(child, nodes.title)]
-    hidden = Details("", *rest, summary=f"All {len(lines)} lines of the syntax", kind="lines")
+    own = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
+    scattered = own < syntax_summary.fences(lines) and len(lines) >= syntax_summary.FEWEST_LINES
+    if not scattered and not syntax_summary.helps(lines):
+        return
+    shown = syntax_summary.short(lines)
+    block = nodes.literal_block(shown, shown, language="syntax")
+    told = "The exact lines: the summary allows combinations that do not exist"
+    if scattered:
+        told += "; more stand with their definitions"
+    hidden = Details("", *rest, summary=told, kind="lines")
     for child in rest:
         section.remove(child)
-    section += [block, note, hidden, modifiers]
+    section += [block, hidden]
 
 
 def _fold_rules(section: nodes.section) -> None:

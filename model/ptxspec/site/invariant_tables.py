@@ -16,7 +16,7 @@ def markdown(module: str) -> str:
 
 
 def _verdict(claim: Claim, found: Finding) -> str:
-    place = f"<small>line {claim.line}</small>"
+    place = pages.line_link(claim.path, claim.line, pages.docname_of(claim.path))
     expected = "proved" if claim.holds else "refuted"
     if found.status != expected:
         return f"{gap(found.status)}; stated as {expected} {place}"

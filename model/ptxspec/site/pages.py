@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -14,6 +15,8 @@ from ptxspec.terms.definitions import DEFINITIONS, Definition
 from ptxspec.terms.profiles import names
 
 REGISTER = "spec/ambiguities"
+#: line 12 of a document's Python is the target `L-12` of its page
+LINE = "L"
 
 
 def module_of(docname: str) -> str:
@@ -123,6 +126,19 @@ def section(path: Path, line: int) -> tuple[str, str]:
         if heading:
             title, target = heading[2], anchor(heading[2]) if len(heading[1]) > 1 else ""
     return title, target
+
+
+def address(docname: str, target: str, seen_from: str) -> str:
+    """The address of a document's target, seen from another document: `../types/index.html#target`, `#target` on itself."""
+    if docname == seen_from:
+        return f"#{target}"
+    place = f"{posixpath.relpath(docname, posixpath.dirname(seen_from) or '.')}.html"
+    return f"{place}#{target}" if target else place
+
+
+def line_link(path: str | Path, line: int, seen_from: str) -> str:
+    """Markdown for a link to a numbered line of Python on a document's page, as the document `seen_from` has it."""
+    return f'<small><a href="{address(docname_of(path), f"{LINE}-{line}", seen_from)}">line {line}</a></small>'
 
 
 def code(text: str) -> str:

@@ -10,22 +10,30 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ptxspec.literate.notation import Slot, SyntaxLine
+from ptxspec.terms.types import TYPES
 
 #: a page with fewer lines of syntax needs no summary
-FEWEST_LINES = 8
+FEWEST_LINES = 4
 #: so many places of two lines may differ in one line that stands for both
 MOST_DIFFERENCES = 4
+#: a summary with more sets than this leaves them to the table of modifiers
+MOST_SETS = 5
 
 
 class Place(NamedTuple):
-    """A place for a modifier in a line: its spelling (`.type`), whether it may be left out, whether it bears on speed alone."""
+    """A place for a modifier in a line: its spelling (`.type`), or those of several words of which it has one (`.f16,.bf16`),
+    whether it may be left out, whether it bears on speed alone."""
 
     name: str
     optional: bool
     hint: bool
+    types: bool = False
+    """whether it is a type, or several types, and no set"""
 
     def __str__(self) -> str:
-        return f"{{{{{self.name}}}}}" if self.hint else f"{{{self.name}}}" if self.optional else self.name
+        if self.hint:
+            return f"{{{{{self.name}}}}}"
+        return f"{{{self.name}}}" if self.optional or "," in self.name else self.name
 
 
 class Shape(NamedTuple):
@@ -42,7 +50,8 @@ class Shape(NamedTuple):
 def place(slot: Slot) -> Place:
     """A slot of a line as a place of the summary."""
     name = ",".join(f".{o}" for o in slot.options) if slot.is_set and "_or_" in slot.name else f".{slot.name}"
-    return Place(name if slot.is_set else f".{slot.options[0]}", slot.optional, slot.hint)
+    is_type = not slot.is_set and slot.options[0] in TYPES
+    return Place(name if slot.is_set else f".{slot.options[0]}", slot.optional, slot.hint, is_type)
 
 
 def shape(line: SyntaxLine) -> Shape:
@@ -57,13 +66,16 @@ def merged(left: Shape, right: Shape) -> Shape | None:
         return None
     if left == right:
         return left
+    types = _alternatives(left, right)
+    if types is not None:
+        return types
     a, b = [p.name for p in left.places], [p.name for p in right.places]
     found: list[Place] = []
     differences = 0
     for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         mine, other = left.places[i:j], right.places[k:m]
         if kind == "equal":
-            found += [Place(x.name, x.optional or y.optional, x.hint) for x, y in zip(mine, other, strict=True)]
+            found += [x._replace(optional=x.optional or y.optional) for x, y in zip(mine, other, strict=True)]
             continue
         differences += max(len(mine), len(other))
         found += [p._replace(optional=True) for p in (*mine, *other)]
@@ -73,6 +85,23 @@ def merged(left: Shape, right: Shape) -> Shape | None:
         if differences <= MOST_DIFFERENCES and len(set(names)) == len(names)
         else None
     )
+
+
+def _alternatives(left: Shape, right: Shape) -> Shape | None:
+    """One line for two that differ in a few types alone, each in its place. None for others."""
+    if len(left.places) != len(right.places):
+        return None
+    found = []
+    for mine, other in zip(left.places, right.places, strict=True):
+        both = dict.fromkeys([*mine.name.split(","), *other.name.split(",")])
+        same = mine.name == other.name
+        if not same and (mine.hint or other.hint or not (mine.types and other.types)):
+            return None
+        found.append(
+            Place(mine.name if same else ",".join(both), mine.optional or other.optional, mine.hint, mine.types)
+        )
+    differences = sum(a.name != b.name for a, b in zip(left.places, right.places, strict=True))
+    return Shape(left.opcode, tuple(found), left.operands) if differences <= MOST_DIFFERENCES else None
 
 
 def shapes(lines: list[SyntaxLine]) -> list[Shape]:
@@ -114,3 +143,15 @@ def text(lines: list[SyntaxLine]) -> str:
     wide = max(map(len, known), default=0)
     shown = [str(s) for s in shapes(lines)]
     return "\n".join([*shown, *(f"{name:<{wide}} = {{ {', '.join(members)} }};" for name, members in known.items())])
+
+
+def short(lines: list[SyntaxLine]) -> str:
+    """The summary, without its sets where they are many."""
+    whole = text(lines)
+    return whole if len(sets(lines)) <= MOST_SETS else "\n".join(whole.splitlines()[: len(shapes(lines))])
+
+
+def fences(lines: list[SyntaxLine]) -> int:
+    """From how many fences the lines are, at least: lines of one follow one another."""
+    numbers = sorted({line.line for line in lines})
+    return sum(b - a > 1 for a, b in zip([-1, *numbers], numbers, strict=False))

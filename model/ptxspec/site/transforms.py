@@ -12,7 +12,7 @@ from sphinx import addnodes
 from sphinx.util import logging
 
 from ptxspec.site.nodes import Details
-from ptxspec.site.pages import REGISTER, entries
+from ptxspec.site.pages import LINE, REGISTER, entries
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: so many lines of imports step back
-FEWEST = 2
-#: line 12 of a document is the target `L-12` of its page
-LINE = "L"
+FEWEST = 1
 #: a power in prose, such as 2^−126, 2^(e − 127) or 10^n
 _POWER = re.compile(r"(?<=\d)\^([−-]?\d+(?:[.,/]\d+)*|[a-z]+\b|\([^()]*\))")
 
