@@ -274,7 +274,8 @@ class _Spacing:
     def _in_attribute(self, i: int) -> bool:
         """Whether the word stands in the parentheses of `.attribute`."""
         return any(
-            self.words[k] == "(" and self.words[k - 1] == ".attribute" for k in range(max(i - 12, self.run.first + 1), i)
+            self.words[k] == "(" and self.words[k - 1] == ".attribute"
+            for k in range(max(i - 12, self.run.first + 1), i)
         )
 
     def _is_binary(self, i: int) -> bool:
@@ -287,8 +288,11 @@ class _Spacing:
         return kind in (*NAMES, *NUMBERS) or before in ("]", "_")
 
     def _is_tight(self, i: int) -> bool:
-        """Whether no blanks stand around a binary operator: in an address, behind a name, and in a pair. `%` before a letter or a
+        """Whether no blanks stand around a binary operator: in brackets, behind a name, and in a pair. `%` before a letter or a
         digit would begin a name."""
         if self.words[i] == "%":
             return False
-        return self.brackets > 0 or self.classes[i - 1] in NAMES or self.words[i - 1] == "_"
+        at = i
+        while at - 1 > max(self.run.first, self.opcode) and self.words[at - 1] not in (",", "(", "{", "=", "@"):
+            at -= 1
+        return self.brackets > 0 or any(self.classes[k] in NAMES or self.words[k] == "_" for k in range(at, i))
