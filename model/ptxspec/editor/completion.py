@@ -1,8 +1,9 @@
-"""What may be written at the cursor. Opcodes, modifiers and directives come from the pages: from the syntax lines and the grammar."""
+"""What may be written at the cursor. Opcodes, modifiers and directives come from the pages' syntax lines and grammar."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
@@ -58,8 +59,8 @@ _KINDS = {
 
 
 class _Before(NamedTuple):
-    """What stands before the cursor: the words of the statement that is not finished (none: one begins), the piece of a word right
-    before the cursor, and how many braces are open."""
+    """What stands before the cursor: the words of the statement that is not finished (none: one begins), the piece of a word
+    right before the cursor, and how many braces are open."""
 
     split: Split
     run: Run | None
@@ -202,8 +203,6 @@ def _names(document: Document, offset: int, before: _Before, kinds: Iterable[Of]
 
 def _word_before(document: Document, offset: int) -> int:
     """The last word that begins before an offset; 0 if there is none."""
-    from bisect import bisect_right
-
     return max(bisect_right(document.split.starts, offset, hi=max(len(document.split.starts) - 3, 0)) - 1, 0)
 
 

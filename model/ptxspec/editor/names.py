@@ -1,5 +1,5 @@
-"""The names of a text: what declares each, in which scope, and what it stands for elsewhere. They are found in the words alone, so
-that there is an answer while the text is being written."""
+"""The names of a text: what declares each, in which scope, and what it stands for elsewhere. They are found in the words alone,
+so that there is an answer while the text is being written."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language.forms import Form, Opcode, page_name, registry
+from ptxspec.language.forms import Form, Opcode, bound_values, page_name, registry
 from ptxspec.literate import finder
 from ptxspec.literate.notation import Slot, SyntaxLine
 from ptxspec.site import syntax_summary
 from ptxspec.site.anchors import mnemonic_anchor, page_address
 from ptxspec.site.export import facts
-from ptxspec.site.export.forms import operand_types
-from ptxspec.site.export.prose import sentence_about, title_and_summary
+from ptxspec.site.export.operands import operand_types
+from ptxspec.site.export.prose import cells_about, sentence_about, title_and_summary
 from ptxspec.terms.types import TYPES, Type
 
 #: so many lines of syntax, and so many forms of one mnemonic, are shown
@@ -49,7 +49,9 @@ def opcode_text(mnemonic: str, links: Links) -> str | None:
     parts = []
     for page, lines in _by_page(opcode, tuple(mnemonic.split(".")[1:])).items():
         title, summary = title_and_summary(page)
-        parts.append(f"**{title}**: {summary}\n\n{_code(_syntax(lines))}\n\n{links.to(page)}")
+        parts.append(
+            f"**{title}**: {summary}\n\n{_code(_syntax(lines))}\n\n{_earliest(name, page)}\n\n{links.to(page)}"
+        )
     return "\n\n---\n\n".join(parts[:MOST_FORMS])
 
 
@@ -109,6 +111,19 @@ def _by_page(opcode: Opcode, modifiers: tuple[str, ...]) -> dict[str, list[Synta
     for line, definition in lines:
         found.setdefault(page_name(definition.path), []).append(line)
     return found
+
+
+@cache
+def _earliest(name: str, page: str) -> str:
+    """Since when the first form of an opcode on a page exists, and on which targets."""
+    found = [
+        definition.availability(bound_values(bound))
+        for line, definition in registry().opcodes[name].lines
+        if page_name(definition.path) == page
+        for _, bound in line.mnemonics()
+    ]
+    (major, minor), number = min(found)
+    return f"The first forms: PTX ISA {major}.{minor} or later, target `sm_{number}` or later"
 
 
 def _syntax(lines: list[SyntaxLine]) -> str:
@@ -203,26 +218,30 @@ def directive_text(word: str, links: Links) -> str | None:
         return f"{type_line(TYPES[name])}{since}\n\n{links.to(facts.TYPES_PAGE)}"
     if name in _known("spaces"):
         own = _known("spaces")[name]
-        said = sentence_about(facts.SPACES, f".{name}")
-        return f"`.{name}`: a state space, shared by {own['shared_by']}. {said}\n\n{links.to(facts.SPACES)}"
+        cells = cells_about(facts.SPACES, f".{name}")
+        what = f": {cells[1]}" if len(cells) > 2 else ""
+        return f"`.{name}`{what}; a state space, shared by {own['shared_by']}\n\n{links.to(facts.SPACES)}"
     own = _known("directives").get(word)
     if own is None:
         return None
-    page = own["page"]
-    said = own["summary"] or next((s for p in _pages_about(word) if (s := _sentence(p, word))), "")
+    cells = cells_about(own["page"], word)
+    if cells and cells[0].count("`") == 2:  # a row about this word alone
+        page, said = own["page"], f"{cells[1]}: {cells[-1]}"
+    else:
+        page, said = _sentence_about(word)
     return f"`{word}`: {said or 'a directive'}\n\n{_since(own)}\n\n{links.to(page)}"
 
 
-def _sentence(page: str, word: str) -> str:
-    said = sentence_about(page, word)
-    return said if f"`{word}`" in said else ""
-
-
 @cache
-def _pages_about(word: str) -> list[str]:
-    """The pages that say what a directive is, in the order in which they are asked."""
-    folders = ("directives", "functions", "variables", "syntax")
-    return [page_name(str(path)) for folder in folders for _, path in finder.pages("ptxspec.spec", folder)]
+def _sentence_about(word: str) -> tuple[str, str]:
+    """A page that says something of a directive, and its first sentence about it."""
+    for folder in ("functions", "directives", "variables", "syntax", "machine"):
+        for _, path in finder.pages("ptxspec.spec", folder):
+            page = page_name(str(path))
+            said = sentence_about(page, word)
+            if f"`{word}`" in said:
+                return page, said
+    return facts.DIRECTIVES, ""
 
 
 def _since(own: dict[str, Any]) -> str:

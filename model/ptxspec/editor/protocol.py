@@ -10,6 +10,7 @@ from ptxspec.editor.hover import LONGEST
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, REGISTER, TABLE, VARIABLE, Symbol
 from ptxspec.editor.pages import Links
 from ptxspec.editor.text import Text
+from ptxspec.language.outline import Kind
 from ptxspec.site.anchors import page_address
 
 ITEM_KINDS = {
@@ -94,8 +95,6 @@ def _symbol(document: Document, symbol: Symbol, end: int) -> lsp.DocumentSymbol:
 
 def _end(document: Document, symbol: Symbol) -> int:
     """Where a declaration ends: with a body, behind its closing brace."""
-    from ptxspec.language.outline import Kind
-
     names = document.names
     at = names.run_at(symbol.word)
     end = names.runs[at].end

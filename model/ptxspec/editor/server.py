@@ -1,9 +1,10 @@
-"""The server: what an editor asks, and what it is told. Documents are kept here as the editor's changes make them; everything else
-is asked of `document.py` and what stands beside it."""
+"""The server: what an editor asks, and what it is told. Documents are kept here as the editor's changes make them; the
+answers come from `document.py` and what stands beside it."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -77,6 +78,10 @@ class Server(LanguageServer):
         if waiting is not None:
             waiting.cancel()
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Say on the standard error what went wrong. The editor has been answered, and its user need not be told."""
+        print(f"ptxspec lsp: {type(error).__name__}: {error}", file=sys.stderr)
 
     def check_soon(self, uri: str) -> None:
         """Check a document when nothing has changed for a moment."""
