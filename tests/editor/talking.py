@@ -27,6 +27,7 @@ class Client:
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env)
         self.asked = 0
         self.version = 0
+        self._open: dict[str, str] = {}
         self._messages: Queue[dict[str, Any] | None] = Queue()
         self.told: list[dict[str, Any]] = []
         threading.Thread(target=self._listen, daemon=True).start()
@@ -82,17 +83,23 @@ class Client:
 
     def open(self, text: str, uri: str = URI) -> None:
         self.version += 1
+        self._open[uri] = text
         item = {"uri": uri, "languageId": "ptx", "version": self.version, "text": text}
         self.tell("textDocument/didOpen", {"textDocument": item})
 
+    def has_open(self, uri: str, text: str) -> bool:
+        """Whether a document was opened with this text, and not changed."""
+        return self._open.get(uri) == text
+
     def change(self, *changes: dict[str, Any], uri: str = URI) -> None:
         self.version += 1
+        self._open.pop(uri, None)
         document = {"uri": uri, "version": self.version}
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": list(changes)})
 
-    def at(self, method: str, line: int, character: int, **more: Any) -> Any:
+    def at(self, method: str, line: int, character: int, uri: str = URI, **more: Any) -> Any:
         """The answer to a question about a place."""
-        return self.ask(f"textDocument/{method}", {**place(line, character), **more})
+        return self.ask(f"textDocument/{method}", {**place(line, character, uri), **more})
 
     def diagnostics(self, uri: str = URI) -> list[dict[str, Any]]:
         """What is wrong with the newest version of a document: waited for."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from talking import URI, Client, applied, between, place
 
+from ptxspec.editor.document import Document
+from ptxspec.editor.hover import hover
+from ptxspec.editor.pages import Links
+from ptxspec.editor.text import Text
 from ptxspec.language.formatting import formatted
 
 TEXT = """\
@@ -39,13 +42,11 @@ def spot(line: int, piece: str) -> tuple[int, int]:
     return line, len(LINES[line][: LINES[line].index(piece)].encode("utf-16-le")) // 2
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Client]:
-    """One server for the questions about one text."""
-    client = Client(options={"site": "https://ptx.example/spec"})
-    client.open(TEXT)
-    yield client
-    client.kill()
+@pytest.fixture(autouse=True)
+def _text(server: Client) -> None:
+    """The text is open."""
+    if not server.has_open(URI, TEXT):
+        server.open(TEXT)
 
 
 def test_a_session() -> None:
@@ -110,33 +111,29 @@ def test_hover_over_nothing(server: Client) -> None:
         assert server.at("hover", *spot(line, piece)) is None
 
 
-def labels(server: Client, line: int, character: int) -> list[str]:
-    return [item["label"] for item in server.at("completion", line, character)["items"]]
+def labels(server: Client, line: int, character: int, uri: str = URI) -> list[str]:
+    return [item["label"] for item in server.at("completion", line, character, uri)["items"]]
 
 
-def test_completion_while_a_line_is_written() -> None:
+def test_completion_while_a_line_is_written(server: Client) -> None:
     """Each character is typed; the words that are offered follow the pages."""
-    client = Client()
-    try:
-        client.open(TEXT)
-        at = 11
-        client.change({"range": between((at, 0), (at, 0)), "text": "  \n"})
-        seen: dict[str, list[str]] = {}
-        written = "  @%p1 setp.lt.and.u32 %p1, %r1, %ti"
-        for column, c in enumerate(written):
-            client.change({"range": between((at, column), (at, column)), "text": c})
-            seen[written[: column + 1]] = labels(client, at, column + 1)
-        assert seen["  @"] == seen["  @%"] == ["%p1"]
-        assert "setp" in seen["  @%p1 se"] and "selp" in seen["  @%p1 se"] and "add" not in seen["  @%p1 se"]
-        assert {".lt", ".eq", ".ltu"} <= set(seen["  @%p1 setp."]) and ".u32" not in seen["  @%p1 setp."]
-        assert {".and", ".u32", ".f32", ".ftz"} <= set(seen["  @%p1 setp.lt."])
-        assert ".ftz" not in seen["  @%p1 setp.lt.and.u"] and ".u32" in seen["  @%p1 setp.lt.and.u"]
-        assert {"%r3", "%p1", "%rd2", "%tid.x"} <= set(seen[written[:-3]]) and "%tid.x" in seen[written]
-        item = client.at("completion", at, len(written))["items"][0]
-        edit = item["textEdit"]
-        assert edit["newText"] == "%tid.x" and edit["range"] == between((at, len(written) - 3), (at, len(written)))
-    finally:
-        client.kill()
+    other = "file:///nowhere/typed.ptx"
+    server.open(TEXT, other)
+    at = 11
+    server.change({"range": between((at, 0), (at, 0)), "text": "  \n"}, uri=other)
+    seen: dict[str, list[str]] = {}
+    written = "  @%p1 setp.lt.and.u32 %p1, %r1, %ti"
+    for column, c in enumerate(written):
+        server.change({"range": between((at, column), (at, column)), "text": c}, uri=other)
+        seen[written[: column + 1]] = labels(server, at, column + 1, other)
+    assert seen["  @"] == seen["  @%"] == ["%p1"]
+    assert {"setp", "selp"} <= {*seen["  @%p1 s"]} and "selp" not in seen["  @%p1 set"]
+    assert {".lt", ".eq", ".ltu"} <= set(seen["  @%p1 setp."]) and ".u32" not in seen["  @%p1 setp."]
+    assert {".and", ".u32", ".f32", ".ftz"} <= set(seen["  @%p1 setp.lt."])
+    assert ".ftz" not in seen["  @%p1 setp.lt.and.u"] and ".u32" in seen["  @%p1 setp.lt.and.u"]
+    assert {"%r3", "%p1", "%rd2", "%tid.x"} <= set(seen[written[:-3]]) and "%tid.x" in seen[written]
+    edit = server.at("completion", at, len(written), other)["items"][0]["textEdit"]
+    assert edit["newText"] == "%tid.x" and edit["range"] == between((at, len(written) - 3), (at, len(written)))
 
 
 @pytest.mark.parametrize(
@@ -229,57 +226,65 @@ def test_formatting(server: Client) -> None:
     assert laid_out[:3] == LINES[:3] and ".visible .entry k(" in laid_out and laid_out[-2] == LINES[-2]
 
 
-def test_what_cannot_be_read_is_not_laid_out() -> None:
-    client = Client()
-    try:
-        client.open(TEXT.replace("add.u32 d", "add.u32 ,d"))
-        options = {"tabSize": 4, "insertSpaces": True}
-        assert client.ask("textDocument/formatting", {"textDocument": {"uri": URI}, "options": options}) is None
-    finally:
-        client.kill()
+def test_what_cannot_be_read_is_not_laid_out(server: Client) -> None:
+    other = "file:///nowhere/unread.ptx"
+    server.open(TEXT.replace("add.u32 d", "add.u32 ,d"), other)
+    options = {"tabSize": 4, "insertSpaces": True}
+    assert server.ask("textDocument/formatting", {"textDocument": {"uri": other}, "options": options}) is None
 
 
-@pytest.mark.parametrize(("encodings", "units"), [(["utf-8", "utf-16"], 8), (["utf-32"], 2), (None, 4)])
-def test_the_editor_says_how_characters_count(encodings: list[str] | None, units: int) -> None:
+def test_the_editor_says_how_characters_count(server: Client) -> None:
     """In the comment before `add` stand two characters outside of the basic plane."""
-    client = Client(capabilities={"general": {"positionEncodings": encodings}} if encodings else {})
+    assert server.greeting["capabilities"]["positionEncoding"] == "utf-16"
+    client = Client(capabilities={"general": {"positionEncodings": ["utf-8", "utf-16"]}})
     try:
-        assert client.greeting["capabilities"]["positionEncoding"] == (encodings or ["utf-16"])[0]
+        assert client.greeting["capabilities"]["positionEncoding"] == "utf-8"
         client.open(TEXT)
-        found = client.at("hover", 10, LINES[10].index("add") + units - 2)
-        assert found["range"]["start"]["character"] == LINES[10].index("add") + units - 2
+        for one, units in ((server, 2), (client, 6)):  # more than a character each, for both together
+            column = LINES[10].index("add") + units
+            assert one.at("hover", 10, column)["range"]["start"]["character"] == column
     finally:
         client.kill()
 
 
-def test_changes_count_utf_16_code_units() -> None:
+def test_changes_count_utf_16_code_units(server: Client) -> None:
     """Several changes in one message, each of the text after the one before; lines end as the protocol says, and nowhere else."""
-    client = Client()
-    try:
-        text = ".version 8.0\n.target sm_80\r\n.entry k() { // 𝄞\x0c\u2028 é\n ret; }\n"
-        client.open(text)
-        assert client.diagnostics() == []
-        client.change(
-            {"range": between((2, 15), (2, 17)), "text": "𝄞é"},  # the character of two units
-            {"range": between((2, 18), (2, 18)), "text": "x"},
-            {"range": between((3, 1), (3, 4)), "text": "reti"},
-        )
-        (found,) = client.diagnostics()
-        assert found["range"] == between((3, 1), (3, 5)) and "reti" in found["message"]
-        client.change({"range": between((3, 1), (3, 5)), "text": "ret"}, {"text": text})
-        assert client.diagnostics() == []
-    finally:
-        client.kill()
+    other = "file:///nowhere/units.ptx"
+    text = ".version 8.0\n.target sm_80\r\n.entry k() { // 𝄞\x0c\u2028 é\n ret; }\n"
+    server.open(text, other)
+    assert server.diagnostics(other) == []
+    server.change(
+        {"range": between((2, 15), (2, 17)), "text": "𝄞é"},  # the character of two units
+        {"range": between((2, 18), (2, 18)), "text": "x"},
+        {"range": between((3, 1), (3, 4)), "text": "reti"},
+        uri=other,
+    )
+    (found,) = server.diagnostics(other)
+    assert found["range"] == between((3, 1), (3, 5)) and "reti" in found["message"]
+    server.change({"range": between((3, 1), (3, 5)), "text": "ret"}, {"text": text}, uri=other)
+    assert server.diagnostics(other) == []
 
 
 def test_links_lead_to_the_documents_without_a_site() -> None:
-    client = Client()
-    try:
-        client.open(TEXT)
-        said = client.at("hover", *spot(10, "add"))["contents"]["value"]
-        assert "](file:///" in said and "spec/instructions/integer/add.md#L" in said
-    finally:
-        client.kill()
+    found = hover(Document(Text(TEXT), "k.ptx"), TEXT.index("add.sat"), Links())
+    assert found is not None and "](file:///" in found.text and "spec/instructions/integer/add.md#L" in found.text
+
+
+def test_words_have_colours(server: Client) -> None:
+    """The words that the tokens mark, by their kinds."""
+    legend = server.greeting["capabilities"]["semanticTokensProvider"]["legend"]["tokenTypes"]
+    data = server.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": URI}})["data"]
+    found: dict[str, set[str]] = {}
+    line = column = 0
+    for i in range(0, len(data), 5):
+        down, right, length, kind, _ = data[i : i + 5]
+        line, column = line + down, right + (0 if down else column)
+        units = LINES[line].encode("utf-16-le")[2 * column : 2 * (column + length)]
+        found.setdefault(legend[kind], set()).add(units.decode("utf-16-le"))
+    assert found["function"] == {"add", "mov", "bra", "ld", "call", "ret", "twice", "k"}
+    assert found["property"] == {".sat.s32", ".u32", ".param.u64"} and found["macro"] == {"%tid.x"}
+    assert found["comment"] == {"// é 𝄞", "/* 𝄞𝄞 */"} and found["event"] == {"$loop"} and "%r1" in found["variable"]
+    assert found["type"] >= {".b32", ".pred"} and found["keyword"] >= {".version", ".reg"} and "8.0" in found["number"]
 
 
 def test_gaps_are_warnings_and_errors_lead_to_pages(server: Client) -> None:

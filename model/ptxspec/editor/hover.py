@@ -80,7 +80,7 @@ def _instruction(document: Document, run: Run, first: int, last: int, offset: in
         for piece in split.words[word].split("."):
             start, end = at - (index >= 0), at + len(piece)
             if piece or word == first:
-                if offset <= end:
+                if offset < end or at + len(piece) == document.end_of(last):
                     if index < 0:
                         said = pages.opcode_text(mnemonic, links)
                     else:

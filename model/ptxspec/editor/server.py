@@ -23,6 +23,7 @@ from ptxspec.editor.pages import Links, opcode_text
 from ptxspec.editor.renaming import Refused, renamed, renamed_part
 from ptxspec.editor.signatures import signatures
 from ptxspec.editor.text import Text
+from ptxspec.editor.tokens import KINDS, tokens
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.formatting import changes
 
@@ -178,7 +179,7 @@ def on_completion(server: Server, params: lsp.CompletionParams) -> lsp.Completio
 
 def on_resolve(server: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
     """Say more of an opcode that was offered."""
-    if item.kind is lsp.CompletionItemKind.Function:
+    if item.kind == lsp.CompletionItemKind.Function:
         said = opcode_text(item.label, server.links)
         item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, said) if said else None
     return item
@@ -264,6 +265,11 @@ def on_symbols(server: Server, params: lsp.DocumentSymbolParams) -> list[lsp.Doc
     return [] if document is None else protocol.symbols(document)
 
 
+def on_tokens(server: Server, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    document = server.documents.get(params.text_document.uri)
+    return lsp.SemanticTokens([] if document is None else tokens(document))
+
+
 def on_formatting(server: Server, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
     """Lay out a document. One that cannot be read stays as it is."""
     document = server.documents.get(params.text_document.uri)
@@ -305,11 +311,13 @@ _HANDLERS: list[tuple[str, Callable[..., Any]]] = [
     (lsp.TEXT_DOCUMENT_PREPARE_RENAME, on_prepare_rename),
     (lsp.TEXT_DOCUMENT_RENAME, on_rename),
     (lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, on_symbols),
+    (lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, on_tokens),
     (lsp.TEXT_DOCUMENT_FORMATTING, on_formatting),
     (lsp.TEXT_DOCUMENT_RANGE_FORMATTING, on_range_formatting),
 ]
 _OPTIONS: dict[str, Any] = {
     lsp.TEXT_DOCUMENT_COMPLETION: lsp.CompletionOptions(trigger_characters=[".", "%", "@", "$"], resolve_provider=True),
     lsp.TEXT_DOCUMENT_SIGNATURE_HELP: lsp.SignatureHelpOptions(trigger_characters=[" ", ","]),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: lsp.SemanticTokensLegend(KINDS, []),
     lsp.TEXT_DOCUMENT_RENAME: lsp.RenameOptions(prepare_provider=True),
 }

@@ -17,7 +17,7 @@ from ptxspec.language.printer import INDENT, WIDTH
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Split
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\#[^\n]*", re.S)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\#[^\n]*", re.S)
 _OPERATORS = frozenset(("+ - * / % & | ^ ~ ! << >> < > <= >= == != && || ? :").split())
 
 
@@ -103,7 +103,7 @@ def _gap(text: str, split: Split, i: int) -> Gap:
     if blank.isspace() or not blank:
         return Gap((), blank.count("\n") > 1)
     found: list[Comment] = []
-    for match in _COMMENT.finditer(text, at, end):
+    for match in COMMENT.finditer(text, at, end):
         feeds = text.count("\n", at, match.start())
         at = match.end()
         last = match[0][0] == "#" or match[0][:2] == "//" or re.compile(r"[^\S\n]*(\n|\Z)").match(text, at) is not None
