@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from ptxspec.site.export import facts
 from ptxspec.terms.types import TYPES
 
 _WRITTEN = re.compile(r"(?:::|[\w.$%])*\Z")
-_COMMENT = re.compile(r"//[^\n]*\Z|#[^\n]*\Z")
+_COMMENT = re.compile(r"(?://|\#)[^\n]*\Z|/\*(?:(?!\*/).)*\Z", re.S)
 
 
 class Of(Enum):
@@ -75,7 +75,7 @@ class _Before(NamedTuple):
 
 def complete(document: Document, offset: int) -> list[Item]:
     """All that may stand at an offset and begins with what stands right before it."""
-    before = _before(document.text.text[:offset])
+    before = _before(document, offset)
     if before is None:
         return []
     written = before.piece.lower()
@@ -88,22 +88,29 @@ def complete(document: Document, offset: int) -> list[Item]:
     return [*exact, *(i for i in found.values() if i not in set(exact))]
 
 
-def _before(text: str) -> _Before | None:
-    """What stands before the cursor, at the end of a text; None within a comment or a string."""
-    match = _WRITTEN.search(text)
+def _before(document: Document, offset: int) -> _Before | None:
+    """What stands before the cursor; None within a comment or a string."""
+    text, whole = document.text.text, document.split
+    match = _WRITTEN.search(text, text.rfind("\n", 0, offset) + 1, offset)
     assert match is not None
     piece = match[0]
     label = re.match(r"(?:[\w$%]+:)(?!:)", piece)
     piece = piece[label.end() :] if label else piece
-    start = len(text) - len(piece)
-    split = syntax().lexicon.split(text[:start])
-    count = len(split.words) - 3
-    end = split.starts[count - 1] + len(split.words[count - 1]) if count else 0
-    if (count and split.classes[count - 1] == "endless") or _COMMENT.search(text, end, start):
+    start = offset - len(piece)
+    count = bisect_left(whole.starts, start, hi=len(whole.starts) - 3)
+    end = document.end_of(count - 1) if count else 0
+    if end > start or (count and whole.classes[count - 1] == "endless") or _COMMENT.search(text, end, start):
         return None
-    found = runs(text[:start], split)
-    depth = sum(r.kind is Kind.OPEN for r in found) - sum(r.kind is Kind.CLOSE for r in found)
+    at = max(bisect_right(document.runs, count - 1, key=lambda run: run.first) - 1, 0)
+    first, around = (document.runs[at].first, document.runs[at].depth) if count and document.runs else (0, 0)
+    split = Split(
+        [*whole.words[first:count], "", "", ""], [*whole.classes[first:count], *["end"] * 3], [*whole.starts[first:count], *[start] * 3], []
+    )  # fmt: skip
+    found = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
+    depth = around + sum(r.kind is Kind.OPEN for r in found) - sum(r.kind is Kind.CLOSE for r in found)
     last = found[-1] if found else None
+    if found and found[0].kind is Kind.CLOSE:
+        depth += 1  # the run's own depth is that outside of it
     if last is not None and (last.kind in (Kind.OPEN, Kind.CLOSE, Kind.LABEL) or split.words[last.end - 1] == ";"):
         last = None
     if last is not None and last.kind is Kind.LINE and _is_over(split, last, text[end:start]):
@@ -210,7 +217,7 @@ def _of_declarations(before: _Before) -> Iterator[Item]:
     """Words of declarations: types, state spaces and other directives that do not begin anything."""
     begin = {w for first, _ in syntax().begins.values() for w in first}
     spaces = {f".{name}" for name in contracts.state_spaces().SPACES}
-    if before.words and before.words[-1] in ("=", ","):
+    if before.words[-1] == "=" or (before.words[-1] == "," and "(" not in before.words):
         return
     for type in TYPES.values():
         if type.is_fundamental:
