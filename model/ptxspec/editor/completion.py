@@ -16,7 +16,7 @@ from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, REGISTER, TA
 from ptxspec.language.forms import registry
 from ptxspec.language.outline import Kind, Run, mnemonic_at, runs
 from ptxspec.language.syntax import syntax
-from ptxspec.language.words import Split
+from ptxspec.language.words import END, Split
 from ptxspec.site.export import facts
 from ptxspec.terms.types import TYPES
 
@@ -104,8 +104,11 @@ def _before(document: Document, offset: int) -> _Before | None:
     at = max(bisect_right(document.runs, count - 1, key=lambda run: run.first) - 1, 0)
     first, around = (document.runs[at].first, document.runs[at].depth) if count and document.runs else (0, 0)
     split = Split(
-        [*whole.words[first:count], "", "", ""], [*whole.classes[first:count], *["end"] * 3], [*whole.starts[first:count], *[start] * 3], []
-    )  # fmt: skip
+        [*whole.words[first:count], "", "", ""],
+        [*whole.classes[first:count], END, END, END],
+        [*whole.starts[first:count], start, start, start],
+        [],
+    )
     found = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
     depth = around + sum(r.kind is Kind.OPEN for r in found) - sum(r.kind is Kind.CLOSE for r in found)
     last = found[-1] if found else None
@@ -126,7 +129,7 @@ def _is_over(split: Split, run: Run, blank: str) -> bool:
 def _offered(document: Document, offset: int, before: _Before) -> Iterator[Item]:
     run = before.run
     if run is None:
-        yield from _beginnings(before)
+        yield from _beginnings(before, document.split.words)
     elif run.kind is Kind.LINE:
         yield from _values(before)
     elif run.kind is Kind.INSTRUCTION:
@@ -142,13 +145,13 @@ def _offered(document: Document, offset: int, before: _Before) -> Iterator[Item]
 # what begins a statement ---------------------------------------------------------------------------------------------------
 
 
-def _beginnings(before: _Before) -> Iterator[Item]:
-    """Opcodes with their modifiers, and directives."""
+def _beginnings(before: _Before, words: list[str]) -> Iterator[Item]:
+    """Opcodes with their modifiers, and directives; `words` are those of the text, which has a heading once."""
     piece, start = before.piece, before.start
     if "." in piece.lstrip("."):
         yield from _modifiers(piece[: piece.rfind(".")], start + piece.rfind("."))
         return
-    heading = {".version", ".target", ".address_size"} - set(before.split.words)
+    heading = {".version", ".target", ".address_size"} - set(words) if before.depth <= 0 else set()
     rule = "statement" if before.depth > 0 else "member"
     for word in sorted([*heading, *syntax().begins[rule][0]]):
         if word.startswith("."):
@@ -178,7 +181,7 @@ def _within_instruction(document: Document, offset: int, before: _Before, run: R
         if split.words[run.end - 1] in ("@", "!"):
             yield from _names(document, offset, before, (Of.REGISTER,), ".pred")
         else:
-            yield from (i for i in _beginnings(before._replace(depth=1)) if i.of is not Of.DIRECTIVE)
+            yield from (i for i in _beginnings(before._replace(depth=1), []) if i.of is not Of.DIRECTIVE)
         return
     own = split.words[opcode : run.end]
     if before.piece.startswith(".") and all(word.startswith(".") for word in own[1:]):

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ptxspec.language.syntax import syntax
-from ptxspec.language.words import Split
+from ptxspec.language.words import END, Split
 
 #: directives of a line of their own, which no semicolon ends
 _VERSION, _TARGET, _ADDRESS_SIZE, _FILE, _LOCATION, _SECTION = (
@@ -98,7 +98,7 @@ class _Runs:
 
     def __iter__(self) -> Iterator[Run]:
         at = 0
-        while self.classes[at] != "end":
+        while self.classes[at] != END:
             kind, end = self._one(at)
             end = max(end, at + 1)
             if kind is Kind.CLOSE:
@@ -136,7 +136,7 @@ class _Runs:
     def _statement(self, at: int) -> int:
         """Behind the next semicolon, or where something else must begin before it."""
         words, depth = self.words, 0
-        while self.classes[at] != "end":
+        while self.classes[at] != END:
             word = words[at]
             if word == ";":
                 return at + 1
@@ -161,7 +161,7 @@ class _Runs:
     def _header(self, at: int) -> int:
         """The body of a function, or behind the semicolon instead of one. A pragma has a semicolon of its own."""
         words, depth = self.words, 0
-        while self.classes[at] != "end":
+        while self.classes[at] != END:
             word = words[at]
             if not depth and (word in ("{", "}") or (word in _outer_only() and word != ".attribute")):
                 return at
@@ -207,7 +207,7 @@ class _Runs:
         """Behind a line of a section: the next begins with a width, after what is no operator, or with a label."""
         words, classes = self.words, self.classes
         first = True
-        while classes[at] != "end" and words[at] not in ("{", "}"):
+        while classes[at] != END and words[at] not in ("{", "}"):
             if classes[at] in NAMES and words[at + 1] == ":":
                 return at
             if classes[at] == "directive" and not first:
