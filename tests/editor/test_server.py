@@ -85,7 +85,7 @@ def test_an_editor_that_does_not_shut_the_server_down() -> None:
     [
         (10, "add", ["sum of two integers", "add.sat.s32 d, a, b;", "`d` .s32 (written)", "PTX ISA 1.0", "integer/add.html#add.sat.s32"]),
         (10, ".sat", ["`.sat`: a modifier of `add`", "https://ptx.example/spec/spec/instructions/integer/add.html"]),
-        (10, ".s32", ["`.type` is one of `.u32`, `.s32`", "signed, 32 bits"]),
+        (10, ".s32", ["`.type` is one of `.u32`, `.s32`", "signed, 32 bits: "]),
         (10, "%r2", [".reg .b32 %r<10>", "a register of `k`, line 7"]),
         (11, "%tid", ["special register of type `.u32`", "`.x`", "special-registers/thread-coordinates.html"]),
         (12, "$loop", ["a label of `k`, line 10"]),

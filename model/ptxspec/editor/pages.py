@@ -63,21 +63,21 @@ def _of_forms(forms: list[Form], links: Links) -> str:
         _, summary = title_and_summary(page.partition(":")[0])
         shown = "\n".join(dict.fromkeys(str(form) for form in own[:MOST_FORMS]))
         parts.append(f"{summary}\n\n{_code(shown)}")
-        parts.append("\n".join(dict.fromkeys(_operands(form) for form in own[:MOST_FORMS])))
+        parts.append(_operands(own[:MOST_FORMS]))
         parts.append("\n".join(dict.fromkeys(availability(form) for form in own)))
         parts.append(links.to(page, mnemonic_anchor(own[0])))
     return "\n\n".join(part for part in parts if part)
 
 
-def _operands(form: Form) -> str:
-    """The operands of a form with their types; those that it writes are marked."""
-    shown = []
-    for operand in operand_types(form):
+def _operands(forms: list[Form]) -> str:
+    """The operands of some forms with their types; those that are written are marked."""
+    shown: dict[str, None] = {}
+    for operand in (operand for form in forms for operand in operand_types(form)):
         own = operand.get("type", operand.get("kind", ""))
         types = ", ".join(f".{t}" for t in own) if isinstance(own, list) else str(own).replace("_", " ")
         types = f".{types}" if types in TYPES else types
         count = f" × {operand['count']}" if operand.get("count", 1) != 1 else ""
-        shown.append(f"`{operand['name']}` {types}{count}{' (written)' if operand['written'] else ''}")
+        shown[f"`{operand['name']}` {types}{count}{' (written)' if operand['written'] else ''}"] = None
     return f"Operands: {'; '.join(shown)}" if shown else ""
 
 
@@ -132,7 +132,7 @@ def _syntax(lines: list[SyntaxLine]) -> str:
         text = syntax_summary.text(lines)
     else:
         sets = [f"{name} = {{ {', '.join(members)} }};" for name, members in syntax_summary.sets(lines).items()]
-        text = "\n".join([*(line.text for line in lines), *sets])
+        text = "\n".join([*dict.fromkeys(f"{line.text};" for line in lines), *sets])
     shown = text.split("\n")
     return "\n".join(shown[:MOST_LINES] + (["…"] if len(shown) > MOST_LINES else []))
 
@@ -206,7 +206,7 @@ def type_line(type: Type) -> str:
         own["kind"], own["kind"]
     )
     said = f"`.{type.name}`: {kind}" + (f", {own['width']} bits" if type.kind != "pred" else "")
-    return said + (f". {own['summary']}" if own["summary"] else "")
+    return said + (f": {own['summary']}" if own["summary"] else "")
 
 
 def directive_text(word: str, links: Links) -> str | None:
@@ -225,8 +225,12 @@ def directive_text(word: str, links: Links) -> str | None:
     if own is None:
         return None
     cells = cells_about(own["page"], word)
-    if cells and cells[0].count("`") == 2:  # a row about this word alone
-        page, said = own["page"], f"{cells[1]}: {cells[-1]}"
+    if cells:  # of a row about several words, what it does may be about another of them
+        others = [other for other in cells[0].split() if f"`{word}`" != other]
+        page, said = (
+            own["page"],
+            ": ".join([cells[1], *(cells[-1:] if not any(o in cells[-1] for o in others) else [])]),
+        )
     else:
         page, said = _sentence_about(word)
     return f"`{word}`: {said or 'a directive'}\n\n{_since(own)}\n\n{links.to(page)}"
@@ -235,7 +239,7 @@ def directive_text(word: str, links: Links) -> str | None:
 @cache
 def _sentence_about(word: str) -> tuple[str, str]:
     """A page that says something of a directive, and its first sentence about it."""
-    for folder in ("functions", "directives", "variables", "syntax", "machine"):
+    for folder in ("directives", "functions", "variables", "syntax", "machine"):
         for _, path in finder.pages("ptxspec.spec", folder):
             page = page_name(str(path))
             said = sentence_about(page, word)
