@@ -90,7 +90,7 @@ def test_only_blanks_change() -> None:
 
 def test_the_layout_of_statements() -> None:
     text = """.version 9.0 .target sm_90
-.visible .func (.reg .u32 r) f (.reg .u32 a, .param .align 4 .b8 b[8]) .noreturn;
+.visible .func (.reg .u32 r) f (.reg .u32 a, .param .align 4 .b8 b[8]) .abi_preserve 2;
 .global .align 4 .u32 x[2][2]={{1,2},{3,-4}};
 .const .u64 y[]={(1<<40)-1, generic(x)+4, x+4*2, ~ 0xff, (.s64)- 1, 7 % 3, 1?2:3};
 .entry k(){.reg .v2 .b32 v<3>;@ ! %p1 setp.lt.and.s32 %p1 | %p2,%r1,- 5,! %p3;
@@ -105,7 +105,7 @@ ld.global.u32 %r1,[%rd1+8] .unified;mov.u32 %r1,x[ 2 ];.pragma "nounroll";}
     .reg .u32 a,
     .param .align 4 .b8 b[8]
 )
-.noreturn;
+.abi_preserve 2;
 .global .align 4 .u32 x[2][2] = {{1, 2}, {3, -4}};
 .const .u64 y[] = {(1 << 40) - 1, generic(x)+4, x+4*2, ~0xff, (.s64)-1, 7 % 3, 1 ? 2 : 3};
 .entry k()
