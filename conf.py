@@ -24,7 +24,7 @@ extensions = ["myst_parser", "sphinx_copybutton", "ptxspec.site"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
-exclude_patterns = ["build", "**/__pycache__"]
+exclude_patterns = ["build", "**/__pycache__", "**/node_modules"]
 
 ptxspec_isa = "isa.json"
 #: pages evaluate their instructions in the browser: Pyodide is downloaded from npm, once

@@ -15,6 +15,7 @@ import ptxspec
 from ptxspec.language.formatting import formatted
 from ptxspec.language.parser import parse
 from ptxspec.language.printer import operand, text_of
+from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import Address, Name, Number, Real, placeless
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
@@ -26,8 +27,13 @@ COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|(//[^\n]*|/\*.*?\*/)', re.S)
 
 
 def comments(text: str) -> list[str]:
-    """Independent of the parser: what stands outside strings and is a comment."""
-    return sorted(match[1].rstrip() for match in COMMENT.finditer(text) if match[1])
+    """Independent of the parser: what stands outside strings and is a comment, in its order."""
+    return [match[1].rstrip() for match in COMMENT.finditer(text) if match[1]]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text without comments, by the pages' rules for words alone."""
+    return syntax().lexicon.split(text).words
 
 
 def survives(text: str) -> str:
@@ -39,6 +45,7 @@ def survives(text: str) -> str:
     assert placeless(parse(laid_out)) == placeless(tree)
     assert formatted(laid_out) == laid_out
     assert comments(laid_out) == comments(text)
+    assert words(laid_out) == words(text)
     return laid_out
 
 
@@ -147,8 +154,7 @@ def test_layout() -> None:
 )
 .maxntid 32, 2
 {
-    /* a */
-    .reg .b32 %r<3>;  // b
+    .reg .b32 %r<3>;  /* a */ // b
 # 1 "a.cu"
 L:
     @!%p1 add.u32 %r1, %r2, (1 << 4) | 3;
@@ -180,4 +186,4 @@ def test_a_call_has_no_modifier_but_one(modifiers: str) -> None:
     for read in (formatted, ptxspec.load):
         with pytest.raises(ptxspec.PtxError):
             read(text)
-    assert "call.uni f, (a);" in survives(text.replace(modifiers, ".uni"))
+    assert "call .uni f, (a);" in survives(text.replace(modifiers, ".uni"))

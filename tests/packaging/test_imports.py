@@ -51,6 +51,13 @@ def test_commands_that_prove_nothing_load_no_solver(words: list[str]) -> None:
     assert run.stderr.splitlines()[-1] == "loaded:"
 
 
+def test_the_language_server_starts_with_little() -> None:
+    """Nothing that computes, proves or builds the site."""
+    code = f"import sys, ptxspec.editor.server; print(*[n for n in {LARGE} if n in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.split() == [], run.stderr
+
+
 def test_the_package_is_the_command() -> None:
     words = [sys.executable, "-m", "ptxspec", "eval", "add.u32 d, a, b;", "a=1", "b=2", "--json"]
     run = subprocess.run(words, capture_output=True, text=True)

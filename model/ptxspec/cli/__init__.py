@@ -13,7 +13,22 @@ from typing import Any
 
 import click
 
-from ptxspec.cli import check, eval, explain, export, find, format, forms, fuzz, ledger, prove, run, synthesize, vectors
+from ptxspec.cli import (
+    check,
+    eval,
+    explain,
+    export,
+    find,
+    format,
+    forms,
+    fuzz,
+    ledger,
+    lsp,
+    prove,
+    run,
+    synthesize,
+    vectors,
+)
 from ptxspec.cli.failures import DONE, FAILED, NOBODY_READS, Failed, known, unexpected
 from ptxspec.cli.shared import put_json, say
 
@@ -107,5 +122,5 @@ def main() -> None:
     """An executable specification of NVIDIA's PTX instruction set."""
 
 
-for _module in (run, check, format, eval, explain, prove, find, synthesize, forms, export, vectors, ledger, fuzz):
+for _module in (run, check, format, eval, explain, prove, find, synthesize, forms, export, vectors, ledger, fuzz, lsp):
     main.add_command(_module.command)

@@ -269,7 +269,7 @@ class Opcode:
         for line, definition in self.lines:
             bound = line.bindings(modifiers)
             if bound is not None:
-                forms.append(Form(mnemonic, _values(bound), line.with_hints(bound), definition, line.signs))
+                forms.append(Form(mnemonic, bound_values(bound), line.with_hints(bound), definition, line.signs))
         return forms
 
     def _in_another_order(self, mnemonic: str) -> list[Form]:
@@ -326,7 +326,7 @@ class Opcode:
         forms = []
         for line, definition in self.lines:
             for mnemonic, bound in line.mnemonics():
-                form = Form(mnemonic, _values(bound), line, definition, line.signs)
+                form = Form(mnemonic, bound_values(bound), line, definition, line.signs)
                 key = (mnemonic, _operand_shape(form))
                 if key in seen:
                     raise DocumentError(
@@ -414,7 +414,8 @@ def _operand_shape(form: Form) -> tuple[Any, ...]:
     return tuple(shape)
 
 
-def _values(bound: dict[str, str | bool]) -> dict[str, Any]:
+def bound_values(bound: dict[str, str | bool]) -> dict[str, Any]:
+    """What the slots of a line are bound to as a definition takes it: types for the names of types."""
     return {k: TYPES.get(v, v) if isinstance(v, str) else v for k, v in bound.items()}
 
 

@@ -24,6 +24,15 @@ def form_anchor(form: Form) -> str:
     return _anchors(form.syntax.opcode)[_key(form)]
 
 
+def mnemonic_anchor(form: Form) -> str:
+    """The anchor of the first form of a form's mnemonic, for who has not the time to look at all others.
+
+    >>> mnemonic_anchor(ptxspec.forms("bfe")[2])
+    'bfe.s32'
+    """
+    return _key(form)[0]
+
+
 def page_address(page: str) -> str:
     """The address, below the site's, of a page that messages name; a line that follows it is left out.
 

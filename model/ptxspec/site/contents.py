@@ -48,7 +48,9 @@ ORDER = {
     ),
     "docs": ("index", "tutorial", "how-to", "disputes", "reference", "architecture", "examples"),
     "docs/disputes": ("index", "integers", "floating-point", "faults-of-ptxas", "float-amounts", "open-results"),
-    "docs/how-to": ("run-a-kernel", "find-a-fault", "prove-an-identity", "check-results", "check-an-implementation"),
+    "docs/how-to": (
+        *("run-a-kernel", "find-a-fault", "edit-ptx", "prove-an-identity", "check-results", "check-an-implementation"),
+    ),
 }
 
 

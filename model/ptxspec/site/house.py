@@ -8,7 +8,21 @@ from functools import cache
 from pathlib import Path
 
 #: the folders of the model, each of which imports from those before it only
-ORDER = ("literate", "terms", "contracts", "language", "machine", "adapters", "query", "evidence", "site", "cli")
+ORDER = (
+    *(
+        "literate",
+        "terms",
+        "contracts",
+        "language",
+        "machine",
+        "adapters",
+        "query",
+        "evidence",
+        "site",
+        "editor",
+        "cli",
+    ),
+)
 MODEL = Path(__file__).resolve().parents[1]
 
 

@@ -31,9 +31,14 @@ def title_and_summary(page: str) -> tuple[str, str]:
     return document.title, without_links(document.summary)
 
 
+def cells_about(page: str, word: str) -> list[str]:
+    """The cells of the first row, of a page's tables, that has a word as code before its last cell; none if none has."""
+    return next((row for row in _rows(page) if any(f"`{word}`" in cell for cell in row[:-1])), [])
+
+
 def row_about(page: str, word: str) -> str:
     """The last cell of the first row, of a page's tables, that has a word as code in another cell; "" if none has."""
-    return next((row[-1] for row in _rows(page) if any(f"`{word}`" in cell for cell in row[:-1])), "")
+    return next(iter(cells_about(page, word)[-1:]), "")
 
 
 def sentence_about(page: str, word: str) -> str:

@@ -1,0 +1,34 @@
+"""`ptxspec lsp`: a language server for editors."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ptxspec.cli.failures import Failed
+
+
+@click.command("lsp")
+@click.option("--stdio", is_flag=True, help="Speak on the standard input and output, as is done without it too.")
+@click.option(
+    "--site",
+    default="",
+    metavar="URL",
+    help="Where the specification's site is: hovers link to its pages, and not to the documents on disk.",
+)
+def command(stdio: bool, site: str) -> int:
+    """A language server for PTX, on the standard input and output: an editor starts it. It needs the extra `lsp`."""
+    try:
+        import pygls  # noqa: F401
+    except ModuleNotFoundError:
+        raise Failed("the language server needs pygls: pip install 'ptxspec[lsp]'") from None
+    from ptxspec.editor.server import Server
+
+    if sys.stdin is None:
+        raise Failed("the standard input is closed", "file")
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # nothing else may stand among the messages
+    server = Server(site.rstrip("/") + "/" if site else "")
+    server.start_io(sys.stdin.buffer, output)
+    return 0 if server.ended_rightly else 1
