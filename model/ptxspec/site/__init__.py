@@ -19,6 +19,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from ptxspec.site import (
         code_links,
         directives,
+        finding,
         instruction_page,
         layout,
         lexers,
@@ -35,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("grammar", lexers.GrammarLexer)
     app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
+    finding.setup(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("doctree-read", instruction_page.arrange, priority=400)
