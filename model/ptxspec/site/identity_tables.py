@@ -115,7 +115,7 @@ def rows(found: Iterable[Identity], judge: Judge) -> str:
     """The table; "" for none."""
     body = []
     for identity in found:
-        place = f"[{_plain(identity.title)}](/{pages.docname_of(identity.path)}.md) <small>line {identity.line}</small>"
+        place = f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
         where = code(identity.assume) if identity.assume else "always"
         if identity.profile != "portable":
             where += f" <small>profile {identity.profile}</small>"
@@ -125,10 +125,6 @@ def rows(found: Iterable[Identity], judge: Judge) -> str:
         body.append([place, _lines(identity.left), _lines(identity.right), where, verdict])
     head = ["Identity", "One side", "Other side", "Where", "Verdict"]
     return table(head, body, "Identities, with the solver's verdict") if body else ""
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\[\]|]", " ", text)
 
 
 def _lines(text: str) -> str:

@@ -16,7 +16,7 @@ def markdown(module: str) -> str:
 
 
 def _verdict(claim: Claim, found: Finding) -> str:
-    place = f"<small>line {claim.line}</small>"
+    place = f'<small><a href="#L-{claim.line}">line {claim.line}</a></small>'
     expected = "proved" if claim.holds else "refuted"
     if found.status != expected:
         return f"{gap(found.status)}; stated as {expected} {place}"

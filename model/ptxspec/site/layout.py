@@ -20,6 +20,7 @@ def collapse_sidebar(app: Sphinx, page: str, template: str, context: dict[str, A
 #: what HTML says that neither a style nor a reader asks for, and what is left of it
 _UNSEEN = (
     (re.compile(r'<span class="pre">([^<]*)</span>'), r"\1"),
+    (re.compile(r'<span class="xref ptx ptx-\w+">([^<]*)</span>'), r"\1"),
     (re.compile(r'<code class="docutils literal notranslate">'), '<code class="literal">'),
     (re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>'), r"\1"),
     (re.compile(r"<(td|th)([^>]*)><p>((?:(?!</?p>|</?td).)*)</p></\1>", re.S), r"<\1\2>\3</\1>"),

@@ -21,20 +21,29 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", marks.mark_lines, priority=850)  # after names in code became links
     app.connect("html-collect-pages", _search_page)
     app.connect("html-page-context", _index_page, priority=100)
+    app.connect("html-page-context", _scripts)
     app.connect("build-finished", _write_search_data)
+    app.add_js_file("anchors.js", loading_method="defer")
     app.config.templates_path.insert(0, str(TEMPLATES))
 
 
 def _without_sphinx_search(app: Sphinx) -> None:
     """Sphinx makes no index of its own: it takes time at each build, and a search with it fetches the pages that it finds."""
     if app.builder.format == "html":
-        app.builder.search = False
+        setattr(app.builder, "search", False)  # noqa: B010  (only builders of HTML have it)
 
 
 def _search_page(app: Sphinx) -> list[tuple[str, dict[str, Any], str]]:
     from ptxspec.site.finding import search_data
 
     return [("search", {"search_data": search_data.FILE}, "search.html")]
+
+
+def _scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    from ptxspec.site.finding import forms_data
+
+    if page == forms_data.PAGE:
+        app.add_js_file("forms.js", loading_method="defer")
 
 
 def _index_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

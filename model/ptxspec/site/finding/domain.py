@@ -18,13 +18,17 @@ from sphinx.util.nodes import make_refnode
 from ptxspec.site.finding.things import KINDS, Thing, form_things, things
 
 
+#: kinds whose names are words, not code
+IN_WORDS = ("concept", "amb", "rule", "def", "identity")
+
+
 class PtxDomain(Domain):
     """Each kind of thing is a type of object and a role of its name. Nothing is declared: the definitions say what there is."""
 
     name = "ptx"
     label = "PTX"
     object_types = {kind: ObjType(title, kind) for kind, title in KINDS.items()}
-    roles = {kind: XRefRole(warn_dangling=False) for kind in KINDS}
+    roles = {kind: XRefRole(innernodeclass=nodes.inline if kind in IN_WORDS else nodes.literal) for kind in KINDS}
 
     def resolve_xref(
         self,
@@ -39,7 +43,7 @@ class PtxDomain(Domain):
         thing = named(typ).get(target)
         if thing is None or not _is_there(thing, env):
             return None
-        return make_refnode(builder, fromdocname, thing.docname, thing.anchor, contnode, thing.about[:120])
+        return make_refnode(builder, fromdocname, thing.docname, thing.anchor, contnode)
 
     def resolve_any_xref(
         self,
