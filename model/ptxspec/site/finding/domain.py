@@ -17,7 +17,6 @@ from sphinx.util.nodes import make_refnode
 
 from ptxspec.site.finding.things import KINDS, Thing, form_things, things
 
-
 #: kinds whose names are words, not code
 IN_WORDS = ("concept", "amb", "rule", "def", "identity")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -61,8 +62,8 @@ def told(evidence: dict[str, Any]) -> str:
 
 
 def text_of(isa: dict[str, Any]) -> str:
-    """The file for the browser. Forms that differ in their mnemonics alone share a line: numbers of their columns' values, and the
-    mnemonics."""
+    """The file for the browser. Forms that differ in their mnemonics alone share a line: numbers of their columns' values, what
+    the mnemonics begin with, and the rest of each."""
     known: dict[str, dict[str, int]] = {column: {} for column in COLUMNS}
     groups: dict[tuple[int, ...], list[str]] = {}
     for mnemonic, *cells in rows(isa):
@@ -70,9 +71,15 @@ def text_of(isa: dict[str, Any]) -> str:
         groups.setdefault(key, []).append(mnemonic)
     value = {
         "columns": {column: list(values) for column, values in known.items()},
-        "groups": [[*key, " ".join(own)] for key, own in groups.items()],
+        "groups": [[*key, *_shared(own)] for key, own in groups.items()],
     }
     return f"{VALUE}={json.dumps(value, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def _shared(mnemonics: list[str]) -> tuple[str, str]:
+    """What mnemonics begin with, and the rest of each, with blanks between."""
+    first = os.path.commonprefix(mnemonics) if len(mnemonics) > 1 else ""
+    return first, " ".join(one.removeprefix(first) for one in mnemonics)
 
 
 def markdown() -> str:
@@ -86,7 +93,9 @@ def markdown() -> str:
     for name, own in chapters.items():
         links = [f"[{title_and_summary(f'{d}.md')[0]}](/{d}.md) {counts[d]:,}" for d in own]
         title = title_and_summary(f"spec/instructions/{name}/index.md")[0]
-        body.append([f"[{title}](/spec/instructions/{name}/index.md)", f"{sum(counts[d] for d in own):,}", ", ".join(links)])
+        body.append(
+            [f"[{title}](/spec/instructions/{name}/index.md)", f"{sum(counts[d] for d in own):,}", ", ".join(links)]
+        )
     return pages.table(["Chapter", "Forms", "Pages, each with a list of its forms"], body, "Forms by chapter")
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from ptxspec.language.forms import registry
 from ptxspec.site.anchors import slug
 from ptxspec.site.export.prose import title_and_summary
-from ptxspec.site.finding.things import KINDS, Thing, chapter, instruction_pages, modifiers, things
+from ptxspec.site.finding.things import KINDS, Thing, instruction_pages, modifiers, shown_title, things
 
 #: kinds that have a group of their own; definitions, words and identities have pages that list them
-GROUPS = ("insn", "form", "mod", "type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule")
+GROUPS = ("insn", "mod", "type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule")
 #: the page with the table of all forms
 FORMS = "spec/forms"
 
@@ -21,13 +21,12 @@ def groups(documents: Iterable[str], address: Callable[[str], str]) -> list[dict
     there = set(documents)
     rows = {
         "insn": _opcodes(there, address),
-        "form": _forms(there, address),
         "mod": [
-            _row(name, [_link(d, _title(d), address) for d in own if d in there], f"mod-{slug(name)}")
+            _row(name, [_link(d, _shown(d), address) for d in own if d in there], f"mod-{slug(name)}")
             for name, own in modifiers().items()
         ],
     }
-    for kind in GROUPS[3:]:
+    for kind in GROUPS[2:]:
         rows[kind] = _things(kind, there, address)
     found = []
     for kind in GROUPS:
@@ -45,27 +44,20 @@ def _link(docname: str, text: str, address: Callable[[str], str], anchor: str = 
     return {"text": text, "address": address(docname) + (f"#{anchor}" if anchor else "")}
 
 
-def _title(docname: str) -> str:
-    """A page of an instruction with its chapter where several have its title."""
-    title = title_and_summary(f"{docname}.md")[0]
-    return f"{title} ({chapter(docname)})" if len(instruction_pages().get(title, ())) > 1 else title
+def _shown(docname: str) -> str:
+    return shown_title(docname) if docname.startswith("spec/instructions/") else title_and_summary(f"{docname}.md")[0]
 
 
 def _opcodes(there: set[str], address: Callable[[str], str]) -> list[dict[str, Any]]:
-    return [
-        _row(opcode, [_link(d, _title(d), address) for d in own if d in there])
-        for opcode, own in instruction_pages().items()
-    ]
-
-
-def _forms(there: set[str], address: Callable[[str], str]) -> list[dict[str, Any]]:
-    """How many forms an opcode has, in the table of all."""
-    if FORMS not in there:
-        return []
-    return [
-        _row(opcode, [{"text": f"{len(own.forms):,}", "address": f"{address(FORMS)}?q={opcode}"}])
-        for opcode, own in sorted(registry().opcodes.items())
-    ]
+    """The pages of each opcode, and its forms in the table of all."""
+    found = []
+    for opcode, own in instruction_pages().items():
+        links = [_link(d, _shown(d), address) for d in own if d in there]
+        if links and FORMS in there:
+            count = len(registry().opcodes[opcode].forms)
+            links.append({"text": f"{count:,} form{'s' * (count > 1)}", "address": f"{address(FORMS)}?q={opcode}"})
+        found.append(_row(opcode, links))
+    return found
 
 
 def _things(kind: str, there: set[str], address: Callable[[str], str]) -> list[dict[str, Any]]:
@@ -74,6 +66,6 @@ def _things(kind: str, there: set[str], address: Callable[[str], str]) -> list[d
         if thing.kind == kind and thing.docname in there:
             by_name.setdefault(thing.name, []).append(thing)
     return [
-        _row(name, [_link(t.docname, _title(t.docname), address, t.anchor) for t in own])
+        _row(name, [_link(t.docname, _shown(t.docname), address, t.anchor) for t in own])
         for name, own in sorted(by_name.items(), key=lambda one: one[0].lower())
     ]

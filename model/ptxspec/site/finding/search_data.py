@@ -18,7 +18,7 @@ from ptxspec.query.identities import load_all
 from ptxspec.site import pages
 from ptxspec.site.export import facts
 from ptxspec.site.finding.sections import plain, sections
-from ptxspec.site.finding.things import KINDS, Thing, chapter, instruction_pages, things
+from ptxspec.site.finding.things import SINGULAR, Thing, instruction_pages, shown_title, things
 from ptxspec.terms.types import TYPES
 
 #: the file below the site's folder for what is static, and the name of the value in it
@@ -81,7 +81,7 @@ def _pages(root: Path, documents: list[str]) -> list[Record]:
                 continue
             names = " ".join([*opcodes.get(docname, ()), *sorted(modifiers.get(docname, ()))])
             kind = "insn" if docname in opcodes else "page"
-            shown = f"{part.title} ({chapter(docname)})" if kind == "insn" else part.title
+            shown = shown_title(docname) if kind == "insn" else part.title
             found.append(Record(kind, shown, f"{docname}.html", part.about, names, text))
     return found
 
@@ -172,7 +172,7 @@ def searched(record: Record, field: str) -> str:
 
 def text_of(found: list[Record]) -> str:
     """The file for the browser: the records field by field but for their texts, and the index."""
-    value: dict[str, Any] = {"kinds": KINDS | {"page": "Pages", "section": "Sections"}, "fields": FIELDS}
+    value: dict[str, Any] = {"kinds": SINGULAR | {"page": "page", "section": "section"}, "fields": FIELDS}
     for field in Record._fields:
         if field != "text":
             value[field] = [getattr(record, field) for record in found]

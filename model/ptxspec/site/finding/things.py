@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,18 @@ KINDS = {
     "def": "Definitions",
     "identity": "Identities",
     "form": "Forms",
+}
+#: what one of each kind is called
+SINGULAR = {
+    **{"insn": "instruction", "mod": "modifier", "type": "type", "space": "state space", "dir": "directive"},
+    **{
+        "sreg": "special register",
+        "cuda": "CUDA C++",
+        "concept": "concept",
+        "amb": "entry of the register",
+        "rule": "rule",
+    },
+    **{"word": "word of definitions", "def": "definition", "identity": "identity", "form": "form"},
 }
 #: concepts, each with the section that tells of it
 CONCEPTS = Path(__file__).with_name("concepts.toml")
@@ -94,6 +107,18 @@ def _reading_order() -> list[str]:
 def chapter(docname: str) -> str:
     """The chapter of an instruction's page: the name of its folder."""
     return docname.split("/")[-2]
+
+
+def shown_title(docname: str) -> str:
+    """The title of an instruction's page, with its chapter where another page has the same title."""
+    title = title_and_summary(f"{docname}.md")[0]
+    return f"{title} ({chapter(docname)})" if _titles()[title] > 1 else title
+
+
+@functools.cache
+def _titles() -> Counter[str]:
+    documents = {d for own in instruction_pages().values() for d in own}
+    return Counter(title_and_summary(f"{d}.md")[0] for d in documents)
 
 
 def _instructions() -> Iterator[Thing]:

@@ -20,7 +20,8 @@
       shared.set = new Set(shared.types.split(/[ +]/).map((type) => type.replace(/^\d+×/, "")));
       shared.version = version(shared.since);
       shared.number = number(shared.target);
-      for (const mnemonic of group[names.length].split(" ")) found.push({ mnemonic, shared });
+      const [first, rests] = group.slice(names.length);
+      for (const rest of rests.split(" ")) found.push({ mnemonic: first + rest, shared });
     }
     return found.sort((a, b) => (a.mnemonic < b.mnemonic ? -1 : a.mnemonic > b.mnemonic ? 1 : 0));
   }

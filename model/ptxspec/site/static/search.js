@@ -169,6 +169,7 @@
     const put = (found) => list.replaceChildren(...found.map((id) => item(search.result(id), base)));
     let waiting = 0;
     const show = () => {
+      const began = performance.now();
       put(search.find(box.value, true));
       cancelAnimationFrame(waiting);
       waiting = requestAnimationFrame(() => setTimeout(() => {
@@ -176,6 +177,7 @@
         put(found);
         status.textContent = box.value.trim() ? `${found.length || "No"} result${found.length === 1 ? "" : "s"}` : "";
         list.dataset.query = box.value;
+        list.dataset.milliseconds = String(performance.now() - began);
       }));
     };
     box.value = new URLSearchParams(location.search).get("q") || "";
