@@ -39,5 +39,5 @@ def test_a_form_that_was_looked_up_has_the_anchor_of_the_listed_one() -> None:
 def test_examples() -> None:
     import ptxspec
 
-    assert doctest.testmod(anchors, extraglobs={"ptxspec": ptxspec}).attempted == 6
+    assert doctest.testmod(anchors, extraglobs={"ptxspec": ptxspec}).attempted == 7
     assert doctest.testmod(anchors, extraglobs={"ptxspec": ptxspec}).failed == 0

@@ -21,10 +21,14 @@ def form_anchor(form: Form) -> str:
     >>> form_anchor(ptxspec.forms("bfe")[2])
     'bfe.s32-d-a-b-c'
     """
-    words = {s.name: form.modifiers.get(s.name) for s in form.syntax.slots if not s.hint}
-    spelled = form.syntax.spelled({k: v.name if isinstance(v, Type) else v for k, v in words.items() if v is not None})
     operands = operands_anchor(form)
-    return f"{spelled}-{operands}" if operands else spelled
+    return f"{spelled(form)}-{operands}" if operands else spelled(form)
+
+
+def spelled(form: Form) -> str:
+    """A form's mnemonic as its syntax line has it: without hints, its words in the order of the line."""
+    words = {s.name: form.modifiers.get(s.name) for s in form.syntax.slots if not s.hint}
+    return form.syntax.spelled({k: v.name if isinstance(v, Type) else v for k, v in words.items() if v is not None})
 
 
 def operands_anchor(form: Form) -> str:
@@ -66,7 +70,7 @@ def word_anchor(kind: str, name: str) -> str:
     >>> word_anchor("type", ".u32")
     'type-u32'
     """
-    return f"{kind}-{slug(name)}"
+    return f"{kind}-{name.removeprefix('.')}"
 
 
 def entry_anchor(number: str) -> str:

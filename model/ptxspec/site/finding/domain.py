@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util.nodes import make_refnode
 
-from ptxspec.site.finding.things import KINDS, Thing, form_things, things
+from ptxspec.site.finding.things import KINDS, Thing, form_things, modifiers, things
 
 #: kinds whose names are words, not code
 IN_WORDS = ("concept", "amb", "rule", "def", "identity")
@@ -78,4 +78,6 @@ def named(kind: str) -> dict[str, Thing]:
 
 
 def _is_there(thing: Thing, env: BuildEnvironment) -> bool:
-    return thing.docname in env.found_docs or thing.docname == "genindex"
+    """Whether a site has a thing: of a modifier, which the index tells of, a page with it."""
+    own = modifiers()[thing.name] if thing.kind == "mod" else [thing.docname]
+    return any(docname in env.found_docs for docname in own)

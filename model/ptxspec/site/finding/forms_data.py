@@ -24,18 +24,18 @@ def rows(isa: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     addresses = {page["page"]: page["address"] for page in isa["pages"]}
     for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
         evidence = [told(one) for one in definition["evidence"]]
-        for form in definition["forms"]:
-            own = definition["signatures"][form["signature"]]
+        for mnemonic, signature, checked, _ in definition["forms"]:
+            own = definition["signatures"][signature]
             yield (
-                form["mnemonic"],
+                mnemonic,
                 addresses[definition["page"]],
                 own["written"],
-                form["anchor"].removeprefix(form["mnemonic"]),
+                own["anchor"],
                 " ".join(_type(operand) for operand in own["operands"]),
                 own["since"],
                 ", ".join(own["only"]) or own["target"],
                 exactness(own["unspecified"]),
-                evidence[form["evidence"]],
+                evidence[checked],
             )
 
 
@@ -78,7 +78,7 @@ def text_of(isa: dict[str, Any]) -> str:
 
 def _shared(mnemonics: list[str]) -> tuple[str, str]:
     """What mnemonics begin with, and the rest of each, with blanks between."""
-    first = os.path.commonprefix(mnemonics) if len(mnemonics) > 1 else ""
+    first = os.path.commonprefix(mnemonics) if len(mnemonics) > 1 else ""  # noqa: RUF071  (they are no paths)
     return first, " ".join(one.removeprefix(first) for one in mnemonics)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ptxspec.language.forms import registry
-from ptxspec.site.anchors import slug
+from ptxspec.site.anchors import word_anchor
 from ptxspec.site.export.prose import title_and_summary
 from ptxspec.site.finding.things import KINDS, Thing, instruction_pages, modifiers, shown_title, things
 
@@ -22,7 +22,7 @@ def groups(documents: Iterable[str], address: Callable[[str], str]) -> list[dict
     rows = {
         "insn": _opcodes(there, address),
         "mod": [
-            _row(name, [_link(d, _shown(d), address) for d in own if d in there], f"mod-{slug(name)}")
+            _row(name, [_link(d, _shown(d), address) for d in own if d in there], word_anchor("mod", name))
             for name, own in modifiers().items()
         ],
     }
