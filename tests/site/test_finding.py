@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import functools
 import gzip
+import html
 import http.server
 import io
 import json
@@ -223,7 +224,8 @@ def objects(site: Path) -> dict[tuple[str, str], str]:
 
 
 def ids(path: Path) -> set[str]:
-    return set(re.findall(r'\bid="([^"]+)"', path.read_text("utf-8")))
+    found = re.findall(r'\bid=(?:"([^"]+)"|([^\s">]+))', path.read_text("utf-8"))
+    return {html.unescape(quoted or plain) for quoted, plain in found}
 
 
 def test_every_object_has_its_anchor_in_the_site(small: Path) -> None:

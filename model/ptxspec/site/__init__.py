@@ -30,6 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
     app.add_config_value("ptxspec_isa", "", "", (str,))
+    app.add_config_value("ptxspec_minify", False, "html", (bool,))
     app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
@@ -48,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", layout.slim, priority=900)
     app.connect("builder-inited", _add_static_folder)
     app.connect("build-finished", machine_readable.write)
+    app.connect("build-finished", layout.minify)
     app.add_css_file("ptxspec.css")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _UNSEEN = (
     (re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>'), r"\1"),
     (re.compile(r"<(td|th)([^>]*)><p>((?:(?!</?p>|</?td).)*)</p></\1>", re.S), r"<\1\2>\3</\1>"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
+    (re.compile(r'</code><br ?/?><code class="literal">'), "<br>"),  # instructions of one cell, a line each
+    (re.compile(r'<a class="reference internal" '), "<a "),
     (re.compile(r' class="(?:std std-ref|xref std std-ref|doc std std-doc|std std-doc)"'), ""),
 )
 
@@ -36,3 +39,20 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
         for pattern, rest in _UNSEEN:
             body = pattern.sub(rest, body)
         context["body"] = body
+    sidebar = context.get("furo_navigation_tree")
+    if sidebar:
+        context["furo_navigation_tree"] = sidebar.replace('class="reference internal"', 'class="reference"')
+
+
+def minify(app: Sphinx, error: Exception | None) -> None:
+    """Leave out of the files what HTML lets one leave out, such as quotes and closing tags, where `ptxspec_minify` of conf.py
+    says so: a tenth of them."""
+    if error is not None or not app.config.ptxspec_minify or app.builder.format != "html":
+        return
+    import minify_html
+
+    for path in sorted(Path(app.outdir).rglob("*.html")):
+        before = path.read_text("utf-8")
+        after = minify_html.minify(before, keep_html_and_head_opening_tags=True)
+        if after != before:
+            path.write_text(after, "utf-8")
