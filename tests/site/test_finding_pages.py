@@ -369,7 +369,7 @@ def measured(browser: Any, address: str) -> tuple[str, float, int]:
     sizes: list[float] = []
     session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     page.goto(address)
-    page.wait_for_function("document.getElementById('search-results').dataset.milliseconds")
+    page.wait_for_function("document.getElementById('search-results').dataset.query")
     first = page.get_attribute("#search-results li:first-child a", "href") or ""
     took = float(page.get_attribute("#search-results", "data-milliseconds"))
     context.close()

@@ -23,13 +23,17 @@ _UNSEEN = (
     (re.compile(r'<span class="pre">([^<]*)</span>'), r"\1"),
     (re.compile(r'<span class="xref ptx ptx-\w+">([^<]*)</span>'), r"\1"),
     (re.compile(r'<code class="docutils literal notranslate">'), '<code class="literal">'),
-    (re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>'), r"\1"),
+    (re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>'), r"\1"),
     (re.compile(r"<(td|th)([^>]*)><p>((?:(?!</?p>|</?td).)*)</p></\1>", re.S), r"<\1\2>\3</\1>"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
     (re.compile(r'</code><br ?/?><code class="literal">'), "<br>"),  # instructions of one cell, a line each
     (re.compile(r'<a class="reference internal" '), "<a "),
     (re.compile(r' class="(?:std std-ref|xref std std-ref|doc std std-doc|std std-doc)"'), ""),
 )
+
+#: a block of numbered lines begins, and the number of a line: the style counts them from the first on
+_FIRST = re.compile(r'<pre>(<span></span>)?(?=<span id="L-(\d+)">)')
+_NUMBER = re.compile(r'(<span id="L-\d+">)<span class="linenos">[ \d]*</span>')
 
 
 def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -38,6 +42,8 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
     if body:
         for pattern, rest in _UNSEEN:
             body = pattern.sub(rest, body)
+        body = _FIRST.sub(lambda block: f'<pre style="counter-reset:line {int(block[2]) - 1}">', body)
+        body = _NUMBER.sub(r"\1", body)
         context["body"] = body
     sidebar = context.get("furo_navigation_tree")
     if sidebar:

@@ -103,15 +103,19 @@ def _implied(rule: Implication) -> dict[str, Any]:
 def _syntax(line: SyntaxLine) -> dict[str, Any]:
     return {
         "text": line.text,
-        "comment": line.comment,
         "line": line.line,
+        **_said(comment=line.comment, hint_operand=line.companion.name if line.companion else None),
         "modifiers": [
-            {"name": s.name, "options": list(s.options), "optional": s.optional, "set": s.is_set, "hint": s.hint}
+            {"name": s.name, "options": list(s.options), **_said(optional=s.optional, set=s.is_set, hint=s.hint)}
             for s in line.slots
         ],
         "operands": [_place(operand) for operand in line.operands],
-        "hint_operand": line.companion.name if line.companion else None,
     }
+
+
+def _said(**values: Any) -> dict[str, Any]:
+    """What is not so, and lists of nothing, are left out."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _place(operand: Operand) -> dict[str, Any]:
@@ -152,11 +156,13 @@ def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) ->
         "operands": operand_types(form),
         "since": version(since),
         "target": target(number),
-        "only": list(form.only),
-        "removed": None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
-        "narrow_addresses": form.is_dropped,
-        "unspecified": _unspecified(form, register),
-        "editions": [{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+        **_said(
+            only=list(form.only),
+            removed=None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
+            narrow_addresses=form.is_dropped,
+            unspecified=_unspecified(form, register),
+            editions=[{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+        ),
     }
 
 

@@ -33,8 +33,8 @@ def rows(isa: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 own["anchor"],
                 " ".join(_type(operand) for operand in own["operands"]),
                 own["since"],
-                ", ".join(own["only"]) or own["target"],
-                exactness(own["unspecified"]),
+                ", ".join(own.get("only", ())) or own["target"],
+                exactness(own.get("unspecified", [])),
                 evidence[checked],
             )
 

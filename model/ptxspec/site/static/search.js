@@ -170,14 +170,16 @@
     let waiting = 0;
     const show = () => {
       const began = performance.now();
-      put(search.find(box.value, true));
+      const names = search.find(box.value, true);
+      put(names);
+      list.dataset.milliseconds = names.length ? String(performance.now() - began) : "";
       cancelAnimationFrame(waiting);
       waiting = requestAnimationFrame(() => setTimeout(() => {
         const found = search.find(box.value);
         put(found);
         status.textContent = box.value.trim() ? `${found.length || "No"} result${found.length === 1 ? "" : "s"}` : "";
         list.dataset.query = box.value;
-        list.dataset.milliseconds = String(performance.now() - began);
+        list.dataset.milliseconds ||= String(performance.now() - began); // the first result does not change any more
       }));
     };
     box.value = new URLSearchParams(location.search).get("q") || "";
