@@ -171,6 +171,7 @@ def test_concepts_lead_to_sections_that_there_are() -> None:
 # A small site ----------------------------------------------------------------------------------------------------------
 
 SMALL = (
+    "spec/notation",
     "spec/instructions/integer/add",
     "spec/instructions/integer/bfe",
     "spec/special-registers/thread-coordinates",
