@@ -29,6 +29,7 @@ exclude_patterns = ["build", "**/__pycache__", "**/node_modules"]
 ptxspec_isa = "isa.json"
 #: pages evaluate their instructions in the browser: Pyodide is downloaded from npm, once
 ptxspec_try_it = True
+ptxspec_minify = True
 
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3
@@ -37,7 +38,8 @@ html_theme = "furo"
 html_title = "ptxspec"
 html_show_sphinx = False
 html_show_copyright = False
-html_theme_options = {"top_of_page_buttons": ["view"]}
+html_copy_source = False  # a page shows all of its document that is more than words, and where each line of it is
+html_theme_options = {"top_of_page_buttons": []}
 
 #: a copy of code has no line numbers, and no prompts
 copybutton_exclude = ".linenos, .gp"

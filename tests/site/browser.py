@@ -29,6 +29,7 @@ SAMPLE = (
     "spec/machine/barriers",
     "spec/textures/filtering",
     "spec/instructions/index",
+    "spec/forms",
     "spec/instructions/integer/bfe",
     "spec/instructions/floating/fma",
     "spec/instructions/movement/ld",

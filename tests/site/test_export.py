@@ -54,11 +54,11 @@ def forms_of(isa: dict[str, Any]) -> dict[str, tuple[str, str, str, str]]:
     addresses = {page["page"]: page["address"] for page in isa["pages"]}
     found = {}
     for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
-        for form in definition["forms"]:
-            own = definition["signatures"][form["signature"]]
+        for mnemonic, signature, _, _ in definition["forms"]:
+            own = definition["signatures"][signature]
             types = " ".join(str(o.get("type") or o["kind"]) for o in own["operands"])
-            address = f"{addresses[definition['page']]}#{form['anchor']}"
-            found[address] = (f"{form['mnemonic']} {own['written']}".strip() + ";", types, own["since"], own["target"])
+            address = f"{addresses[definition['page']]}#{mnemonic}{own['anchor']}"
+            found[address] = (f"{mnemonic} {own['written']}".strip() + ";", types, own["since"], own["target"])
     return found
 
 
@@ -106,7 +106,7 @@ def test_a_schema_finds_what_is_wrong() -> None:
         {"surprise": 1},
         {"opcodes": []},
         {"whole": None},
-        {"format": {"name": "ptxspec-isa", "version": "2.0"}},
+        {"format": {"name": "ptxspec-isa", "version": "3.0"}},
     ):
         with pytest.raises(ValidationError):
             validate(exported("bfe") | wrong)
@@ -121,25 +121,36 @@ def test_the_index_of_instructions_is_made_of_it() -> None:
 def test_what_a_form_leaves_open_and_when_it_is_there() -> None:
     (bfe,) = exported("bfe")["opcodes"]
     (definition,) = bfe["definitions"]
-    form = definition["forms"][2]
-    assert (form["mnemonic"], form["modifiers"], form["anchor"]) == ("bfe.s32", {"type": "s32"}, "bfe.s32")
-    own = definition["signatures"][form["signature"]]
+    mnemonic, signature, checked, values = definition["forms"][2]
+    assert (mnemonic, definition["modifiers"], values) == ("bfe.s32", ["type"], ["s32"])
+    own = definition["signatures"][signature]
+    assert own["anchor"] == "-d-a-b-c"
     assert own["unspecified"] == [
         {"name": "field-beyond-255", "entry": "AMB-021", "kind": "unspecified", "type": ".s32"}
     ]
     assert (own["since"], own["target"], own["written"]) == ("2.0", "sm_20", "d, a, b, c")
     assert "@instruction" in (DOCUMENTS / definition["page"]).read_text().splitlines()[definition["line"] - 1]
-    evidence = definition["evidence"][form["evidence"]]
+    evidence = definition["evidence"][checked]
     assert evidence["not_asked"] is None and evidence["gpu"]["vectors"] > 100
 
 
-def test_every_anchor_of_a_section_is_one_of_its_page() -> None:
+def test_things_have_anchors_of_their_own() -> None:
+    """That the site has them is tested where a site is built."""
     found = exported("bfe")
-    things = [*found["special_registers"], *found["rules"], *found["ambiguities"]]
     assert len(found["special_registers"]) > 80 and len(found["ambiguities"]) > 190
-    for thing in things:
-        headings = [line.lstrip("# ") for line in _text(thing["page"]).splitlines() if line.startswith("##")]
-        assert thing["anchor"] == "" or thing["anchor"] in {pages.anchor(h) for h in headings}, thing
+    assert {r["name"]: r["anchor"] for r in found["special_registers"]}["%tid"] == "sreg-tid"
+    for key in ("special_registers", "rules", "ambiguities"):
+        own = [(thing["page"], thing["anchor"]) for thing in found[key]]
+        assert len(set(own)) == len(own) and all(anchor for _, anchor in own)
+
+
+def test_a_form_has_its_modifiers() -> None:
+    """By name, as the definition's list says, what is not there being null or beyond the end."""
+    for definition in (d for o in exported(*SOME)["opcodes"] for d in o["definitions"]):
+        for mnemonic, _, _, values in definition["forms"]:
+            named = dict(zip(definition["modifiers"], values, strict=False))
+            words = {str(v) for v in named.values() if v not in (None, True)}
+            assert len(values) <= len(definition["modifiers"]) and words <= set(mnemonic.split(".")), mnemonic
 
 
 def test_the_register_has_question_and_reading() -> None:

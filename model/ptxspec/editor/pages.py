@@ -12,7 +12,7 @@ from ptxspec.language.forms import Form, Opcode, bound_values, page_name, regist
 from ptxspec.literate import finder
 from ptxspec.literate.notation import Slot, SyntaxLine
 from ptxspec.site import syntax_summary
-from ptxspec.site.anchors import mnemonic_anchor, page_address
+from ptxspec.site.anchors import form_anchor, page_address
 from ptxspec.site.export import facts
 from ptxspec.site.export.operands import operand_types
 from ptxspec.site.export.prose import cells_about, sentence_about, title_and_summary
@@ -65,7 +65,7 @@ def _of_forms(forms: list[Form], links: Links) -> str:
         parts.append(f"{summary}\n\n{_code(shown)}")
         parts.append(_operands(own[:MOST_FORMS]))
         parts.append("\n".join(dict.fromkeys(availability(form) for form in own)))
-        parts.append(links.to(page, mnemonic_anchor(own[0])))
+        parts.append(links.to(page, form_anchor(own[0])))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -19,6 +19,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from ptxspec.site import (
         code_links,
         directives,
+        finding,
         instruction_page,
         layout,
         lexers,
@@ -30,12 +31,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
     app.add_config_value("ptxspec_build", "build", "env", (str,))
     app.add_config_value("ptxspec_isa", "", "", (str,))
+    app.add_config_value("ptxspec_minify", False, "html", (bool,))
     app.add_config_value("ptxspec_solver_seconds", 40, "env", (int, float))
     app.add_lexer("ptx", lexers.PtxLexer)
     app.add_lexer("syntax", lexers.SyntaxLexer)
     app.add_lexer("grammar", lexers.GrammarLexer)
     app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
+    finding.setup(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("doctree-read", instruction_page.arrange, priority=400)
@@ -48,6 +51,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     box.setup(app)
     app.connect("builder-inited", _add_static_folder)
     app.connect("build-finished", machine_readable.write)
+    app.connect("build-finished", layout.minify)
     app.add_css_file("ptxspec.css")
     app.add_js_file("tabs.js", loading_method="defer")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,8 @@ from __future__ import annotations
 import functools
 import re
 
-from ptxspec.language.forms import Form, page_name, registry
+from ptxspec.language.forms import Form
+from ptxspec.literate.notation import SyntaxLine
 from ptxspec.terms.types import Type
 
 #: what stands in an anchor for a sign of an operand, so that forms that differ in one have different anchors
@@ -15,22 +16,70 @@ _SIGN = re.compile(r"[\[{(|+-]")
 
 
 def form_anchor(form: Form) -> str:
-    """The anchor of a form on its page: its mnemonic, as in `bfe.s32`. Where a page has several forms of one mnemonic, the first
-    has that one, and each other one's goes on with its operands.
+    """The anchor of a form on its page: its mnemonic, then its operands, so that no other line of the page has a say in it.
 
     >>> form_anchor(ptxspec.forms("bfe")[2])
-    'bfe.s32'
+    'bfe.s32-d-a-b-c'
     """
-    return _anchors(form.syntax.opcode)[_key(form)]
+    operands = operands_anchor(form)
+    return f"{spelled(form)}-{operands}" if operands else spelled(form)
 
 
-def mnemonic_anchor(form: Form) -> str:
-    """The anchor of the first form of a form's mnemonic, for who has not the time to look at all others.
+def spelled(form: Form) -> str:
+    """A form's mnemonic as its syntax line has it: without hints, its words in the order of the line."""
+    words = {s.name: form.modifiers.get(s.name) for s in form.syntax.slots if not s.hint}
+    return form.syntax.spelled({k: v.name if isinstance(v, Type) else v for k, v in words.items() if v is not None})
 
-    >>> mnemonic_anchor(ptxspec.forms("bfe")[2])
-    'bfe.s32'
+
+def operands_anchor(form: Form) -> str:
+    """What follows a form's mnemonic in its anchor: its operands as words, `d-at-a` for `d, [a]`."""
+    return _operands(form.syntax)
+
+
+def slug(name: str) -> str:
+    """A name as a part of an anchor.
+
+    >>> slug("a sum is the union, plus")
+    'a-sum-is-the-union-plus'
     """
-    return _key(form)[0]
+    return "-".join(re.findall(r"[\w.:]+", name.lower())).replace(".-", "-").strip(".")
+
+
+def identity_anchor(title: str) -> str:
+    """The anchor of an identity on the page that states it."""
+    return f"identity-{slug(title)}"
+
+
+def rule_anchor(name: str) -> str:
+    """The anchor of a rule that running programs keep, on its page."""
+    return f"rule-{slug(name)}"
+
+
+def register_anchor(name: str) -> str:
+    """The anchor of a special register on its page.
+
+    >>> register_anchor("%tid")
+    'sreg-tid'
+    """
+    return f"sreg-{slug(name.removeprefix('%'))}"
+
+
+def word_anchor(kind: str, name: str) -> str:
+    """The anchor of a word in the prose of a page: a directive, a type, a state space.
+
+    >>> word_anchor("type", ".u32")
+    'type-u32'
+    """
+    return f"{kind}-{name.removeprefix('.')}"
+
+
+def entry_anchor(number: str) -> str:
+    """The anchor of an entry of the register of ambiguities, whatever its names.
+
+    >>> entry_anchor("AMB-021")
+    'amb-021'
+    """
+    return number.lower()
 
 
 def page_address(page: str) -> str:
@@ -46,38 +95,16 @@ def form_address(form: Form) -> str:
     """The address of a form below the site's.
 
     >>> form_address(ptxspec.forms("bfe")[2])
-    'spec/instructions/integer/bfe.html#bfe.s32'
+    'spec/instructions/integer/bfe.html#bfe.s32-d-a-b-c'
     """
     return f"{page_address(form.page)}#{form_anchor(form)}"
 
 
-def _key(form: Form) -> tuple[str, int, str]:
-    """What tells a form of an opcode apart, however it was made: its mnemonic without hints, and where its syntax line stands."""
-    words = {s.name: form.modifiers.get(s.name) for s in form.syntax.slots if not s.hint}
-    spelled = form.syntax.spelled({k: v.name if isinstance(v, Type) else v for k, v in words.items() if v is not None})
-    return spelled, form.syntax.line, form.definition.path
-
-
 @functools.cache
-def _anchors(opcode: str) -> dict[tuple[str, int, str], str]:
-    """The anchors of an opcode's forms."""
-    found: dict[tuple[str, int, str], str] = {}
-    taken: set[tuple[str, str]] = set()
-    for form in registry().opcodes[opcode].forms:
-        page, anchor = page_name(form.definition.path), form.mnemonic
-        if (page, anchor) in taken:
-            anchor = f"{form.mnemonic}-{_operands(form)}"
-        if (page, anchor) in taken:
-            raise ValueError(f"{page}: two forms have the anchor {anchor}")
-        taken.add((page, anchor))
-        found[_key(form)] = anchor
-    return found
-
-
-def _operands(form: Form) -> str:
-    """A form's operands as words: `d-at-a` for `d, [a]`."""
-    offset = {o.name: f"{o.name}+imm" for o in form.syntax.operands if o.offset}
-    text = str(form).removeprefix(form.mnemonic)
-    for name, spelled in offset.items():
-        text = re.sub(rf"\b{name}\b", spelled, text)
+def _operands(line: SyntaxLine) -> str:
+    """A line's operands as words."""
+    _, _, text = line.text.partition(" ")
+    text = re.sub(
+        r"\{\{,[^}]*\}\}|\{\.[^}]*\}|\{[!-]\}|\[\|", " ", text
+    )  # hints, selectors, signs: no form of their own
     return "-".join(re.findall(r"\w+", _SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]}", text)))

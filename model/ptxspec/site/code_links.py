@@ -32,7 +32,7 @@ class Names(NamedTuple):
 
 
 @cache
-def _documents() -> dict[str, str]:
+def documents() -> dict[str, str]:
     """The document of every module of the specification."""
     return {name: docname_of(path) for name, path in finder.pages("ptxspec.spec")}
 
@@ -59,8 +59,8 @@ def names(root: Path, docname: str) -> Names:
 def _imported(module: str, name: str) -> tuple[str, str] | None:
     if module == "ptxspec.terms":
         return WORDS, target(name)
-    if module in _documents():
-        return _documents()[module], f"def-{name}"
+    if module in documents():
+        return documents()[module], f"def-{name}"
     return None
 
 
@@ -131,5 +131,5 @@ def linked(body: str, page: str, found: Names) -> str:
 
 def link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Link the names of a page of the specification."""
-    if page.startswith("spec/") and "body" in context and module_of(page) in _documents():
+    if page.startswith("spec/") and "body" in context and module_of(page) in documents():
         context["body"] = linked(context["body"], page, names(Path(app.srcdir), page))

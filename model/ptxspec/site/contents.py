@@ -24,6 +24,7 @@ ORDER = {
             "textures",
             "machine",
             "instructions",
+            "forms",
             "profiles",
             "ambiguities",
             "changes",

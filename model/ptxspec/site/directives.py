@@ -35,6 +35,7 @@ from ptxspec.site import (
     store,
     vocabulary_tables,
 )
+from ptxspec.site.finding import forms_data
 from ptxspec.site.nodes import Details
 
 log = logging.getLogger(__name__)
@@ -195,6 +196,17 @@ class Forms(Computed):
         return _forms(self.module)
 
 
+class FormsTable(Computed):
+    """The table of all forms."""
+
+    def markdown(self) -> str:
+        self.env.note_reread()
+        return forms_data.markdown()
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.raw("", forms_data.BOX, format="html"), *super().run()]
+
+
 def _forms(module: str) -> list[nodes.Node]:
     count = len(pages.forms(module))
     if not count:
@@ -333,6 +345,7 @@ DIRECTIVES = {
     "drawing": Drawing,
     "evidence": Evidence,
     "forms": Forms,
+    "forms-table": FormsTable,
     "fragments": FragmentPicture,
     "freedoms": Freedoms,
     "house": House,

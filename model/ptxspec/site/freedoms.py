@@ -64,11 +64,9 @@ def _choice(profile: str, freedom: Freedom, docname: str) -> str:
     if function is None:
         return "as documented" if freedom.kind == DEVIATION else "left open"
     place = function.__code__
-    title, target = section(Path(place.co_filename), place.co_firstlineno)
-    page = pages.docname_of(place.co_filename)
-    link = f"/{page}.md#{target}" if target else f"/{page}.md"
-    name, line = function.__name__.replace("_", " "), pages.line_link(place.co_filename, place.co_firstlineno, docname)
-    return f"[{name}]({link}) <small>{title}</small> {line}"
+    title, _ = section(Path(place.co_filename), place.co_firstlineno)
+    target = f"{pages.module_of(pages.docname_of(place.co_filename)).removeprefix('ptxspec.')}.{function.__name__}"
+    return f"{{ptx:def}}`{function.__name__.replace('_', ' ')} <{target}>` <small>{title}</small>"
 
 
 def markdown(module: str, register: dict[str, Entry], docname: str) -> str:

@@ -17,7 +17,7 @@ from ptxspec.language.forms import registry
 from ptxspec.query import identities as query
 from ptxspec.query.identities import Identity
 from ptxspec.site import pages
-from ptxspec.site.pages import code, gap, line_link, opcodes, table
+from ptxspec.site.pages import code, gap, opcodes, table
 
 UNCHECKED = "not checked in this build"
 #: a table of more rows than this is opened on demand
@@ -125,7 +125,7 @@ def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
     """The table, as the document `docname` has it; "" for none."""
     body = []
     for identity in found:
-        place = f"{_plain(identity.title)} {line_link(identity.path, identity.line, docname)}"
+        place = f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
         where = code(identity.assume) if identity.assume else "always"
         if identity.profile != "portable":
             where += f" <small>profile {identity.profile}</small>"
@@ -135,10 +135,6 @@ def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
         body.append([verdict, place, _lines(identity.left), _lines(identity.right), where])
     head = ["Verdict", "Identity", "One side", "Other side", "Where"]
     return table(head, body, "Identities, with the solver's verdict") if body else ""
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\[\]|]", " ", text)
 
 
 def _lines(text: str) -> str:

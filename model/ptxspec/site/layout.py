@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,12 +21,19 @@ def collapse_sidebar(app: Sphinx, page: str, template: str, context: dict[str, A
 #: what HTML says that neither a style nor a reader asks for, and what is left of it
 _UNSEEN = (
     (re.compile(r'<span class="pre">([^<]*)</span>'), r"\1"),
+    (re.compile(r'<span class="xref ptx ptx-\w+">([^<]*)</span>'), r"\1"),
     (re.compile(r'<code class="docutils literal notranslate">'), '<code class="literal">'),
-    (re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>'), r"\1"),
+    (re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>'), r"\1"),
     (re.compile(r"<(td|th)([^>]*)><p>((?:(?!</?p>|</?td).)*)</p></\1>", re.S), r"<\1\2>\3</\1>"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
+    (re.compile(r'</code><br ?/?><code class="literal">'), "<br>"),  # instructions of one cell, a line each
+    (re.compile(r'<a class="reference internal" '), "<a "),
     (re.compile(r' class="(?:std std-ref|xref std std-ref|doc std std-doc|std std-doc)"'), ""),
 )
+
+#: a block of numbered lines begins, and the number of a line: the style counts them from the first on
+_FIRST = re.compile(r'<pre>(<span></span>)?(?=<span id="L-(\d+)">)')
+_NUMBER = re.compile(r'(<span id="L-\d+">)<span class="linenos">[ \d]*</span>')
 
 
 def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -34,4 +42,23 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
     if body:
         for pattern, rest in _UNSEEN:
             body = pattern.sub(rest, body)
+        body = _FIRST.sub(lambda block: f'<pre style="counter-reset:line {int(block[2]) - 1}">', body)
+        body = _NUMBER.sub(r"\1", body)
         context["body"] = body
+    sidebar = context.get("furo_navigation_tree")
+    if sidebar:
+        context["furo_navigation_tree"] = sidebar.replace('class="reference internal"', 'class="reference"')
+
+
+def minify(app: Sphinx, error: Exception | None) -> None:
+    """Leave out of the files what HTML lets one leave out, such as quotes and closing tags, where `ptxspec_minify` of conf.py
+    says so: a tenth of them."""
+    if error is not None or not app.config.ptxspec_minify or app.builder.format != "html":
+        return
+    import minify_html
+
+    for path in sorted(Path(app.outdir).rglob("*.html")):
+        before = path.read_text("utf-8")
+        after = minify_html.minify(before, keep_html_and_head_opening_tags=True)
+        if after != before:
+            path.write_text(after, "utf-8")

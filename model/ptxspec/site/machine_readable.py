@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from ptxspec.evidence import ledger
 from ptxspec.files import write_whole
 from ptxspec.site import store
 from ptxspec.site.export import isa
+from ptxspec.site.finding import forms_data
 from ptxspec.site.pages import sources, with_forms
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     digest = store.digest([*sources(with_forms()), *sorted((root / "spec").rglob("*.md")), *ours], ledger.digest())
     text = store.stored(kept, "isa", digest, lambda: isa.text_of(isa.exported()))
     write_whole(out / name, text.encode("ascii"))
+    write_whole(out / "_static" / forms_data.FILE, forms_data.text_of(json.loads(text)).encode())
     for schema in SCHEMAS:
         if (root / schema).is_file():
             shutil.copyfile(root / schema, out / Path(schema).name)

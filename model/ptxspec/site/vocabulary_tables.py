@@ -112,8 +112,8 @@ def _word(written: str, name: str) -> str:
 
 
 def target(name: str) -> str:
-    """The anchor of a word. Sphinx does not tell `Sampler` from `sampler`, so a name with capitals has one of another kind."""
-    return f"word-{name}" if name.islower() else f"name-{name}"
+    """The anchor of a word, as docutils writes it: small letters, no `_`. A name with capitals has one of another kind."""
+    return f"{'word' if name.islower() else 'name'}-{name.lower().replace('_', '-').strip('-')}"
 
 
 def _text(meaning: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import re
-from pathlib import Path
 from typing import Any
 
 from ptxspec import contracts
@@ -13,7 +12,7 @@ from ptxspec.language.forms import page_name, registry
 from ptxspec.language.syntax import syntax
 from ptxspec.literate import finder
 from ptxspec.site import pages
-from ptxspec.site.anchors import page_address
+from ptxspec.site.anchors import entry_anchor, page_address, register_anchor, rule_anchor
 from ptxspec.site.export.prose import row_about, sentence_about, title_and_summary, without_links
 from ptxspec.site.export.values import target, version
 from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, SYSTEM_FUNCTIONS
@@ -113,7 +112,7 @@ def special_registers() -> list[dict[str, Any]]:
                 "summary": sentence_about(page, register.name),
                 "page": page,
                 "line": register.line,
-                "anchor": pages.section(Path(register.path), register.line)[1],
+                "anchor": register_anchor(register.name),
             }
         )
     return found
@@ -137,7 +136,7 @@ def rules() -> list[dict[str, Any]]:
             "sentence": rule.sentence,
             "page": page_name(rule.path),
             "line": rule.line,
-            "anchor": pages.section(Path(rule.path), rule.line)[1],
+            "anchor": rule_anchor(rule.name),
         }
         for rule in sorted(RULES.values())
     ]
@@ -147,7 +146,12 @@ def ambiguities() -> list[dict[str, Any]]:
     """The entries of the register of ambiguities."""
     found: dict[str, dict[str, Any]] = {}
     for slug, entry in known_entries().items():
-        own = {"number": entry.number, "names": [], "page": f"{pages.REGISTER}.md", "anchor": entry.anchor}
+        own = {
+            "number": entry.number,
+            "names": [],
+            "page": f"{pages.REGISTER}.md",
+            "anchor": entry_anchor(entry.number),
+        }
         found.setdefault(entry.number, own | _said(entry.number))["names"].append(slug)
     return [found[number] for number in sorted(found)]
 

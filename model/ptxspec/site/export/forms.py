@@ -13,7 +13,7 @@ from ptxspec import contracts
 from ptxspec.language.forms import Form, opcodes, page_name, registry
 from ptxspec.literate.notation import Operand, SyntaxLine
 from ptxspec.site import freedoms, pages
-from ptxspec.site.anchors import form_anchor
+from ptxspec.site.anchors import form_anchor, spelled
 from ptxspec.site.export import evidence
 from ptxspec.site.export.operands import operand_types
 from ptxspec.site.export.values import edition, plain, target, version
@@ -74,19 +74,21 @@ def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, 
     """A definition with its forms."""
     definition = own[0].definition
     tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), _Shared(), _Shared())
-    forms = [_form(form, tables, register) for form in own]
+    slots = list(dict.fromkeys(slot.name for line in tables.lines for slot in line.slots if not slot.hint))
+    forms = [_form(form, slots, tables, register) for form in own]
     absent = {p.name: p.default for p in definition.modifiers.values() if p.default is not p.empty}
-    slots = {slot.name for line in tables.lines for slot in line.slots}
+    named = {slot.name for line in tables.lines for slot in line.slots}
     return {
         "name": definition.name,
         "page": page_name(definition.path),
         "line": definition.line,
         "anchor": pages.section(Path(definition.path), definition.line)[1],
         "syntax": [_syntax(line) for line in tables.lines],
-        "defaults": {name: plain(value) for name, value in absent.items() if name in slots},
+        "defaults": {name: plain(value) for name, value in absent.items() if name in named},
         "implied": [_implied(rule) for rule in definition.implications],
         "signatures": list(tables.signatures),
         "evidence": list(tables.evidence),
+        "modifiers": slots,
         "forms": forms,
     }
 
@@ -99,15 +101,19 @@ def _implied(rule: Implication) -> dict[str, Any]:
 def _syntax(line: SyntaxLine) -> dict[str, Any]:
     return {
         "text": line.text,
-        "comment": line.comment,
         "line": line.line,
+        **_said(comment=line.comment, hint_operand=line.companion.name if line.companion else None),
         "modifiers": [
-            {"name": s.name, "options": list(s.options), "optional": s.optional, "set": s.is_set, "hint": s.hint}
+            {"name": s.name, "options": list(s.options), **_said(optional=s.optional, set=s.is_set, hint=s.hint)}
             for s in line.slots
         ],
         "operands": [_place(operand) for operand in line.operands],
-        "hint_operand": line.companion.name if line.companion else None,
     }
+
+
+def _said(**values: Any) -> dict[str, Any]:
+    """What is not so, and lists of nothing, are left out."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _place(operand: Operand) -> dict[str, Any]:
@@ -128,14 +134,13 @@ def _place(operand: Operand) -> dict[str, Any]:
     return {"name": operand.name, **{name: value for name, value in marks.items() if value}}
 
 
-def _form(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
-    return {
-        "mnemonic": form.mnemonic,
-        "modifiers": plain(form.modifiers),
-        "anchor": form_anchor(form),
-        "signature": tables.signatures.place(_signature(form, tables, register)),
-        "evidence": tables.evidence.place(evidence.of(form)),
-    }
+def _form(form: Form, slots: list[str], tables: _Tables, register: dict[str, pages.Entry]) -> list[Any]:
+    """Mnemonic, numbers of signature and evidence, and the values of the definition's modifiers up to the last that there is."""
+    values = [plain(form.modifiers.get(name)) for name in slots]
+    while values and values[-1] is None:
+        values.pop()
+    signature = tables.signatures.place(_signature(form, tables, register))
+    return [form.mnemonic, signature, tables.evidence.place(evidence.of(form)), values]
 
 
 def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
@@ -144,15 +149,18 @@ def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) ->
     since, number = form.availability
     return {
         "syntax": tables.lines.index(form.syntax),
+        "anchor": form_anchor(form).removeprefix(spelled(form)),
         "written": str(form).removeprefix(form.mnemonic).strip().removesuffix(";"),
         "operands": operand_types(form),
         "since": version(since),
         "target": target(number),
-        "only": list(form.only),
-        "removed": None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
-        "narrow_addresses": form.is_dropped,
-        "unspecified": _unspecified(form, register),
-        "editions": [{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+        **_said(
+            only=list(form.only),
+            removed=None if gone is None else {"since": version(gone[0]), "target": target(gone[1])},
+            narrow_addresses=form.is_dropped,
+            unspecified=_unspecified(form, register),
+            editions=[{"entry": register[slug].number, **edition(when)} for slug, when in form.changes],
+        ),
     }
 
 

@@ -12,7 +12,7 @@ from ptxspec.site.export import evidence, facts, forms
 
 #: of the format: the first number changes where something that was there is gone or means something else, the second where
 #: something is added; whoever reads it accepts any second number, and fields that they do not know
-VERSION = "1.0"
+VERSION = "2.0"
 
 
 def exported(names: Iterable[str] | None = None) -> dict[str, Any]:

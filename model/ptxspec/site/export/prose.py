@@ -47,6 +47,11 @@ def sentence_about(page: str, word: str) -> str:
     return (title_and_summary(page)[1] if found is None else found)[:MOST]
 
 
+def has_word(page: str, word: str) -> bool:
+    """Whether a page has a word as code in its prose or its tables."""
+    return any(f"`{word}`" in block for block in _blocks(page))
+
+
 @functools.cache
 def _rows(page: str) -> list[list[str]]:
     """The rows of a page's tables, cell by cell."""
