@@ -1,7 +1,8 @@
 """Whether an identity of `proofs/` notices a mutant: with the mistake in place, its two sides differ on some operands.
 
 Operands are tried first: what is found there is replayed on the definitions as they are, for which the sides must agree. Then the
-solver is asked, as `make proofs` asks it.
+solver is asked, as `make proofs` asks it. A refinement that is refuted, such as of a result beyond a bound, notices a mutant with
+which it holds.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Noticed(NamedTuple):
     inputs: dict[str, Any]
     was: Asked
     by: str
-    """"operands" or "solver": what found the inputs"""
+    """"operands" or "solver": what found the inputs; "allowed" where a refinement holds that is refuted"""
 
 
 def asked(claim: Identity) -> Asked:
@@ -60,10 +61,15 @@ def asked(claim: Identity) -> Asked:
     return Asked(put.inputs.types, given, finals)
 
 
+def tells(claim: Identity) -> bool:
+    """Whether a claim is asked: those that are proved, and the refinements that are refuted."""
+    return claim.expected == "proved" or claim.relation == "refines"
+
+
 @cache
 def claims() -> tuple[tuple[Identity, Asked], ...]:
-    """The identities that are proved, in terms. To be asked first while the definitions are as they are."""
-    found = (claim for claim in load_all() if claim.expected == "proved")
+    """The identities that are asked, in terms. To be asked first while the definitions are as they are."""
+    found = (claim for claim in load_all() if tells(claim))
     return tuple((claim, asked(claim)) for claim in found)
 
 
@@ -92,7 +98,7 @@ def _calls(terms: Iterable[Any], names: Collection[str]) -> bool:
 
 def _by_operands(claim: Identity, was: Asked, now: Asked) -> dict[str, Any] | None:
     """Inputs that meet the condition as it was, and on which the sides differ now."""
-    if getattr(claim, "relation", "equal") != "equal":
+    if claim.relation != "equal":
         return None
     names = list(was.types)
     met = 0
@@ -128,6 +134,10 @@ def _by_solver(waiting: Sequence[tuple[Identity, Asked]]) -> Noticed | None:
         if time.process_time() - begun > TOGETHER:
             break
         verdict = claim.check(timeout=EACH)
+        if claim.expected == "refuted":
+            if verdict.status in ("proved", "exhausted"):
+                return Noticed(claim, {}, was, "allowed")
+            continue
         if verdict.status == "refuted" and verdict.counterexample is not None:
             return Noticed(claim, verdict.counterexample.inputs, was, "solver")
     return None
