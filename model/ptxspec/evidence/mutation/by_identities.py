@@ -8,7 +8,7 @@ which it holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ptxspec.query.paths.asking import beyond
 from ptxspec.query.questions import ask
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import low_bits
+from ptxspec.terms.vocabulary import freedoms_in, low_bits
 
 #: operand rows of a claim that meet its condition, and those that are looked through for them
 ROWS, TRIED = 64, 600
@@ -73,16 +73,24 @@ def claims() -> tuple[tuple[Identity, Asked], ...]:
     return tuple((claim, asked(claim)) for claim in found)
 
 
-def noticed(opcodes: frozenset[str], called: Collection[str], first: str | None = None) -> Noticed | None:
+def noticed(
+    opcodes: frozenset[str],
+    called: Collection[str],
+    first: str | None = None,
+    changed: Callable[[Any], bool] = lambda function: False,
+) -> Noticed | None:
     """The identity that fails now, of those about some opcodes; the one of the title `first` is tried before the others. `called`
-    are the named functions whose meaning has changed. Raises what the definitions raise."""
+    are the named functions whose meaning has changed, and `changed` tells of a function that says what an open result may be.
+    Raises what the definitions raise."""
     about = [(claim, was) for claim, was in claims() if claim.opcodes & opcodes]
     about.sort(key=lambda pair: pair[0].title != first)
     waiting = []
     for claim, was in about:
         now = asked(claim)
         sides = [(x, y) for n in now.finals for x, y in zip(now.finals[n], was.finals[n], strict=True)]
-        if all(x is y for x, y in sides) and not (called and _calls([x for x, _ in sides], called)):
+        terms = [x for x, _ in sides]
+        same = all(x is y for x, y in sides)
+        if same and not (called and _calls(terms, called)) and not _allows_otherwise(terms, changed):
             continue
         found = _by_operands(claim, was, now)
         if found is not None:
@@ -94,6 +102,11 @@ def noticed(opcodes: frozenset[str], called: Collection[str], first: str | None 
 def _calls(terms: Iterable[Any], names: Collection[str]) -> bool:
     """Whether some terms call one of these functions."""
     return any(attrs[0] in names for attrs in bodies_in(terms))
+
+
+def _allows_otherwise(terms: Iterable[Any], changed: Callable[[Any], bool]) -> bool:
+    """Whether something has changed of what an open result below some terms may be."""
+    return any(f.attrs[4] is not None and changed(f.attrs[4]) for f in freedoms_in(*terms))
 
 
 def _by_operands(claim: Identity, was: Asked, now: Asked) -> dict[str, Any] | None:
