@@ -226,6 +226,47 @@ def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monke
     assert row[1].by == campaign.FAILED
 
 
+def of(module: str, original: str, new: str) -> Mutant:
+    """A mistake on a page, by both texts."""
+    return next(m for m in of_page(f"ptxspec.spec.{module}") if (m.original, m.mutated) == (original, new))
+
+
+def test_a_refinement_that_is_refuted_and_holds_with_the_mistake_kills(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that is too wide refutes nothing: that a result beyond it is not allowed tells."""
+    from ptxspec.evidence.mutation import by_identities
+    from ptxspec.query.identities import load_all
+
+    own = [c for c in load_all() if c.title.startswith("an approximate tangent")]
+    asked = tuple((claim, by_identities.asked(claim)) for claim in own)
+    assert {claim.expected for claim in own} == {"proved", "refuted"} and all(map(by_identities.tells, own))
+    monkeypatch.setattr(by_identities, "claims", lambda: asked)
+    for new, expected in (("10", "refuted"), ("12", "proved")):
+        found = judge(of("instructions.floating.tanh", "11", new))
+        assert (found.status, found.by) == (KILLED, "identity"), found
+        assert next(c.expected for c in own if c.title == found.name) == expected
+
+
+@pytest.mark.parametrize(
+    ("module", "original", "new"),
+    [
+        ("instructions.synchronization.activemask", "0", "1"),
+        (
+            "instructions.video.vmad",
+            "low_bits(saturate(scaled, type) if sat else scaled, 32)",
+            "sign_extend(saturate(scaled, type) if sat else scaled, 32)",
+        ),
+    ],
+)
+def test_what_nobody_reads_means_the_same(
+    module: str, original: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lanes give that only wait, and what a deviation is given beside what any profile makes of it."""
+    from ptxspec.evidence.mutation import by_identities
+
+    monkeypatch.setattr(by_identities, "claims", lambda: ())
+    assert judge(of(module, original, new)).status == EQUIVALENT
+
+
 def scale(new: str = "row | 7") -> Mutant:
     """A mistake in which lane holds a scale of A: pages of layouts have laws, and no fragment is executed."""
     return next(m for m in of_page("ptxspec.spec.matrices.scales") if (m.original, m.mutated) == ("row & 7", new))

@@ -182,14 +182,7 @@ def in_other_words(source: random.Random, lines: list[Said]) -> str:
     carries = any(".cc." in line.mnemonic or line.mnemonic.startswith(("addc", "subc")) for line in lines)
     found = []
     for number, line in enumerate(lines):
-        operands = list(line.operands)
-        if line.mnemonic in COMMUTES and source.random() < 0.5 and operands[2][0] not in "0123456789-":
-            operands[1], operands[2] = operands[2], operands[1]
-        others = OTHER_WORDS.get(line.mnemonic, ())
-        if others and not line.guard and not carries and source.random() < 0.6 and operands[0] not in operands[1:]:
-            text = source.choice(others).format(*operands, t=f"s{number}")
-        else:
-            text = str(line._replace(operands=tuple(operands)))
+        text = reworded(source, line, number, carries)
         if source.random() < 0.2 and number:
             text = f"mov.b32 z{number}, {source.choice(['a', 'b', '5'])}; {text}"
         found.append(text)
@@ -197,6 +190,18 @@ def in_other_words(source: random.Random, lines: list[Said]) -> str:
     for name in sorted(own, key=len, reverse=True):
         text = text.replace(name, f"w{name[1:]}")
     return text
+
+
+def reworded(source: random.Random, line: Said, number: int, carries: bool) -> str:
+    """One instruction in other words, perhaps: with operands exchanged, or as several instructions, unless there are carries that
+    these may change. Their own names have `number` in them."""
+    operands = list(line.operands)
+    if line.mnemonic in COMMUTES and source.random() < 0.5 and operands[2][0] not in "0123456789-":
+        operands[1], operands[2] = operands[2], operands[1]
+    others = OTHER_WORDS.get(line.mnemonic, ())
+    if others and not line.guard and not carries and source.random() < 0.6 and operands[0] not in operands[1:]:
+        return source.choice(others).format(*operands, t=f"s{number}")
+    return str(line._replace(operands=tuple(operands)))
 
 
 def mutated(source: random.Random, lines: list[Said]) -> list[Said]:

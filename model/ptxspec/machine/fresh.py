@@ -7,6 +7,7 @@ with the same, in whatever order CTAs run.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,10 @@ class Fresh(NamedTuple):
     def bytes_of(self, what: str, first: int, count: int, each: int) -> np.ndarray:
         """The same as bytes: a row of so many for each."""
         return self.words(what, first, count, -(-each // 8)).view(np.uint8)[:, :each]
+
+    def begun(self, live: Set[str], every: Collection[str]) -> set[str]:
+        """The names of the registers that begin so, where `live` may be read before they are written, of `every` one."""
+        return set(live)
 
     def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
         """What a register of so many bits holds in each of so many threads, as a row of bytes; bits beyond are zero."""

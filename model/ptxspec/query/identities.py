@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ptxspec import storage
 from ptxspec.campaigns import Where
 from ptxspec.language.forms import page_name
+from ptxspec.options import Relation
 from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
 from ptxspec.query.equivalence import prove
@@ -30,7 +31,8 @@ Buffers = Mapping[str, int | str] | None
 
 class Identity(NamedTuple):
     """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands. `buffers` says what registers point
-    to, `warp` that the lanes of a warp execute both sides: see ptxspec.prove."""
+    to, `warp` that the lanes of a warp execute both sides, `relation` whether the sides are equal or the right one refines the
+    left one: see ptxspec.prove."""
 
     title: str
     left: str
@@ -42,6 +44,7 @@ class Identity(NamedTuple):
     line: int
     buffers: tuple[tuple[str, str], ...] = ()
     warp: bool = False
+    relation: Relation = "equal"
 
     @property
     def how(self) -> Options:
@@ -66,8 +69,10 @@ class Identity(NamedTuple):
         return prove(
             self.left,
             self.right,
+            relation=self.relation,
             assume=self.assume,
             profile=self.profile,
+            contract="none",
             timeout=timeout,
             buffers=dict(self.buffers),
             warp=self.warp,
@@ -84,14 +89,22 @@ SAVED = 50
 IDENTITIES: list[Identity] = []
 
 
-def _state(
-    title: str, left: str, right: str, expected: str, assume: str | None, profile: str, buffers: Buffers, warp: bool
-) -> Identity:
+class Asked(NamedTuple):
+    """What a claim says beside its sides, its condition and its profile."""
+
+    buffers: Buffers
+    warp: bool
+    relation: Relation
+
+
+def _state(title: str, left: str, right: str, expected: str, assume: str | None, profile: str, how: Asked) -> Identity:
     frame = sys._getframe(2)
     where = frame.f_code.co_filename, frame.f_lineno
-    pointed = tuple((name, str(said)) for name, said in (buffers or {}).items())
+    pointed = tuple((name, str(said)) for name, said in (how.buffers or {}).items())
     sides = _trimmed(left), _trimmed(right)
-    found = Identity(" ".join(title.split()), *sides, assume, profile, expected, *where, pointed, warp)
+    found = Identity(
+        " ".join(title.split()), *sides, assume, profile, expected, *where, pointed, how.warp, how.relation
+    )
     IDENTITIES.append(found)
     return found
 
@@ -109,9 +122,11 @@ def identity(
     profile: str = "portable",
     buffers: Buffers = None,
     warp: bool = False,
+    relation: Relation = "equal",
 ) -> Identity:
-    """State that two fragments agree wherever `assume` holds. See ptxspec.prove for what that means."""
-    return _state(title, left, right, "proved", assume, profile, buffers, warp)
+    """State that two fragments agree wherever `assume` holds, or that the right one refines the left one there. See ptxspec.prove
+    for what that means."""
+    return _state(title, left, right, "proved", assume, profile, Asked(buffers, warp, relation))
 
 
 def refuted(
@@ -123,9 +138,10 @@ def refuted(
     profile: str = "portable",
     buffers: Buffers = None,
     warp: bool = False,
+    relation: Relation = "equal",
 ) -> Identity:
     """State a claim that looks true and is not: the solver must find a counterexample."""
-    return _state(title, left, right, "refuted", assume, profile, buffers, warp)
+    return _state(title, left, right, "refuted", assume, profile, Asked(buffers, warp, relation))
 
 
 @cache

@@ -131,6 +131,7 @@ def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
             where += f" <small>profile {identity.profile}</small>"
         where += "".join(f" <small>{code(name)} points to {said} bytes</small>" for name, said in identity.buffers)
         where += " <small>a whole warp</small>" if identity.warp else ""
+        where += " <small>the other side refines the one</small>" if identity.relation == "refines" else ""
         verdict = verdict_text(judge.verdict(identity), identity.expected)
         body.append([verdict, place, _lines(identity.left), _lines(identity.right), where])
     head = ["Verdict", "Identity", "One side", "Other side", "Where"]

@@ -49,6 +49,12 @@ def test_memory_and_faults_are_launched(ran: list[Any]) -> None:
     assert right.faulted is not None and "out of bounds" in right.faulted
 
 
+def test_a_register_that_a_path_does_not_write_is_as_it_was(ran: list[Any]) -> None:
+    """A launch begins with it, too, although no instruction reads it."""
+    verdict = ptxspec.prove("mov.u32 d, b;", "@!p bra L; mov.u32 d, b; L:", assume="b == 0 and d == 1")
+    assert verdict.status == "refuted" and [r.results["d"] for r in ran] == [1]
+
+
 def test_a_warp_is_launched(ran: list[Any]) -> None:
     verdict = ptxspec.prove("shfl.sync.bfly.b32 d, a, 1, 31, -1;", "mov.b32 d, a;", warp=True, assume="a[0] == 7")
     assert verdict.status == "refuted"

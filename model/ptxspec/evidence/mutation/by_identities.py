@@ -1,13 +1,14 @@
 """Whether an identity of `proofs/` notices a mutant: with the mistake in place, its two sides differ on some operands.
 
 Operands are tried first: what is found there is replayed on the definitions as they are, for which the sides must agree. Then the
-solver is asked, as `make proofs` asks it.
+solver is asked, as `make proofs` asks it. A refinement that is refuted, such as of a result beyond a bound, notices a mutant with
+which it holds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from ptxspec.query.paths.asking import beyond
 from ptxspec.query.questions import ask
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import low_bits
+from ptxspec.terms.vocabulary import freedoms_in, low_bits
 
 #: operand rows of a claim that meet its condition, and those that are looked through for them
 ROWS, TRIED = 64, 600
@@ -43,7 +44,7 @@ class Noticed(NamedTuple):
     inputs: dict[str, Any]
     was: Asked
     by: str
-    """"operands" or "solver": what found the inputs"""
+    """"operands" or "solver": what found the inputs; "allowed" where a refinement holds that is refuted"""
 
 
 def asked(claim: Identity) -> Asked:
@@ -60,23 +61,36 @@ def asked(claim: Identity) -> Asked:
     return Asked(put.inputs.types, given, finals)
 
 
+def tells(claim: Identity) -> bool:
+    """Whether a claim is asked: those that are proved, and the refinements that are refuted."""
+    return claim.expected == "proved" or claim.relation == "refines"
+
+
 @cache
 def claims() -> tuple[tuple[Identity, Asked], ...]:
-    """The identities that are proved, in terms. To be asked first while the definitions are as they are."""
-    found = (claim for claim in load_all() if claim.expected == "proved")
+    """The identities that are asked, in terms. To be asked first while the definitions are as they are."""
+    found = (claim for claim in load_all() if tells(claim))
     return tuple((claim, asked(claim)) for claim in found)
 
 
-def noticed(opcodes: frozenset[str], called: Collection[str], first: str | None = None) -> Noticed | None:
+def noticed(
+    opcodes: frozenset[str],
+    called: Collection[str],
+    first: str | None = None,
+    changed: Callable[[Any], bool] = lambda function: False,
+) -> Noticed | None:
     """The identity that fails now, of those about some opcodes; the one of the title `first` is tried before the others. `called`
-    are the named functions whose meaning has changed. Raises what the definitions raise."""
+    are the named functions whose meaning has changed, and `changed` tells of a function that says what an open result may be.
+    Raises what the definitions raise."""
     about = [(claim, was) for claim, was in claims() if claim.opcodes & opcodes]
     about.sort(key=lambda pair: pair[0].title != first)
     waiting = []
     for claim, was in about:
         now = asked(claim)
         sides = [(x, y) for n in now.finals for x, y in zip(now.finals[n], was.finals[n], strict=True)]
-        if all(x is y for x, y in sides) and not (called and _calls([x for x, _ in sides], called)):
+        terms = [x for x, _ in sides]
+        same = all(x is y for x, y in sides)
+        if same and not (called and _calls(terms, called)) and not _allows_otherwise(terms, changed):
             continue
         found = _by_operands(claim, was, now)
         if found is not None:
@@ -90,9 +104,14 @@ def _calls(terms: Iterable[Any], names: Collection[str]) -> bool:
     return any(attrs[0] in names for attrs in bodies_in(terms))
 
 
+def _allows_otherwise(terms: Iterable[Any], changed: Callable[[Any], bool]) -> bool:
+    """Whether something has changed of what an open result below some terms may be."""
+    return any(f.attrs[4] is not None and changed(f.attrs[4]) for f in freedoms_in(*terms))
+
+
 def _by_operands(claim: Identity, was: Asked, now: Asked) -> dict[str, Any] | None:
     """Inputs that meet the condition as it was, and on which the sides differ now."""
-    if getattr(claim, "relation", "equal") != "equal":
+    if claim.relation != "equal":
         return None
     names = list(was.types)
     met = 0
@@ -128,6 +147,10 @@ def _by_solver(waiting: Sequence[tuple[Identity, Asked]]) -> Noticed | None:
         if time.process_time() - begun > TOGETHER:
             break
         verdict = claim.check(timeout=EACH)
+        if claim.expected == "refuted":
+            if verdict.status in ("proved", "exhausted"):
+                return Noticed(claim, {}, was, "allowed")
+            continue
         if verdict.status == "refuted" and verdict.counterexample is not None:
             return Noticed(claim, verdict.counterexample.inputs, was, "solver")
     return None

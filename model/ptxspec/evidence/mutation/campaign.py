@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import campaigns
 from ptxspec.campaigns import Where
-from ptxspec.evidence.mutation import by_laws
+from ptxspec.evidence.mutation import by_identities, by_laws
 from ptxspec.evidence.mutation.judging import (
     CLAIMS,
     EQUIVALENT,
@@ -67,12 +67,14 @@ def pages_key(mutant: Mutant) -> str:
 def claims_key(mutant: Mutant) -> str:
     """A digest of the identities about its opcodes, and of the laws about its function: more of them may notice it."""
     opcodes = graph().opcodes(mutant)
-    own = [_claim_key(c) for c in load_all() if c.expected == "proved" and c.opcodes & opcodes]
+    own = [_claim_key(c) for c in load_all() if by_identities.tells(c) and c.opcodes & opcodes]
     return _digest(own + [by_laws.key(law) for law in by_laws.about(mutant)])
 
 
 def _claim_key(claim: Any) -> str:
-    return _digest((*claim[:5], *((claim.buffers, claim.warp) if claim.buffers or claim.warp else ())))
+    more = (claim.buffers, claim.warp) if claim.buffers or claim.warp else ()
+    other = (claim.relation, claim.expected) if claim.relation != "equal" else ()
+    return _digest((*claim[:5], *more, *other))
 
 
 def _digest(what: object) -> str:

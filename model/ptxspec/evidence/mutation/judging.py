@@ -96,7 +96,9 @@ def _by_claims(mutant: Mutant, hint: Hint) -> Judgement | None:
         called = graph().shortcuts(mutant)
         try:
             first = hint.name if hint.by == "identity" else None
-            noticed = by_identities.noticed(graph().opcodes(mutant), called, first)
+            noticed = by_identities.noticed(
+                graph().opcodes(mutant), called, first, lambda function: graph().reaches(function, mutant)
+            )
             law = None if noticed else by_laws.noticed(mutant, called, hint.name if hint.by == "law" else None)
         except Exception as error:
             return _broken(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from ptxspec.evidence.mutation.mutants import Mutant
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import Form
-from ptxspec.terms.core import Term, make
+from ptxspec.terms.core import Term, constant, make
 from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.effects import Collective
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, meaning_of, resolve
 
@@ -86,9 +87,34 @@ def leaves(meaning: Meaning) -> Leaves:
         else:
             raise TypeError(f"a part of a meaning of the type {type(value).__name__}, about which nothing is known")
 
-    take(meaning)
+    take(_without_unread(meaning))
     functions += [f.attrs[4] for f in freedoms_in(*terms) if f.attrs[4] is not None]
     return Leaves(tuple(rest), tuple(terms), tuple(functions), bodies_in(terms))
+
+
+def _without_unread(meaning: Meaning) -> Meaning:
+    """The meaning with nothing given by each lane, where none reads what the lanes give: as where they only wait."""
+    effect = meaning.effect
+    if not isinstance(effect, Collective) or effect.more:
+        return meaning
+    given = {f"%lane{i}" for i in range(32)}
+    read = variables_in(t for result in meaning.results for t in result.values)
+    return meaning if meaning.more or read & given else meaning._replace(effect=replace(effect, value=constant(0)))
+
+
+def variables_in(terms: Iterable[Term]) -> set[str]:
+    """The names of the variables below some terms."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = list(terms)
+    while waiting:
+        term = waiting.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            if term.op == "var":
+                found.add(term.attrs[0])
+            waiting += term.args
+    return found
 
 
 def bodies_in(terms: Iterable[Term]) -> dict[Any, Term]:

@@ -15,10 +15,16 @@ from ptxspec.evidence.mutation.reach import graph
 from ptxspec.query.solvers import Answer, solve
 from ptxspec.terms.core import Bool, Term, truth
 from ptxspec.terms.exact import evaluate
+from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import DEVIATION, freedoms_in, resolve
 
 #: operand rows of a pair of terms; seconds of a question to the solver, and of all those about one mutant
 ROWS, EACH, TOGETHER = 24, 3.0, 10.0
+
+
+#: machines: as PTX states it, and as an H200 does
+PROFILES = ("portable", "hopper")
 
 
 class Difference(NamedTuple):
@@ -56,10 +62,30 @@ def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> lis
         both = list(zip(was.terms, now.terms, strict=True))
         both += [(was.bodies[attrs], body) for attrs, body in now.bodies.items()]
         for x, y in both:
-            one, other = (alike(t, mutant, memo, kept) for t in (x, y)) if x is not y else (x, y)
-            if one is not other:
-                pairs.setdefault((id(one), id(other)), Pair(case, one, other))
+            if x is y:
+                continue
+            for one, other in _by_machines(alike(x, mutant, memo, kept), alike(y, mutant, memo, kept)):
+                if one is not other:
+                    pairs.setdefault((id(one), id(other)), Pair(case, one, other))
     return list(pairs.values())
+
+
+def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
+    """Both terms, once for what PTX states where machines deviate, and once for each profile that knows a machine's result: the
+    operands of a deviation matter only in what becomes of them there."""
+    if all(f.attrs[2] != DEVIATION for f in freedoms_in(was, now)):
+        return [(was, now)]
+    found = []
+    for profile in map(Profile, PROFILES):
+
+        def known(freedom: Any, profile: Profile = profile) -> Any:
+            if freedom.attrs[2] != DEVIATION:
+                return freedom
+            return profile.term(freedom) if profile.chooses(freedom) else freedom.args[0]
+
+        memo: dict[int, Any] = {}
+        found.append((resolve(was, known, memo), resolve(now, known, memo)))
+    return found
 
 
 def types_of(case: Case, *terms: Term) -> dict[str, Type]:

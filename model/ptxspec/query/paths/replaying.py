@@ -6,7 +6,7 @@ as a counterexample that a launch does not bear out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,10 @@ class _First(Fresh):
     side: Side
     options: Options
     values: Mapping[str, Any]
+
+    def begun(self, live: Set[str], every: Collection[str]) -> set[str]:
+        """All of them: one that a path does not write is told as it was, though nothing reads it."""
+        return set(every)
 
     def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
         size = max(1, bits // 8)

@@ -1,0 +1,373 @@
+"""What the prover says of random pairs, held against both engines.
+
+What is proved is computed on 1,000 operands that meet the assumption: by machines that choose differently where PTX leaves a result
+open, natively and by the exact interpretation; of pairs that touch memory, and of a part of the others, by launches as well, where
+nothing but the text goes in. What is refuted is replayed the same ways. Where a refinement is proved and the sides differ, what the
+right side leaves must be among what the left side's terms allow.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from launched import EITHER, Left, Sides, differing, left_by
+from machines import SALTS, compiled, machine, no_choice, operands, shown_by
+from questions import pair
+from touching import Memory, touching
+
+import ptxspec
+from ptxspec.evidence.compare.compiled_loops import column, compile_loops
+from ptxspec.query.allowed import allowed
+from ptxspec.query.evaluate import cut
+from ptxspec.query.paths.asking import beyond
+from ptxspec.query.paths.options import options
+from ptxspec.query.questions import Question
+from ptxspec.query.questions import ask as put
+from ptxspec.terms.core import Bool, constant, truth
+from ptxspec.terms.definitions import Input, Meaning, Result
+from ptxspec.terms.exact import NoChoice, allows
+from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.types import TYPES
+from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, low_bits, resolve
+
+#: operands of each proof, and those that are drawn to find so many that meet an assumption
+ROWS, DRAWN = 1000, 8000
+#: pairs whose answers are checked by one piece of machine code
+TOGETHER = 40
+TIMEOUT = 3.0
+#: one in so many straight lines is launched, too
+LAUNCHED = 8
+#: machines that the judge of refinements tries, where an open result goes into a further computation
+TRIED = 24
+
+
+class Posed(NamedTuple):
+    """A question: its seed, both texts, the assumption or None, how the right side came from the left one, the relation, and the
+    buffers."""
+
+    seed: int
+    left: str
+    right: str
+    assume: str | None
+    how: str
+    relation: Any
+    memory: Memory | None
+
+    @property
+    def buffers(self) -> Any:
+        return None if self.memory is None else self.memory.buffers
+
+    def asked(self) -> Question:
+        return put(self.left, self.right, self.assume, "portable", options(buffers=self.buffers))
+
+    @property
+    def kind(self) -> str:
+        return f"{self.relation}{' memory' if self.memory else ''}"
+
+
+def posed(seed: int) -> Posed:
+    """The question of a seed: 40 % equalities of straight lines, 25 % refinements, 35 % that touch memory, of either relation."""
+    source = random.Random(f"posed {seed}")
+    kind = source.random()
+    if kind < 0.65:
+        return Posed(seed, *pair(seed), "equal" if kind < 0.4 else "refines", None)
+    found = touching(seed)
+    return Posed(seed, *found[:4], "equal" if kind < 0.88 else "refines", found.memory)
+
+
+# operands -------------------------------------------------------------------------------------------------------------
+
+
+def meeting(asked: Question, seed: int) -> dict[str, list[int]]:
+    """1,000 operands that meet the assumption, or as many as are found."""
+    types = asked.inputs.types
+    if asked.given.op == "const":
+        return operands(types, seed, ROWS)
+    drawn = operands(types, seed, DRAWN)
+    given = compiled(asked.given, asked)
+    kept = [row for row in zip(*drawn.values(), strict=True) if given(*row)][:ROWS]
+    return {n: [row[k] for row in kept] for k, n in enumerate(types)}
+
+
+# proofs ---------------------------------------------------------------------------------------------------------------
+
+
+class Check(NamedTuple):
+    """An answer, as something to compute: for each of some machines where the sides differ; the operands by name; and whether they
+    must differ."""
+
+    posed: Posed
+    asked: Question
+    meaning: Meaning
+    values: dict[str, list[int]]
+    is_refuted: bool = False
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        return [column(self.values[n], t) for n, t in self.asked.inputs.types.items()]
+
+
+def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any]) -> Bool:
+    """Where the sides differ on a machine, or one breaks a rule that the other does not."""
+    memo: dict[int, Any] = {}
+    first, second = asked.sides
+    differs: Any = constant(False)
+    for name, type in asked.compared.items():
+        x, y = (resolve(side.outputs[name], choose, memo) for side in asked.sides)
+        differs = differs | (
+            truth(x) != truth(y) if type.kind == "pred" else low_bits(x, type.width) != low_bits(y, type.width)
+        )
+    here, there, lost = (resolve(t, choose, memo) for t in (first.faults, second.faults, beyond(asked.sides)))
+    found = ~here & (there | differs)
+    if posed.relation == "equal":
+        found = found | (here & ~there)
+    return truth(found & ~lost & resolve(asked.given, choose, memo))
+
+
+def check_of(posed: Posed, machines: Sequence[Callable[[Any], Any]], values: Mapping[str, Any] | None = None) -> Check:
+    asked = posed.asked()
+    wrong = tuple(Result(TYPES["pred"], (apart(posed, asked, choose),)) for choose in machines)
+    inputs = tuple(Input(n, t, (asked.inputs.terms[n],)) for n, t in asked.inputs.types.items())
+    found = meeting(asked, posed.seed) if values is None else {n: [int(values[n])] for n in asked.inputs.types}
+    return Check(posed, asked, Meaning(inputs, wrong, None), found, values is not None)
+
+
+def hold(checks: Sequence[Check]) -> Counter[str]:
+    """Compute answers on every row and machine: natively, and by the exact interpretation."""
+    counts: Counter[str] = Counter()
+    computed = [c for c in checks if c.columns and any(r.values[0].op != "const" for r in c.meaning.results)]
+    native = dict(
+        zip(map(id, computed), compile_loops([c.meaning for c in computed], lambda freedom: None), strict=True)
+    )
+    for check in checks:
+        counts["operands"] += len(next(iter(check.values.values()), [0]))
+        rows = list(zip(*check.values.values(), strict=True)) or [()]
+        told = native[id(check)](check.columns) if id(check) in native else None
+        for k, result in enumerate(check.meaning.results):
+            exact = compiled(result.values[0], check.asked)
+            mask = np.array([bool(exact(*row)) for row in rows])
+            if told is not None:
+                assert (told[k].astype(bool) == mask).all(), f"the engines differ: {check.posed}"
+            if check.is_refuted:
+                assert mask.all(), f"refuted, and the sides agree: {check.posed}"
+            elif mask.any():
+                counts += judged(check, k, rows, mask)
+    return counts
+
+
+def judged(check: Check, number: int, rows: Sequence[Any], mask: np.ndarray) -> Counter[str]:
+    """Whether the left side allows what the right one leaves, in the rows where they differ on a machine: else the answer was
+    wrong. Counts the rows."""
+    counts: Counter[str] = Counter()
+    where = f"machine {number}, row {int(mask.argmax())}: {check.posed}"
+    assert check.posed.relation == "refines", f"proved, and false on {where} {rows[int(mask.argmax())]}"
+    choose, memo = machine(SALTS[number]), {}
+    right = [resolve(t, choose, memo) for t in (*check.asked.finals[1].values(), check.asked.sides[1].faults)]
+    runs = [compiled(t, check.asked) for t in right]
+    for i in np.flatnonzero(mask):
+        *found, broken = (run(*rows[i]) for run in runs)
+        wanted = {n: cut(v, t) for (n, t), v in zip(check.asked.compared.items(), found, strict=True)}
+        values = dict(zip(check.asked.inputs.types, rows[i], strict=True))
+        try:
+            fine = not broken and accepted(check.posed, check.asked, wanted, values)
+        except NotJudged:
+            counts["rows not judged"] += 1
+            continue
+        assert fine, f"proved, and not allowed: {where} {values} {wanted}"
+        counts["rows judged"] += 1
+    return counts
+
+
+def accepted(posed: Posed, asked: Question, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether the left side may leave these results: as its terms say, or a machine shows, or, of straight lines, by `allowed`."""
+    settled: dict[Any, int] = {}
+    terms = {
+        n: t if asked.compared[n].kind == "pred" else low_bits(t, asked.compared[n].width)
+        for n, t in asked.finals[0].items()
+    }
+    try:
+        return all(allows(terms[n], values, v, settled=settled) for n, v in wanted.items())
+    except NoChoice:
+        pass
+    for salt in range(TRIED):
+        choose, memo = machine(salt), {}
+        if all(evaluate_term(resolve(t, choose, memo), values) == wanted[n] for n, t in terms.items()):
+            return True
+    widths = {n: asked.sides[0].left[n] for n in wanted}
+    if posed.memory is not None or any(not isinstance(v, bool) and v >> widths[n].width for n, v in wanted.items()):
+        raise NotJudged
+    own = asked.sides[0]
+    read = {
+        n: v if isinstance(v, bool) or own.registers[n].kind == "pred" else v & ((1 << own.registers[n].width) - 1)
+        for n, v in values.items()
+        if n in own.inputs
+    }
+    return allowed(posed.left, wanted, read)
+
+
+class NotJudged(Exception):
+    """The judge cannot say: an open result goes into a further computation that no machine tried shows."""
+
+
+# launches -------------------------------------------------------------------------------------------------------------
+
+
+def launched(check: Check) -> Counter[str]:
+    """Launch both sides of a proof on all operands, under both engines, on the chip that a profile tells of; where a side breaks a
+    rule, alone."""
+    posed, asked = check.posed, check.asked
+    sides, counts = Sides(asked, posed.memory), Counter()
+    rows = list(zip(*check.values.values(), strict=True))
+    broken = [
+        [bool(evaluate_term(s.faults, dict(zip(check.values, row, strict=True)), no_choice)) for row in rows]
+        if s.faults.op != "const"
+        else [bool(s.faults.attrs[0])] * len(rows)
+        for s in asked.sides
+    ]
+    sound = [i for i in range(len(rows)) if not broken[0][i] and not broken[1][i]]
+    for i in [i for i in range(len(rows)) if broken[0][i] or broken[1][i]][:2]:
+        one = {n: [v[i]] for n, v in check.values.items()}
+        for engine in ("exact", "native"):
+            for side, which in enumerate(EITHER):
+                told = sides.run(one, 1, engine, which)
+                assert isinstance(told, str) == broken[side][i], (
+                    f"{engine}: {told} on side {side}, row {i}: {posed} {one}"
+                )
+        counts["faults launched"] += 1
+    if sound:
+        some = {n: [v[i] for i in sound] for n, v in check.values.items()}
+        left = [sides.run(some, len(sound), engine) for engine in ("exact", "native")]
+        for engine, found in zip(("exact", "native"), left, strict=True):
+            assert isinstance(found, Left), f"{engine}: {found}: {posed}"
+        for i in differing(left[0], left[1], (0, 0)) | differing(left[0], left[1], (1, 1)):
+            raise AssertionError(f"the engines differ in row {i}: {posed} { {n: v[i] for n, v in some.items()} }")
+        for i in differing(left[0], left[0], (0, 1), asked.compared):
+            row = {n: v[i] for n, v in some.items()}
+            assert posed.relation == "refines" and accepted(
+                posed, asked, left_by(left[0], 1, i, asked.compared), row
+            ), f"proved, and launches differ in row {i}: {posed} {row}"
+        counts["launched"] += len(sound)
+    return counts
+
+
+def relaunched(posed: Posed, verdict: Any) -> bool:
+    """Launch both sides of a counterexample that has no choices: they leave something else, or one breaks a rule."""
+    asked, found = posed.asked(), verdict.counterexample
+    if found.choices:
+        return False
+    sides = Sides(asked, posed.memory)
+    one = {n: [int(found.inputs.get(n, 0))] for n in asked.inputs.types}
+    for engine in ("exact", "native"):
+        left, right = (sides.run(one, 1, engine, which) for which in EITHER)
+        if isinstance(left, str) or isinstance(right, str):
+            differ = isinstance(left, str) != isinstance(right, str) and not (
+                posed.relation == "refines" and isinstance(left, str)
+            )
+        else:
+            differ = bool(differing(left, right, (0, 1), asked.compared))
+        assert differ, f"{engine}: refuted, and launches agree: {posed} {found.inputs}"
+    return True
+
+
+# refutations ----------------------------------------------------------------------------------------------------------
+
+
+def replay(posed: Posed, verdict: Any) -> Check | None:
+    """Evaluate both sides of a refutation, by the exact interpretation, with the choices that it shows and no others; returns what
+    is to be computed natively. Of a refinement, the left side must not allow what the right one leaves."""
+    found, asked = verdict.counterexample, posed.asked()
+    shown = {(c.entry, c.operation, c.type, c.operands): c.bits for c in found.choices}
+    assert len(shown) == len(found.choices), f"one choice is shown as two: {posed}"
+
+    def pick(freedom: Any, operands: tuple[int, ...]) -> int:
+        if freedom.attrs[2] == "deviation":
+            return operands[0]
+        bits = shown[freedom.attrs[0], freedom.attrs[5], freedom.attrs[3], operands]
+        assert isinstance(freedom.attrs[4], Approximation) or is_allowed(freedom, operands, bits), (
+            f"a choice that is not allowed: {posed}"
+        )
+        return bits
+
+    inputs = {n: found.inputs.get(n, 0) for n in asked.inputs.types}
+    assert evaluate_term(asked.given, inputs, pick), f"the assumption is not met: {posed} {inputs}"
+    if posed.relation == "refines":
+        wanted = {n: cut(evaluate_term(asked.finals[1][n], inputs, pick), t) for n, t in asked.compared.items()}
+        broken = evaluate_term(asked.sides[1].faults, inputs, pick)
+        assert broken or not accepted(posed, asked, wanted, inputs), f"refuted, and allowed: {posed} {inputs} {wanted}"
+        return None if freedoms_in(*asked.finals[0].values()) else check_of(posed, [shown_by(verdict)], inputs)
+    broken = tuple(bool(evaluate_term(s.faults, inputs, pick)) for s in asked.sides)
+    if any(broken):
+        assert broken[0] != broken[1], f"both sides break a rule, or none: {posed} {inputs}"
+        return check_of(posed, [shown_by(verdict)], inputs)
+    left, right = (
+        {n: cut(evaluate_term(side.outputs[n], inputs, pick), t) for n, t in asked.compared.items()}
+        for side in asked.sides
+    )
+    assert tuple(n for n in asked.compared if left[n] != right[n]) == found.differing, (
+        f"the sides do not differ as shown: {posed}"
+    )
+    for side, values in ((found.left, left), (found.right, right)):
+        last = {n: (step.writes[n], step.types[n]) for step in side for n in step.writes}
+        for name in (n for n in found.differing if n in last):
+            value, type = last[name]
+            assert cut(value, type) == cut(values[name], type), f"the steps shown end in something else: {posed}"
+    return check_of(posed, [shown_by(verdict)], inputs)
+
+
+# the campaign ---------------------------------------------------------------------------------------------------------
+
+
+def ask(seeds: Iterable[int]) -> Counter[str]:
+    """Ask the questions of these seeds, and hold the answers against both engines. Counts what was answered. Raises AssertionError
+    for an answer that does not hold."""
+    counts: Counter[str] = Counter()
+    waiting: list[Check] = []
+    for seed in seeds:
+        one = posed(seed)
+        try:
+            verdict = ptxspec.prove(
+                one.left,
+                one.right,
+                relation=one.relation,
+                assume=one.assume,
+                timeout=TIMEOUT,
+                buffers=one.buffers,
+                contract="none",
+            )
+        except (ptxspec.PtxError, ValueError) as wrong:
+            counts[type(wrong).__name__] += 1
+            continue
+        except Exception as failure:
+            raise AssertionError(f"{one} ends in {type(failure).__name__}") from failure
+        counts.update([verdict.status, f"{one.kind}: {verdict.status}", f"{one.how} {verdict.status}"])
+        try:
+            counts += answered(one, verdict, waiting)
+            if len(waiting) >= TOGETHER:
+                batch, waiting = waiting, []
+                counts += hold(batch)
+        except NotJudged:
+            counts["not judged"] += 1
+    return counts + hold(waiting)
+
+
+def answered(one: Posed, verdict: Any, waiting: list[Check]) -> Counter[str]:
+    """Hold an answer against launches, and have it wait for the rest."""
+    counts: Counter[str] = Counter()
+    if verdict.status == "refuted":
+        counts["refuted by a choice"] += bool(verdict.counterexample.choices)
+        check = replay(one, verdict)
+        if one.memory is not None or one.seed % LAUNCHED == 0:
+            counts["refuted and launched"] += relaunched(one, verdict)
+    elif verdict.status in ("proved", "exhausted"):
+        counts["proved by the solver"] += verdict.reason != "both sides are the same term"
+        check = check_of(one, [machine(salt) for salt in SALTS])
+        if one.memory is not None or (one.seed % LAUNCHED == 0 and "sub" not in one.left + one.right):
+            counts += launched(check)
+    else:
+        check = None
+    waiting += [check] if check is not None else []
+    return counts
