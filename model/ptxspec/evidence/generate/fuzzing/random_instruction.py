@@ -103,7 +103,7 @@ def instruction(source: random.Random, form: Form, pool: Pool, cell: str = "", c
 def _takes_constant(form: Form, operand: Any, type: Any) -> bool:
     if (
         form.marks
-        or operand.name in form.definition.registers
+        or form.definition.takes_only_registers(operand.name, form.modifiers)
         or operand.group
         or not isinstance(type, Type)
         or _is_folded(form)
