@@ -173,7 +173,7 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     """The verdict by running every input, as the solver gave no answer."""
     from ptxspec.query.solvers.exhaustion import exhaust
 
-    ran = exhaust(differs, asked.given, asked.inputs.types, means.seconds, means.progress)
+    ran = exhaust(differs, asked.given, asked.taken, means.seconds, means.progress)
     if ran.status == "equal":
         return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
     if ran.status == "vacuous":

@@ -29,6 +29,7 @@ from ptxspec.query.replaying import Machine, counterexample, results_of
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Choices, solve
 from ptxspec.query.solvers.numbered import BITS, Numbered
+from ptxspec.query.solvers.simple_first import simple_numbers
 from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
 from ptxspec.terms.core import Bool, Int, constant, integer, make, truth
@@ -358,8 +359,7 @@ def _every_input(claim: _Refinement, wrong: Bool, means: Means) -> Verdict | Non
     if demanded is None or freedoms_in(given):
         return _one_by_one(claim, means) if total <= 1 << MOST_BITS and claim.is_settled else None
     demanded = demanded._replace(plain=demanded.plain & ~undefined)
-    types = asked.inputs.types
-    found = enumerated(given, demanded, types, means.seconds, means.progress, partial(_wrong_at, claim, means))
+    found = enumerated(given, demanded, asked.taken, means.seconds, means.progress, partial(_wrong_at, claim, means))
     if found is not None and found.status == "vacuous" and not claim.is_settled:
         return _proved()  # by the solver: the right side has a choice at every input
     return found
@@ -371,10 +371,11 @@ def _zero(freedom: Any) -> Any:
 
 def _one_by_one(claim: _Refinement, means: Means) -> Verdict | None:
     """The verdict by every input, by the exact interpretation alone; None if there was no time for it."""
-    numbered = Numbered(claim.asked.given, claim.asked.inputs.types)
+    numbered = Numbered(claim.asked.given, claim.asked.taken)
     met, looked_at = claim.asked.given & claim.followed & ~claim.excused, 0
     deadline = time.monotonic() + means.seconds
-    for i in range(numbered.total):
+    simple = simple_numbers(numbered)
+    for i in itertools.chain(simple, sorted({*range(numbered.total)} - {*simple})):
         if time.monotonic() > deadline:
             return None
         values = numbered.values(i)
