@@ -87,13 +87,15 @@ def test_every_chunk_is_run_once() -> None:
 @pytest.mark.parametrize(
     ("off", "assume", "found"),
     [
-        (3, None, 0),
+        (3, "a < 0x7f800000", 0),
         (9, "a > 0x40000000 and a < 0x7f000000", 0x40800000),
         (9, "a > 0x40800000 and a < 0x40810000", 0x40800001),
     ],
 )
 def test_a_refinement_is_refuted_by_simple_inputs(off: int, assume: str | None, found: int) -> None:
     asked = ask("sqrt.approx.f32 d, a;", f"sqrt.rn.f32 d, a; add.u32 d, d, {off};", assume)
-    verdict = refinement._every_input(refinement._Refinement(asked), TRUE, Means(time.monotonic() + 30, 30))
+    claim = refinement._Refinement(asked)
+    wrong = claim.wrong(dict.fromkeys(claim.freedoms, refinement.SAME))
+    verdict = refinement._every_input(claim, wrong, Means(time.monotonic() + 30, 30))
     assert verdict is not None and verdict.status == "refuted" and verdict.counterexample is not None
     assert verdict.counterexample.inputs == {"a": found}
