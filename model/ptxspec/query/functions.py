@@ -1,8 +1,8 @@
 """Claims in which floating-point operations are any functions: what holds of all functions holds of these.
 
 Solvers take an operation of IEEE 754 apart into bits, and a quotient or a fused multiply-add of 32 bits keeps them busy for
-minutes. Often a claim needs nothing of it but that equal operands have equal results. So the operation is put as a freedom without a
-condition, which is a function of its operands, too.
+minutes. Often a claim needs nothing of it but that equal operands have equal results. So the operation is put as a freedom
+without a condition, which is a function of its operands, too.
 """
 
 from __future__ import annotations
