@@ -83,14 +83,15 @@ class _Run:
     def all(self, deadline: float, progress: Callable[[int, int], None] | None) -> Exhausted:
         """Run every input, chunk by chunk, on all the processor's cores."""
         begun = time.monotonic()
-        run = met = 0
+        run = met = told = 0
         first = self._simple()
         if first is not None:
             values = self.numbered.values(first)
             return Exhausted("found", "found among inputs of simple values", values, 0, self.total)
         for counted, passed, first in in_order(self._one, chunks(self.numbered, self.chunk)):
             run, met = run + counted, met + passed
-            if progress is not None:
+            if progress is not None and (run - told >= 1 << CHUNK or run == self.total):
+                told = run
                 progress(run, self.total)
             if first is not None:
                 values = self.numbered.values(first)
