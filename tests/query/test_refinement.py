@@ -13,8 +13,10 @@ from ptxspec.language.forms import registry
 from ptxspec.query import refinement, sampling
 from ptxspec.query.bounds import allowed_patterns
 from ptxspec.query.fragments import read_fragment
+from ptxspec.query.functions import with_any_functions
 from ptxspec.query.identities import Identity, load_all
 from ptxspec.query.questions import ask
+from ptxspec.query.solvers import solve
 from ptxspec.query.undefined import reached
 from ptxspec.terms.core import constant, truth_variable, variable
 from ptxspec.terms.exact import evaluate
@@ -284,7 +286,7 @@ def test_a_strategy_must_be_one_machine() -> None:
     first, second = claim.freedoms
     ways = {first: refinement.Way(constant(1)), second: refinement.Way(constant(2))}
     values = {"a": 3, "b": 4} if first.args[0].attrs[0] == "a" else {"b": 3, "a": 4}
-    works = claim.works(ways if asked.finals[0]["d"] is first else {first: ways[second], second: ways[first]})
+    works, _ = claim.works(ways if asked.finals[0]["d"] is first else {first: ways[second], second: ways[first]})
     assert evaluate(works, values) is True
     assert evaluate(works, {"a": 4, "b": 4}) is False
 
@@ -297,3 +299,38 @@ def test_exact_reciprocal_bound_by_fractions() -> None:
         error = abs(Fraction((bits & 0x7FFFFF) | 0x800000, 1 << 25) - third)
         allowed = refines("rcp.approx.f32 d, a;", f"mov.b32 d, {bits};", assume="a == 0x40400000").status
         assert allowed == ("proved" if error <= Fraction(1, 1 << 25) else "refuted") or allowed == "exhausted"
+
+
+_NORMAL = "b >= 0x00800000 and b < 0x7e800000"
+_BOTH = f"a >= 0x00800000 and a < 0x7f800000 and {_NORMAL}"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "assume", "status"),
+    [
+        ("div.full.f32 d, a, b;", "div.full.f32 d, a, b;", None, "proved"),
+        ("div.full.f32 d, a, b;", "div.rn.f32 d, a, b;", _BOTH, "proved"),
+        ("div.approx.f32 d, a, b;", "div.rn.f32 d, a, b;", _BOTH, "proved"),
+        ("div.approx.f32 d, a, b;", "div.rn.f32 d, a, b; add.u32 d, d, 3;", _BOTH, "refuted"),
+        ("div.approx.f32 d, a, b;", "div.rn.f32 d, a, b;", "b > 0x7e800000 and b < 0x7f800000 and a == 0x3f800000", "refuted"),
+        ("rcp.approx.f32 t, b; fma.rn.f32 d, a, t, c;", "rcp.rn.f32 t, b; fma.rn.f32 d, a, t, c;", _NORMAL, "proved"),
+        ("rcp.approx.f32 t, b; mul.rn.f32 d, a, t;", "rcp.rn.f32 t, b; mul.rn.f32 d, a, t;", _NORMAL, "proved"),
+    ],
+)  # fmt: skip
+def test_approximate_results_of_two_inputs(left: str, right: str, assume: str | None, status: str) -> None:
+    verdict = refines(left, right, assume=assume, timeout=30.0)
+    assert verdict.status == status, verdict
+
+
+def test_what_holds_of_all_functions() -> None:
+    """Equal operands have equal results; nothing else is taken of an operation."""
+    asked = ask("add.rn.f32 d, a, b;", "add.rn.f32 d, a, b; add.rn.f32 e, b, a; add.rn.f32 f, d, c;")
+    one, other = asked.sides[1].outputs["d"], asked.sides[1].outputs["e"]
+    types = asked.inputs.types
+    same = truth_variable("p")
+    for claim, all_alone in (((asked.sides[0].outputs["d"] != one) & same, "unsat"), ((one != other) & same, "sat")):
+        any_function = with_any_functions(claim, False)
+        assert solve(any_function, {**types, "p": TYPES["pred"]}, 20.0, simple=False).status == all_alone
+    nested = asked.sides[1].outputs["f"] != 0
+    assert {f.attrs[0] for f in freedoms_in(with_any_functions(nested, True))} >= {"operation"}
+    assert with_any_functions(one != 0, True) is (one != 0)

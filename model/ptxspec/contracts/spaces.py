@@ -9,6 +9,7 @@ from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.types import Type
 
 
 class Space(Protocol):
@@ -45,6 +46,10 @@ class StateSpaces(Protocol):
     @property
     def GENERIC_BITS(self) -> int:
         """The width, in bits, of a register that holds a generic address."""
+
+    def unwritten(self, type: Type, name: str) -> Int:
+        """What a register of the type holds before anything is written to it, or a byte of a variable. `name` tells it from
+        others."""
 
     def takes_too_little(self, address_bits: int, taken: int) -> bool:
         """Whether an instruction that takes so many bits of a variable's address needs a module with 32-bit addresses."""

@@ -25,7 +25,7 @@ from ptxspec.terms.types import TYPES, Type
 def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, rules: TypeChecking) -> str | None:
     """Why an operand cannot stand for what the definition's parameter takes, or None."""
     wanted = form.definition.type_of(operand.name, annotation, form.modifiers)
-    registers = operand.name in form.definition.registers
+    registers = form.definition.takes_only_registers(operand.name, form.modifiers)
     if isinstance(annotation, Immediate):
         return None if kind is kinds.INTEGER else f"{form.mnemonic} needs an integer constant here"
     match wanted:

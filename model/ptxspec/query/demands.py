@@ -16,7 +16,7 @@ from ptxspec.query.undefined import needed
 from ptxspec.terms.core import Bool, make, truth
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits, rebuilt
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, condition, low_bits, rebuilt
 
 #: parts of one register, after which it is not looked into any more: selections of one another double them each time
 MOST_PARTS = 256
@@ -85,7 +85,7 @@ def demands(
         elif isinstance(allowed, Approximation):
             near.append(Near(here, freedom, bits))
         elif allowed is not None:
-            plain = plain & (~here | allowed(bits))
+            plain = plain & (~here | condition(allowed, bits, freedom.args))
     return Demands(truth(plain & _consistent([*open_ones, *inner])), tuple(near))
 
 

@@ -7,12 +7,14 @@ and with fractions. What does not meet a demand is looked at again, by the exact
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.query.demands import Demands, Near
 from ptxspec.query.solvers.numbered import BITS, Numbered, in_order
+from ptxspec.query.solvers.simple_first import chunks, simple_numbers, simple_ones_first
 from ptxspec.query.verdicts import Verdict
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.types import TYPES, Type
@@ -21,11 +23,13 @@ from ptxspec.terms.vocabulary import is_allowed, substitute
 if TYPE_CHECKING:
     import numpy as np
 
-#: inputs of a chunk, as a power of two: columns of so many numbers stay near to the processor
+#: inputs of a chunk, at most, as a power of two: columns of so many numbers stay near to the processor
 CHUNK = 16
+#: chunks of fewer inputs, as a power of two, and how small they may be
+PARTS, LEAST = 6, 256
 #: bits of an operand of an approximate result
 WORD = 64
-_ROW, _CHUNK = "%row", "%chunk"
+_ROW, _START = "%row", "%start"
 
 
 class Ran(NamedTuple):
@@ -57,9 +61,8 @@ def enumerated(
         return None
     begun = time.monotonic()
     run = met = judged = 0
-    chunks = (total + (1 << CHUNK) - 1) >> CHUNK
     work = _Run(given, demanded, numbered, begun + seconds) if total else None
-    for ran in in_order(work, chunks) if work else ():
+    for ran in itertools.chain([work.simple()], in_order(work, chunks(numbered, work.chunk))) if work else ():
         for number in ran.suspects:
             found = look(numbered.values(number))
             if found is not None:
@@ -91,8 +94,9 @@ class _Run:
     def __init__(self, given: Bool, demanded: Demands, numbered: Numbered, deadline: float):
         from ptxspec.terms.loops import Compiled, Loop
 
-        self.total, self.deadline = numbered.total, deadline
-        env = numbered.inputs((variable(_CHUNK, 32) << CHUNK) + variable(_ROW, 32))
+        self.numbered, self.total, self.deadline = numbered, numbered.total, deadline
+        self.chunk = min(1 << CHUNK, max(LEAST, self.total >> PARTS))
+        env = numbered.inputs(variable(_START, 32) + variable(_ROW, 32))
         memo: dict[int, Any] = {}
         predicate = TYPES["pred"]
         outputs: list[tuple[Type, Any]] = [(predicate, given), (predicate, demanded.plain)]
@@ -101,23 +105,39 @@ class _Run:
             self.near.append(_Bounded(one, len(outputs)))
             outputs += self.near[-1].outputs
         terms = tuple((type, substitute(term, env, memo)) for type, term in outputs)
-        loop = Loop(((_ROW, TYPES["u32"], True), (_CHUNK, TYPES["u32"], False)), terms)
+        loop = Loop(((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), terms)
         self._compiled = Compiled(loop, _none)
 
-    def __call__(self, chunk: int) -> Ran:
+    def __call__(self, start: int) -> Ran:
         import numpy as np
 
-        start = chunk << CHUNK
-        count = min(1 << CHUNK, self.total - start)
-        rows = np.arange(count, dtype=np.uint32)
-        columns = self._compiled([rows, np.array([chunk], np.uint32)], count)
+        count = min(self.chunk, self.total - start)
+        ran = self._ran(np.arange(count, dtype=np.uint32), start)
+        return ran._replace(suspects=simple_ones_first(self.numbered, [start + i for i in ran.suspects]))
+
+    def simple(self) -> Ran:
+        """The inputs of simple values, which count for nothing: they are run once more in their chunks."""
+        import numpy as np
+
+        numbers = simple_numbers(self.numbered)
+        if not numbers:
+            return Ran(0, 0, [], 0, True)
+        ran = self._ran(np.array(numbers, np.uint32), 0)
+        return Ran(0, 0, [numbers[i] for i in ran.suspects], 0, True)
+
+    def _ran(self, rows: np.ndarray, start: int) -> Ran:
+        """Some inputs, counted from a number on. Suspects are told by their places."""
+        import numpy as np
+
+        count = rows.size
+        columns = self._compiled([rows, np.array([start], np.uint32)], count)
         met, good = columns[:2]
         good = good | ~met
         judged, done = 0, True
         for one in self.near:
             allowed, own, its = one.ask(columns, met, self.deadline)
             good, judged, done = good & allowed, judged + own, done and its
-        suspects = [start + int(i) for i in np.flatnonzero(~good)] if not good.all() else []
+        suspects = [int(i) for i in np.flatnonzero(~good)] if not good.all() else []
         return Ran(count, int(np.count_nonzero(met)), suspects, judged, done)
 
 

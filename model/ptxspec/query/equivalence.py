@@ -20,9 +20,10 @@ from ptxspec.options import Contraction, Relation
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
-from ptxspec.query.paths.asking import borne_out, claimed, faulted, grouped, unless_beyond, unless_open
+from ptxspec.query.paths.asking import borne_out, claimed, faulted, unless_beyond, unless_open
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question, ask
+from ptxspec.query.ranges import grouped
 from ptxspec.query.refinement import refined
 from ptxspec.query.replaying import Machine, counterexample, results_of
 from ptxspec.query.sampling import samples
@@ -77,6 +78,8 @@ def prove(
     A side may branch, loop, call functions and touch memory, or be a module with one entry or with functions alone. A loop is
     taken `unroll` times at most, or stepped over by an `invariant`, a condition that holds wherever it begins. `buffers` says
     what registers and parameters point to: so many bytes, as in 64 or "64 shared align 8", or ("p", 16), byte 16 of buffer p.
+    What a kernel or a function reads before it is written holds any value: the same on both "equal" sides under one name, and
+    of one that "refines" another whatever either side finds there.
     What buffers hold in the end is compared, a byte at a time; one side is undefined only where the other is. With `warp` both
     sides are executed by the lanes of a warp.
 
@@ -103,7 +106,7 @@ def prove(
         raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     portfolio.members(solver)
     contract = contract or ("none" if relation == "equal" else "any")
-    how = options(unroll, invariant, buffers, warp, contract)
+    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
     try:
         asked = ask(left, right, assume, profile, how)
     except Unsupported as why:
@@ -170,7 +173,7 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     """The verdict by running every input, as the solver gave no answer."""
     from ptxspec.query.solvers.exhaustion import exhaust
 
-    ran = exhaust(differs, asked.given, asked.inputs.types, means.seconds, means.progress)
+    ran = exhaust(differs, asked.given, asked.taken, means.seconds, means.progress)
     if ran.status == "equal":
         return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
     if ran.status == "vacuous":

@@ -158,7 +158,8 @@ class Fragment(NamedTuple):
     `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words, and the
     condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. `side` is
     the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
-    says neither."""
+    says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
+    written."""
 
     text: str
     registers: dict[str, Type]
@@ -179,6 +180,7 @@ class Fragment(NamedTuple):
     stepped: Bool = TRUE
     side: Any = None
     epoch: Epoch | None = None
+    unwritten: dict[str, Any] = {}
 
 
 def read_fragment(

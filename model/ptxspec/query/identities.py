@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ptxspec import storage
 from ptxspec.campaigns import Where
 from ptxspec.language.forms import page_name
+from ptxspec.literate.stating import called_at, trimmed
 from ptxspec.options import Relation
 from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
@@ -89,59 +90,36 @@ SAVED = 50
 IDENTITIES: list[Identity] = []
 
 
-class Asked(NamedTuple):
-    """What a claim says beside its sides, its condition and its profile."""
+class Stating(NamedTuple):
+    """States claims of which a verdict is expected."""
 
-    buffers: Buffers
-    warp: bool
-    relation: Relation
+    expected: str
 
-
-def _state(title: str, left: str, right: str, expected: str, assume: str | None, profile: str, how: Asked) -> Identity:
-    frame = sys._getframe(2)
-    where = frame.f_code.co_filename, frame.f_lineno
-    pointed = tuple((name, str(said)) for name, said in (how.buffers or {}).items())
-    sides = _trimmed(left), _trimmed(right)
-    found = Identity(
-        " ".join(title.split()), *sides, assume, profile, expected, *where, pointed, how.warp, how.relation
-    )
-    IDENTITIES.append(found)
-    return found
-
-
-def _trimmed(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
-
-
-def identity(
-    title: str,
-    left: str,
-    right: str,
-    *,
-    assume: str | None = None,
-    profile: str = "portable",
-    buffers: Buffers = None,
-    warp: bool = False,
-    relation: Relation = "equal",
-) -> Identity:
-    """State that two fragments agree wherever `assume` holds, or that the right one refines the left one there. See ptxspec.prove
-    for what that means."""
-    return _state(title, left, right, "proved", assume, profile, Asked(buffers, warp, relation))
+    def __call__(
+        self,
+        title: str,
+        left: str,
+        right: str,
+        *,
+        assume: str | None = None,
+        profile: str = "portable",
+        buffers: Buffers = None,
+        warp: bool = False,
+        relation: Relation = "equal",
+    ) -> Identity:
+        """State a claim of two fragments; see ptxspec.prove for what it means."""
+        pointed = tuple((name, str(said)) for name, said in (buffers or {}).items())
+        sides = trimmed(left), trimmed(right)
+        named = " ".join(title.split())
+        found = Identity(named, *sides, assume, profile, self.expected, *called_at(), pointed, warp, relation)
+        IDENTITIES.append(found)
+        return found
 
 
-def refuted(
-    title: str,
-    left: str,
-    right: str,
-    *,
-    assume: str | None = None,
-    profile: str = "portable",
-    buffers: Buffers = None,
-    warp: bool = False,
-    relation: Relation = "equal",
-) -> Identity:
-    """State a claim that looks true and is not: the solver must find a counterexample."""
-    return _state(title, left, right, "refuted", assume, profile, Asked(buffers, warp, relation))
+#: states that two fragments agree wherever `assume` holds, or that the right one refines the left one there
+identity = Stating("proved")
+#: states a claim that looks true and is not: the solver must find a counterexample
+refuted = Stating("refuted")
 
 
 @cache

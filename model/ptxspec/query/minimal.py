@@ -11,15 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ptxspec import contracts
-from ptxspec.terms.core import Bool, Int, constant, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, truth, truth_variable, variable
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, absolute, is_set, low_bits, number, select, sign_extend
 
 #: magnitudes up to which an integer is simple, and the bits of a fraction that are few
 SMALL, FEW = 16, 4
+#: the classes of integers and of floating-point numbers that are neither simple nor special
+_ORDINARY_INTEGER, _ORDINARY_NUMBER = 3, 5
+#: more than any number by which the values of one class are ordered
+_APART = 1 << 192
 #: questions that may go without an answer before the search ends
 PATIENCE = 1
 
@@ -47,17 +52,36 @@ def rank(value: Any, type: Type) -> tuple[int, int]:
     """What values of a type are ordered by, the simplest first."""
     if type.kind == "pred":
         return 0, int(value)
-    found = order_of(constant(value), type)
-    return next(i for i, c in enumerate(found.classes) if c.attrs[0]), found.key.attrs[0]
+    return divmod(_written(type)(value), _APART)
+
+
+def is_simple(value: Any, type: Type) -> bool:
+    """Whether a value is simpler than the ordinary ones of its type."""
+    if type.kind == "pred":
+        return True
+    return rank(value, type)[0] < (_ORDINARY_NUMBER if is_format(type) else _ORDINARY_INTEGER)
+
+
+@cache
+def _written(type: Type) -> Callable[[int], int]:
+    """The order of the values of a type as a Python function of their bits."""
+    from ptxspec.terms.python_code import written
+
+    order = order_of(variable("x", type.width), type)
+    place = integer(len(order.classes) - 1)
+    for i, one in reversed([*enumerate(order.classes)]):
+        place = select(one, i, place)
+    return written(place * _APART + order.key, "x")
 
 
 def order_of(x: Int, type: Type) -> Order:
     """The order of the values of a type, for the raw bits x: a term or a constant. One class at least holds, and the first that
     does is that of the value."""
-    return _of_numbers(x, type) if _is_format(type) else _of_integers(x, type)
+    return _of_numbers(x, type) if is_format(type) else _of_integers(x, type)
 
 
-def _is_format(type: Type) -> bool:
+def is_format(type: Type) -> bool:
+    """Whether a type's numbers are ordered as floating-point numbers are."""
     if not type.is_float:
         return False
     try:

@@ -22,23 +22,27 @@ from typing import Any, NamedTuple
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.demands import NotChosen, demands
 from ptxspec.query.enumerated import enumerated
-from ptxspec.query.means import Means
+from ptxspec.query.functions import with_any_functions
+from ptxspec.query.means import FIRST, Means
 from ptxspec.query.paths.asking import beyond, borne_out
 from ptxspec.query.questions import Question, unequal
 from ptxspec.query.replaying import Machine, counterexample, results_of
 from ptxspec.query.sampling import samples
-from ptxspec.query.solvers import Answer, Choices, solve
+from ptxspec.query.solvers import Answer, Choices, journal, solve
 from ptxspec.query.solvers.numbered import BITS, Numbered
+from ptxspec.query.solvers.simple_first import simple_numbers
 from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, Int, constant, make, truth
+from ptxspec.terms.core import Bool, Int, constant, integer, make, truth
 from ptxspec.terms.exact import NoChoice, allows, refuse
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import (
     Approximation,
+    condition,
     freedoms_in,
     low_bits,
+    number,
     rebuilt,
     resolve,
     substitute,
@@ -90,9 +94,9 @@ class _Refinement:
     def __init__(self, asked: Question):
         self.asked = asked
         self.left, self.right = asked.finals
-        self.freedoms = freedoms_in(*self.left.values())
         one, other = asked.sides
         self.excused = reached(self.left.values()) | one.faults
+        self.freedoms = freedoms_in(*self.left.values(), self.excused)
         self.undefined = reached(self.right.values()) | other.faults
         #: what is claimed only of executions that were followed
         self.followed = ~beyond(asked.sides) & one.stepped & other.stepped
@@ -100,15 +104,16 @@ class _Refinement:
     @property
     def is_settled(self) -> bool:
         """Whether the right side has one behaviour for each input."""
-        return not freedoms_in(*self.right.values())
+        return not freedoms_in(*self.right.values(), self.undefined)
 
     @property
     def total(self) -> int:
         """How many inputs would have to be run, to run them all."""
         return Numbered(self.asked.given, self.asked.inputs.types).total
 
-    def works(self, strategy: Strategy) -> Bool:
-        """For which inputs and choices of the right side a strategy of the left side leads to the same results."""
+    def works(self, strategy: Strategy) -> tuple[Bool, Bool]:
+        """For which inputs and choices of the right side a strategy of the left side leads to the same results, and for which to
+        what a program must not do."""
         made: list[tuple[Any, Any, Way]] = []
 
         def replace(t: Any, args: tuple[Any, ...]) -> Any:
@@ -124,11 +129,16 @@ class _Refinement:
         for name, term in self.left.items():
             mine = rebuilt(term, replace, memo)
             good = good & ~unequal(mine, self.right[name], self.asked.compared[name])
-        return truth(good & _is_machine(made))
+        excused = rebuilt(self.excused, replace, memo)
+        holds = _is_machine(made)
+        if freedoms_in(self.excused):
+            excused = excused & holds
+        return truth(good & holds), truth(excused)
 
     def wrong(self, strategy: Strategy) -> Bool:
         """For which inputs and choices of the right side a strategy of the left side does not show that they are refined."""
-        return self.asked.given & self.followed & ~self.excused & (self.undefined | ~self.works(strategy))
+        same, excused = self.works(strategy)
+        return self.asked.given & self.followed & ~excused & (self.undefined | ~same)
 
     def ways(self, freedom: Any) -> Iterator[Way]:
         """How a freedom of the left side may be chosen, the likelier ways first."""
@@ -141,10 +151,26 @@ class _Refinement:
         outputs = [n for n, t in self.asked.compared.items() if t.kind != "pred"]
         yield from (Way(low_bits(self.right[n], width)) for n in outputs)
         yield from map(Way, freedoms_in(*self.right.values()))
+        yield from (Way(number(self.right[n])) for n, t in self.asked.compared.items() if t.kind == "pred")
+        yield from (Way(number(t) if isinstance(t, Bool) else t) for t in self.asked.inputs.terms.values())
+        yield from map(Way, self._stored(freedom))
         for name in outputs:  # what is missing, where it is added, or put in bit by bit
             without = rebuilt(self.left[name], lambda t, args: constant(0) if t is freedom else None, {})
             yield Way(self.right[name] - without)
             yield Way(self.right[name] ^ without)
+
+    def _stored(self, freedom: Any) -> Iterator[Int]:
+        """As many bytes of memory as a freedom has, as one number of the right side, wherever it bears on their first one."""
+        count = -(-freedom.attrs[1] // 8)
+        for name in self.asked.sides[0].bytes if count > 1 else ():
+            of, _, place = name.removesuffix("]").rpartition("[")
+            names = [f"{of}[{int(place) + k}]" for k in range(count)]
+            if self.right.keys() >= set(names) and freedom in freedoms_in(self.left[name]):
+                yield integer(sum(self.right[n] << (8 * k) for k, n in enumerate(names)))
+
+    def rounded(self) -> Strategy:
+        """The strategy that takes correctly rounded results for approximate ones, and else what the right side chooses."""
+        return {f: Way(function=f.attrs[4].rounded) if _has_rounded(f) else SAME for f in self.freedoms}
 
     def strategy_for(self, values: Mapping[str, Any], machine: Machine, choices: Choices) -> Strategy | None:
         """A strategy by which the left side makes these choices at these inputs; None if there is none."""
@@ -174,6 +200,26 @@ class _Refinement:
                     return None
                 strategy[freedom] = Way(constant(bits))
         return strategy
+
+    def excuse_for(self, values: Mapping[str, Any], timeout: float) -> Choices | None:
+        """What the left side must choose at these inputs to do what a program must not; None if no choice does. Raises
+        Undecided."""
+        return self._choices_of(self.excused, values, timeout)
+
+    def check_followed(self, values: Mapping[str, Any], timeout: float) -> None:
+        """Raise Undecided if the left side may choose so at these inputs that it was not followed."""
+        for one in self.asked.sides[0].beyond:
+            if self._choices_of(one.holds, values, timeout) is not None:
+                raise Undecided(f"it may choose to go {one.where}")
+
+    def _choices_of(self, holds: Bool, values: Mapping[str, Any], timeout: float) -> Choices | None:
+        """Choices for which a condition holds that depends on them; None if there are none. Raises Undecided."""
+        if not freedoms_in(holds):
+            return None
+        claim = substitute(holds, {name: constant(value) for name, value in values.items()})
+        if any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(claim)):
+            raise Undecided("an approximate result decides where it goes")
+        return _some(claim, timeout)
 
     def choices_for(self, values: Mapping[str, Any], wanted: Mapping[str, Any], timeout: float) -> Choices | None:
         """What the left side must choose at these inputs to leave the wanted results; None if no choice does. Raises
@@ -241,7 +287,7 @@ def _is_machine(made: list[tuple[Any, Any, Way]]) -> Bool:
     for freedom, value, way in made:
         allowed = freedom.attrs[4]
         if not way.is_same and allowed is not None and not isinstance(allowed, Approximation):
-            holds = holds & allowed(value)
+            holds = holds & condition(allowed, value, freedom.args)
     for (one, x, way), (other, y, its) in itertools.combinations(made, 2):
         if one.attrs == other.attrs and not (way.is_same and its.is_same):
             apart: Any = x == y
@@ -255,6 +301,10 @@ def refined(asked: Question, means: Means) -> Verdict:
     """Whether the right side refines the left one, whatever the assumption is worth."""
     claim = _Refinement(asked)
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, SAME))
+    if any(map(_has_rounded, claim.freedoms)) and not _is_false(wrong):  # else a solver has to meet inputs first
+        wrong = wrong & claim.wrong(claim.rounded())
+        if _of_all_functions(wrong, asked, means):
+            return _proved()
     open_still = Verdict("unknown", f"{MOST_ROUNDS} strategies of the left side, and none for all inputs")
     sampled = False
     for _ in range(MOST_ROUNDS):
@@ -289,6 +339,23 @@ def refined(asked: Question, means: Means) -> Verdict:
     return open_still
 
 
+def _of_all_functions(wrong: Bool, asked: Question, means: Means) -> bool:
+    """Whether nothing is wrong, whatever functions the operations of IEEE 754 are. Only a query that says so is recorded."""
+    for of_others in (False, True):
+        weaker = with_any_functions(wrong, of_others)
+        if weaker is wrong:
+            continue
+        with journal.journal() as queries:
+            purpose = f"{_WANTED}, of any functions"
+            limit = min(means.timeout, FIRST)
+            answer = solve(weaker, asked.taken, limit, solver=means.solver, purpose=purpose, simple=False)
+        if answer.status == "unsat":
+            for query in queries:
+                journal.asked(query)
+            return True
+    return False
+
+
 def _proved() -> Verdict:
     return Verdict("proved", "each behaviour of the right side is one that the left side allows")
 
@@ -306,7 +373,7 @@ def _every_input(claim: _Refinement, wrong: Bool, means: Means) -> Verdict | Non
     asked, given = claim.asked, claim.asked.given & claim.followed & ~claim.excused
     right = claim.right
     if not claim.is_settled:  # where the right side has a choice, the solver is asked; elsewhere any choice will do
-        chosen = reached(right.values(), lambda freedom: True)
+        chosen = reached((*right.values(), claim.undefined), lambda freedom: True)
         if means.at_least.solve(wrong & chosen, asked, _WANTED).status != "unsat":
             return None
         given, right = given & ~chosen, {n: resolve(t, _zero) for n, t in right.items()}
@@ -318,8 +385,7 @@ def _every_input(claim: _Refinement, wrong: Bool, means: Means) -> Verdict | Non
     if demanded is None or freedoms_in(given):
         return _one_by_one(claim, means) if total <= 1 << MOST_BITS and claim.is_settled else None
     demanded = demanded._replace(plain=demanded.plain & ~undefined)
-    types = asked.inputs.types
-    found = enumerated(given, demanded, types, means.seconds, means.progress, partial(_wrong_at, claim, means))
+    found = enumerated(given, demanded, asked.taken, means.seconds, means.progress, partial(_wrong_at, claim, means))
     if found is not None and found.status == "vacuous" and not claim.is_settled:
         return _proved()  # by the solver: the right side has a choice at every input
     return found
@@ -331,13 +397,14 @@ def _zero(freedom: Any) -> Any:
 
 def _one_by_one(claim: _Refinement, means: Means) -> Verdict | None:
     """The verdict by every input, by the exact interpretation alone; None if there was no time for it."""
-    numbered = Numbered(claim.asked.given, claim.asked.inputs.types)
+    numbered = Numbered(claim.asked.given, claim.asked.taken)
     met, looked_at = claim.asked.given & claim.followed & ~claim.excused, 0
     deadline = time.monotonic() + means.seconds
-    for number in range(numbered.total):
+    simple = simple_numbers(numbered)
+    for i in itertools.chain(simple, sorted({*range(numbered.total)} - {*simple})):
         if time.monotonic() > deadline:
             return None
-        values = numbered.values(number)
+        values = numbered.values(i)
         if not evaluate_term(met, values, Machine({}).pick, {}):
             continue
         looked_at += 1
@@ -375,15 +442,23 @@ def _looked_at(claim: _Refinement, answer: Answer, timeout: float) -> tuple[Verd
     nothing that a program must not."""
     asked, machine = claim.asked, Machine(answer.choices)
     try:
+        excuse = claim.excuse_for(answer.values, timeout)
+        if excuse is not None:
+            strategy = claim.strategy_for(answer.values, machine, excuse)
+            if strategy is None:
+                raise Undecided("which approximate results lead to what a program must not do was not found")
+            return _proved(), strategy
         wanted = results_of(asked, 1, answer.values, machine.pick)
         if evaluate_term(claim.undefined, answer.values, machine.pick, {}):
             why = "the right side does what PTX says a program must not, where the left side does not"
+            claim.check_followed(answer.values, timeout)
             return _refuted(claim, answer.values, machine, tuple(asked.compared), why), None
         within = allowed_choices(machine.beyond)  # nothing to choose, if all results are within their bounds
         for other in [Machine({**answer.choices, **c}) for c in within] if machine.beyond else [machine]:
             wanted = results_of(asked, 1, answer.values, other.pick)
             choices = claim.choices_for(answer.values, wanted, timeout)
             if choices is None:
+                claim.check_followed(answer.values, timeout)
                 return _no_behaviour(claim, answer.values, other, wanted), None
             strategy = claim.strategy_for(answer.values, other, choices)
             if strategy is not None and other is machine:

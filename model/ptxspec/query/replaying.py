@@ -11,6 +11,7 @@ from ptxspec.query.fragments import Fragment
 from ptxspec.query.paths.asking import executed
 from ptxspec.query.questions import Question
 from ptxspec.query.solvers import Choices
+from ptxspec.query.solvers.choices import simple_choice
 from ptxspec.query.verdicts import Counterexample, OpenChoice, TraceStep
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -45,14 +46,14 @@ class Machine:
 
 
 def something(freedom: Any, operands: tuple[int, ...]) -> int:
-    """Bits that the freedom allows: zero, or all ones, or else the nearest number. Raises NoChoice if these are not."""
+    """Bits that the freedom allows: the nearest number, or simple ones. Raises NoChoice if none of these are."""
     allowed = freedom.attrs[4]
     if isinstance(allowed, Approximation):
         return allowed.nearest(*operands)
-    for bits in (0, (1 << freedom.attrs[1]) - 1):
-        if is_allowed(freedom, operands, bits):
-            return bits
-    raise NoChoice(freedom)
+    bits = simple_choice(freedom, operands)
+    if bits is None:
+        raise NoChoice(freedom)
+    return bits
 
 
 def results_of(asked: Question, side: int, values: Mapping[str, Any], pick: Pick) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def counterexample(
     machine.met.clear()
     picks = (left or machine.pick, machine.pick)
     first, second = (
-        _trace(side, values, pick, profile)
+        _trace(side, values, pick, profile, machine)
         for side, pick, profile in zip(asked.sides, picks, asked.profiles, strict=True)
     )
     read = dict.fromkeys((*asked.sides[0].inputs, *asked.sides[1].inputs))
@@ -80,10 +81,12 @@ def counterexample(
     return Counterexample(inputs, types, differing, first, second, choices, asked.compared, asked.put)
 
 
-def _trace(side: Fragment, values: Mapping[str, Any], pick: Pick, profile: str) -> list[TraceStep]:
+def _trace(side: Fragment, values: Mapping[str, Any], pick: Pick, profile: str, machine: Machine) -> list[TraceStep]:
+    """What a side does. Where it goes by a choice that nobody makes, it is shown as the machine would choose."""
     steps = []
     choices = Profile(profile)
     memo: dict[int, Any] = {}
+    ways: dict[int, Any] = {}
 
     def choose(freedom: Any, operands: tuple[int, ...]) -> int:
         try:
@@ -91,8 +94,14 @@ def _trace(side: Fragment, values: Mapping[str, Any], pick: Pick, profile: str) 
         except NoChoice:
             return int(pick(freedom, operands))
 
+    def decide(freedom: Any, operands: tuple[int, ...]) -> int:
+        try:
+            return choose(freedom, operands)
+        except NoChoice:
+            return machine.pick(freedom, operands)
+
     for step in side.steps:
-        if step.reached is not None and not executed(step, values, choose, memo):
+        if step.reached is not None and not executed(step, values, decide, ways):
             continue
         writes: dict[str, Any] = {}
         for name, term in step.writes.items():

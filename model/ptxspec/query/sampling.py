@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from ptxspec.query.questions import Question
+from ptxspec.query.trials import combinations
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.types import Type
 
 #: inputs that are drawn; those that do not meet the assumption count
 MOST_DRAWN = 400
+#: inputs of simple values that are looked at before
+MOST_SIMPLE = 60
 #: seconds for looking at them
 DRAWING = 2.0
 
@@ -23,10 +27,11 @@ def samples(asked: Question, deadline: float) -> Iterator[dict[str, Any]]:
     chance = random.Random(0)
     taken = {n: t for side in asked.sides for n, t in side.taken.items()}
     types = {n: taken.get(n, t) if t.kind != "pred" else t for n, t in asked.inputs.types.items()}
-    for _ in range(MOST_DRAWN):
+    simple = itertools.islice(combinations(types), MOST_SIMPLE)
+    drawn = ({n: _drawn(types[n], asked.inputs.types[n].width, chance) for n in types} for _ in range(MOST_DRAWN))
+    for values in itertools.chain(simple, drawn):
         if time.monotonic() > deadline:
             return
-        values = {n: _drawn(types[n], asked.inputs.types[n].width, chance) for n in types}
         if evaluate_term(asked.given, values):
             yield values
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.options import Contraction, Relation
+from ptxspec.query.ranges import grouped
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
@@ -91,7 +92,23 @@ def _notes(asked: Question, relation: Relation) -> list[str]:
         alone = [n for n in side.inputs if n not in its.inputs]
         if alone:
             found.append(f"Read by the {which} side alone: {', '.join(alone)}.")
-    return found + _on_freedoms(asked, relation)
+    return found + _on_unwritten(asked, relation) + _on_freedoms(asked, relation)
+
+
+def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
+    """What is taken of registers and memory that are read before they are written."""
+    names = [grouped(side.unwritten) for side in asked.sides]
+    if relation == "equal":
+        both = list(dict.fromkeys(names[0] + names[1]))
+        said = (
+            f"Read before it is written: {', '.join(both)}. It holds any value, the same on both sides under one name."
+        )
+        return [said] if both else []
+    found = []
+    for own, which, what in zip(names, ("left", "right"), ("what it needs", "any value"), strict=True):
+        if own:
+            found.append(f"Read by the {which} side before it is written: {', '.join(own)}. There it finds {what}.")
+    return found
 
 
 def _on_freedoms(asked: Question, relation: Relation) -> list[str]:

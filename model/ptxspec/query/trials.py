@@ -9,11 +9,11 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.query.minimal import rank
-from ptxspec.query.solvers.choices import Choices
+from ptxspec.query.solvers.choices import Choices, simple_choice
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
+from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
 #: combinations of values that are tried, and the seconds that this may take
 MOST, SECONDS = 400, 0.3
@@ -84,14 +84,14 @@ def tried(claim: Bool, types: Mapping[str, Type], most: int = MOST) -> tuple[dic
 
 
 class _Machine:
-    """Chooses zero for what is open, or else all ones, and notes it."""
+    """Makes simple choices of what is open, and notes them."""
 
     def __init__(self, choices: Choices):
         self.choices = choices
 
     def __call__(self, freedom: Any, operands: tuple[int, ...]) -> int:
-        for bits in (0, (1 << freedom.attrs[1]) - 1):
-            if is_allowed(freedom, operands, bits):
-                self.choices[freedom.attrs, operands] = bits
-                return bits
-        raise NoChoice(freedom)
+        bits = simple_choice(freedom, operands)
+        if bits is None:
+            raise NoChoice(freedom)
+        self.choices[freedom.attrs, operands] = bits
+        return bits

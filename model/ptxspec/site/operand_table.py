@@ -77,14 +77,22 @@ def _taken(definition: Definition, name: str) -> str:
         told.append("a wider register too")
     if name in definition.narrower:
         told.append(f"a register of {_code(str(definition.narrower[name]))} too")
-    if not written and name in definition.registers:
-        told.append("no constant")
+    for operands, where in definition.of_registers:
+        if not written and name in operands:
+            told.append("no constant" + (f" with {_forms(where)}" if where else ""))
     constants = definition.constant_ranges.get(name)
     if constants is not None:
         told.append("only some constants, by the form" if callable(constants) else f"constants {_numbers(constants)}")
     if name in definition.constant_bounds:
         told.append(f"a constant at most {_code(definition.constant_bounds[name])}")
     return "; ".join(told)
+
+
+def _forms(where: dict[str, tuple[Any, ...]]) -> str:
+    """Modifiers with their values, such as `.type` `.bf16`, `.bf16x2`."""
+    return " and ".join(
+        f"{_code('.' + name)} {', '.join(_code(f'.{v}') for v in values)}" for name, values in where.items()
+    )
 
 
 def _numbers(constants: range | tuple[int, ...]) -> str:

@@ -42,7 +42,8 @@ class Definition:
         #: operands that may be registers of a narrower type too
         self.narrower: dict[str, Type] = {}
         self.special_registers: dict[str, tuple[Any, ...]] | None = None
-        self.registers: frozenset[str] = frozenset()
+        #: operands that may be no constants, and the modifiers of the forms of which that is so
+        self.of_registers: list[tuple[frozenset[str], dict[str, tuple[Any, ...]]]] = []
         self.gives_addresses = False
         self.changes_nothing = False
         #: why no GPU can be asked what its forms do, if that is so
@@ -94,10 +95,13 @@ class Definition:
         allowed = self.constant_ranges.get(operand)
         return allowed(**modifiers) if callable(allowed) else allowed
 
+    def takes_only_registers(self, operand: str, modifiers: dict[str, Any]) -> bool:
+        """Whether no constant may stand for an operand of the form with these modifiers."""
+        return any(operand in operands and _matches(modifiers, where) for operands, where in self.of_registers)
+
     def may_read_special_registers(self, modifiers: dict[str, Any]) -> bool:
         """Whether the form with these modifiers takes special registers as operands."""
-        where = self.special_registers
-        return where is not None and all(modifiers.get(k) in values for k, values in where.items())
+        return self.special_registers is not None and _matches(modifiers, self.special_registers)
 
     def availability(self, modifiers: dict[str, Any], of: int | None = None) -> tuple[tuple[int, int], int]:
         """(PTX ISA version, target) from which the form with these modifiers exists: in modules for the target `of`, or all."""
@@ -105,13 +109,13 @@ class Definition:
         for rule in self.rules:
             if of is not None and rule.before is not None and of >= rule.before:
                 continue
-            if all(modifiers.get(k) in values for k, values in rule.where.items()):
+            if _matches(modifiers, rule.where):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
 
     def only(self, modifiers: dict[str, Any]) -> tuple[str, ...]:
         """The targets of whose features the form with these modifiers needs one's; none if its number alone counts."""
-        found = [r.only for r in self.rules if r.only and all(modifiers.get(k) in v for k, v in r.where.items())]
+        found = [r.only for r in self.rules if r.only and _matches(modifiers, r.where)]
         if len(found) > 1:
             raise blame(f"{self.path}:{self.line}: {self.name}: two rules name targets of one form: {found}")
         return found[0] if found else ()
@@ -119,13 +123,13 @@ class Definition:
     def removal(self, modifiers: dict[str, Any]) -> tuple[tuple[int, int], int] | None:
         """(PTX ISA version, target) from which on the form no longer exists, both together; None if it stays."""
         for rule in self.removals:
-            if all(modifiers.get(k) in values for k, values in rule.where.items()):
+            if _matches(modifiers, rule.where):
                 return rule.since, rule.target
         return None
 
     def needs_narrow_addresses(self, modifiers: dict[str, Any]) -> bool:
         """Whether only modules with 32-bit addresses have the form with these modifiers."""
-        return any(all(modifiers.get(k) in values for k, values in own.items()) for own in self.of_narrow_addresses)
+        return any(_matches(modifiers, own) for own in self.of_narrow_addresses)
 
     def implied(self, modifiers: dict[str, Any], epoch: Epoch) -> dict[str, Any]:
         """What a form with these modifiers has beside them in a module of that epoch, without saying so."""
@@ -171,6 +175,16 @@ class Definition:
             if set(asked) == set(found):
                 return sorted(found)
             found = list(dict.fromkeys(asked))
+
+
+def _matches(modifiers: dict[str, Any], where: dict[str, tuple[Any, ...]]) -> bool:
+    """Whether modifiers have one of the values that are named for each."""
+    return all(modifiers.get(name) in values for name, values in where.items())
+
+
+def _values(where: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Modifiers, each with a value or a tuple of values, as tuples."""
+    return {k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()}
 
 
 def _key(modifiers: dict[str, Any], absent: tuple[str, ...]) -> Any:
@@ -392,12 +406,16 @@ def takes_narrower_registers(definition: Definition, **types: Type) -> None:
     definition.narrower.update(types)
 
 
-def takes_no_constants(definition: Definition, *operands: str) -> None:
-    """These source operands are registers only; all of them, if none is named."""
+def takes_no_constants(definition: Definition, *operands: str, **where: Any) -> None:
+    """These source operands are registers only; all of them, if none is named. `where` says of which forms that is so: those
+    whose modifiers have this value, or one of a tuple of values."""
     for name in operands:
         if name not in definition.sources:
             raise blame(f"{definition.name} has no operand {name}")
-    definition.registers = frozenset(operands or definition.sources)
+    for name in where:
+        if name not in definition.modifiers:
+            raise blame(f"{definition.name} has no modifier {name}")
+    definition.of_registers.append((frozenset(operands or definition.sources), _values(where)))
 
 
 def gives_addresses(*definitions: Definition) -> None:
@@ -427,6 +445,4 @@ def cannot_be_asked(definition: Definition, why: str) -> None:
 
 def reads_special_registers(definition: Definition, **where: Any) -> None:
     """Source operands may be special registers, in the forms whose modifiers match `where` (a value, or a tuple of values)."""
-    definition.special_registers = {
-        k: v if isinstance(v, tuple) and not isinstance(v, Type) else (v,) for k, v in where.items()
-    }
+    definition.special_registers = _values(where)

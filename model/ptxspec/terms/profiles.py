@@ -13,7 +13,7 @@ from typing import Any
 
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.exact import evaluate, refuse, unchosen
-from ptxspec.terms.vocabulary import DEVIATION, Approximation, low_bits, number, select
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, condition, low_bits, number, select
 
 #: profile -> slug -> the function that chooses
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {}
@@ -32,7 +32,7 @@ def _mixed(word: Int) -> Int:
     return word ^ (word >> 31)
 
 
-def _seeded(seed: int, slug: str, allowed: Callable[[Int], Bool] | None, type: Any, *operands: Int) -> Int:
+def _seeded(seed: int, slug: str, allowed: Callable[..., Bool] | None, type: Any, *operands: Int) -> Int:
     """A result by a seed, for a freedom and its operands: any bits, where any are allowed; else those of a few that are, the
     chip's changed in some bits or as they are."""
     start = int.from_bytes(hashlib.sha256(f"{seed} {slug}".encode()).digest()[:8], "little")
@@ -44,11 +44,11 @@ def _seeded(seed: int, slug: str, allowed: Callable[[Int], Bool] | None, type: A
     if allowed is None:
         return some
     chosen = low_bits(integer(CHOICES[_CHIP][slug](type, *operands)), width)
-    if number(allowed(integer(0))).op != "const":
-        return chosen  # which are allowed depends on more than the operands say
+    if number(condition(allowed, integer(0), operands)).op != "const":
+        return chosen  # which are allowed depends on the operands
     found = chosen
     for candidate in (chosen ^ (low_bits(some, 1) << (width - 1)), chosen ^ low_bits(some, width // 2), some):
-        found = select(allowed(candidate), candidate, found)
+        found = select(condition(allowed, candidate, operands), candidate, found)
     return found
 
 

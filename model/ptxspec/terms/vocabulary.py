@@ -6,8 +6,9 @@ Arguments called x, y are exact integers (an `Int` term or a Python int); c is a
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 from ptxspec.terms.core import Bool, Int, blame, compared, constant, integer, make, make_int, truth, variable
@@ -269,12 +270,13 @@ def unspecified(
     name: str,
     type: Type,
     *operands: Int | int,
-    allowed: Callable[[Int], Bool] | None = None,
+    allowed: Callable[..., Bool] | None = None,
     operation: str = "",
 ) -> Int:
-    """A result PTX leaves open: any bits of `type`, or those for which allowed(bits) holds. `name` is the entry of the
-    register of ambiguities; a profile's choice is given the operands. Where several operations share an entry, `operation` is
-    the one that gives this result: a machine chooses for each of them by itself."""
+    """A result PTX leaves open: any bits of `type`, or those for which allowed(bits) holds, or allowed(bits, *operands) if it has
+    parameters for them. `name` is the entry of the register of ambiguities; a profile's choice is given the operands. Where
+    several operations share an entry, `operation` is the one that gives this result: a machine chooses for each of them by
+    itself."""
     return _freedom("unspecified", name, type, operands, allowed, operation)
 
 
@@ -348,10 +350,17 @@ def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
         return allowed.allowed(bits, *operands)
     if allowed is None:
         return True
-    values = {
-        id(a): integer(v) for a, v in zip(freedom.args, operands, strict=True)
-    }  # what is allowed may depend on them
-    return bool(rebuilt(allowed(integer(bits)), lambda term, arguments: None, values).attrs[0])
+    return bool(condition(allowed, integer(bits), [integer(v) for v in operands]).attrs[0])
+
+
+def condition(allowed: Callable[..., Bool], bits: Int, operands: Sequence[Int]) -> Bool:
+    """That a freedom may have some bits, for these operands: what `allowed` says, which need not ask for operands."""
+    return allowed(bits, *operands) if _asks_for_operands(allowed) else allowed(bits)
+
+
+@functools.lru_cache(1 << 10)
+def _asks_for_operands(allowed: Callable[..., Bool]) -> bool:
+    return len(inspect.signature(allowed).parameters) > 1
 
 
 def freedoms_in(*terms: Any) -> list[Int]:

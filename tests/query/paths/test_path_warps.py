@@ -89,9 +89,64 @@ def test_all_lanes_may_read_one_byte() -> None:
     )
 
 
-def test_a_choice_among_lanes_is_refused_and_what_does_not_choose_is_answered() -> None:
-    for relation in ("equal", "refines"):
-        verdict = ptxspec.prove("elect.sync d|p, -1;", "elect.sync d|p, -1;", warp=True, relation=relation)
-        assert verdict.status == "unsupported" and "elect.sync" in verdict.reason and "lanes" in verdict.reason
-    told = ptxspec.prove("activemask.b32 d;", "activemask.b32 d;", warp=True)
-    assert told.status == "proved"
+ELECT = "elect.sync d|p, -1;"
+OWN_LANE = "mov.u32 l, %laneid; "
+#: lanes 1 and 2 alone come to it
+SOME = OWN_LANE + "sub.u32 l, l, 1; setp.ge.u32 g, l, 2; mov.u32 d, 1; @g bra X; {} X:"
+
+
+def third(lane: int) -> str:
+    return f"mov.u32 d, {lane}; {OWN_LANE}setp.eq.u32 p, l, {lane};"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "options", "holds"),
+    [
+        (ELECT, ELECT, {}, True),
+        (ELECT, third(0), {}, False),
+        (ELECT, third(0), {"profile": "hopper"}, True),
+        (ELECT, third(3), {"profile": "hopper"}, False),
+        # whoever it is, it is one lane
+        (ELECT + "vote.sync.ballot.b32 m, p, -1; popc.b32 n, m;", "mov.u32 n, 1;", {}, True),
+        (ELECT + "vote.sync.ballot.b32 m, p, -1; shl.b32 n, 1, d; xor.b32 n, n, m;", "mov.u32 n, 0;", {}, True),
+        (ELECT + "setp.lt.u32 q, d, 32;", "setp.eq.u32 q, a, a;", {}, True),
+        (ELECT + "setp.lt.u32 q, d, 31;", "setp.eq.u32 q, a, a;", {}, False),
+        # the same every time, for the same lanes
+        (ELECT + "elect.sync e|q, -1; sub.u32 n, d, e;", "mov.u32 n, 0;", {}, True),
+        (SOME.format("elect.sync d|p, 6;"), SOME.format("elect.sync d|p, 6; sub.u32 d, 3, d; sub.u32 d, 3, d;"), {}, True),
+        (SOME.format("elect.sync d|p, 6;"), SOME.format("elect.sync d|p, 6; sub.u32 d, 3, d;"), {}, False),
+        (SOME.format("elect.sync d|p, 6; shr.u32 d, d, 2; add.u32 d, d, 1;"), "mov.u32 d, 1;", {}, True),
+    ],
+)  # fmt: skip
+def test_whichever_lane_is_elected(left: str, right: str, options: dict[str, str], holds: bool) -> None:
+    verdict = ptxspec.prove(left, right, warp=True, **options)  # type: ignore[arg-type]
+    assert verdict.status == ("proved" if holds else "refuted"), verdict
+    if not holds and not options:
+        assert verdict.counterexample is not None
+        assert {c.entry for c in verdict.counterexample.choices} == {"elected-lane"}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "holds"),
+    [
+        (ELECT, third(3), True),
+        (third(3), ELECT, False),
+        (ELECT, third(32), False),
+        (ELECT, f"mov.u32 d, 3; {OWN_LANE}setp.eq.u32 p, l, 4;", False),  # one lane for both results
+        (SOME.format("elect.sync d|p, 6;"), SOME.format("mov.u32 d, 2;"), True),
+        (SOME.format("elect.sync d|p, 6;"), SOME.format("mov.u32 d, 4;"), False),
+        (ELECT + "elect.sync e|q, -1;", "mov.u32 d, 1; mov.u32 e, 2;", False),
+        (ELECT + "elect.sync e|q, -1;", "mov.u32 d, 2; mov.u32 e, 2;", True),
+    ],
+)
+def test_the_side_that_is_refined_may_elect_any_lane(left: str, right: str, holds: bool) -> None:
+    verdict = ptxspec.prove(left, right, warp=True, relation="refines")
+    assert verdict.status == ("proved" if holds else "refuted"), verdict
+
+
+def test_a_lane_that_elects_nobody_proves_nothing() -> None:
+    """Lanes that do not come to the instruction bind no choice: what is not so of the others is refuted."""
+    guarded = "setp.ne.u32 g, a, a; @g elect.sync d|p, -1; mov.u32 e, {};"
+    assert ptxspec.prove(guarded.format(1), guarded.format(2), warp=True).status == "refuted"
+    guarded = guarded.replace("setp.ne.u32 g, a, a;", "setp.eq.u32 g, a, 0;")
+    assert ptxspec.prove(guarded.format(1), guarded.format(2), warp=True).status == "refuted"

@@ -6,13 +6,13 @@ A page states them with `dispute(...)`, `fault(...)` and `open_result(...)`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from ptxspec.evidence.disputes.kernels import kernel
 from ptxspec.language.forms import page_name
+from ptxspec.literate.stating import called_at, trimmed
 
 #: the package whose modules are the pages
 PAGES = "ptxspec.disputes"
@@ -86,72 +86,52 @@ EXTENTS: list[Extent] = []
 FAULTS: list[Fault] = []
 
 
-def _place() -> Place:
-    frame = sys._getframe(2)
-    return Place(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _trimmed(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
-
-
 def dispute(
     title: str, ptx: str, reading: str, *, assume: str | None = None, expected: str = "refuted", **at: int
 ) -> Dispute:
     """State the verdict on `ptx` computing what `reading` does; `at` are operands that are shown."""
-    found = Dispute(title, _trimmed(ptx), _trimmed(reading), dict(at), assume, expected, _place())
+    found = Dispute(title, trimmed(ptx), trimmed(reading), dict(at), assume, expected, Place(*called_at()))
     DISPUTES.append(found)
     return found
 
 
-def fault(
-    title: str,
-    entry: str,
-    ptx: str,
-    inputs: Mapping[str, str],
-    results: Mapping[str, str],
-    failing: Mapping[str, str],
-) -> Fault:
-    """State that versions of an assembler get `ptx` wrong. `inputs` and `results` name registers with their types, as in
-    {"a": "b32"}; `failing` maps a version to its failing levels, as in {"13.0": "123"}."""
-    return _fault(title, entry, ptx, inputs, results, failing, False, _place())
+class Finding(NamedTuple):
+    """States what versions of an assembler make of programs: faults, or, if `is_open`, another choice than the profile of the
+    machine has, of a result that PTX leaves open."""
+
+    is_open: bool
+
+    def __call__(
+        self,
+        title: str,
+        entry: str,
+        ptx: str,
+        inputs: Mapping[str, str],
+        results: Mapping[str, str],
+        failing: Mapping[str, str],
+    ) -> Fault:
+        """State it of `ptx`. `inputs` and `results` name registers with their types, as in {"a": "b32"}; `failing` maps a
+        version to the levels at which it is so, as in {"13.0": "123"}."""
+        place = Place(*called_at())
+        unknown = set(failing) - set(VERSIONS)
+        levels = {version: tuple(map(int, digits)) for version, digits in failing.items()}
+        unknown |= {str(level) for own in levels.values() for level in own if level not in LEVELS}
+        if unknown:
+            raise ValueError(f"{place}: {title}: no version or level {', '.join(sorted(unknown))} was asked")
+        found = Fault(title, entry, trimmed(ptx), dict(inputs), dict(results), levels, self.is_open, place)
+        FAULTS.append(found)
+        return found
 
 
-def open_result(
-    title: str,
-    entry: str,
-    ptx: str,
-    inputs: Mapping[str, str],
-    results: Mapping[str, str],
-    failing: Mapping[str, str],
-) -> Fault:
-    """State the same of a result that PTX leaves open: `failing` leave another one than the profile of the machine says."""
-    return _fault(title, entry, ptx, inputs, results, failing, True, _place())
-
-
-def _fault(
-    title: str,
-    entry: str,
-    ptx: str,
-    inputs: Mapping[str, str],
-    results: Mapping[str, str],
-    failing: Mapping[str, str],
-    is_open: bool,
-    place: Place,
-) -> Fault:
-    unknown = set(failing) - set(VERSIONS)
-    levels = {version: tuple(map(int, digits)) for version, digits in failing.items()}
-    unknown |= {str(level) for own in levels.values() for level in own if level not in LEVELS}
-    if unknown:
-        raise ValueError(f"{place}: {title}: no version or level {', '.join(sorted(unknown))} was asked")
-    found = Fault(title, entry, _trimmed(ptx), dict(inputs), dict(results), levels, is_open, place)
-    FAULTS.append(found)
-    return found
+#: states that versions of an assembler get a program wrong
+fault = Finding(False)
+#: states that they leave another result than the profile of the machine says, where PTX leaves it open
+open_result = Finding(True)
 
 
 def extent(reader: str, ptx: str, *, machine: str) -> Extent:
     """State how a fault reaches from one instruction to another: see Extent."""
-    found = Extent(reader, _trimmed(ptx), _trimmed(machine), _place())
+    found = Extent(reader, trimmed(ptx), trimmed(machine), Place(*called_at()))
     EXTENTS.append(found)
     return found
 

@@ -4,7 +4,7 @@ what is said of executions that were not followed."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxspec.query.assumptions import assumption
@@ -175,7 +175,8 @@ def borne_out(
         here = {**values, **where.addresses}
         if not evaluate(given, here, pick, {}) or any(evaluate(b.holds, here, pick, {}) for b in side.beyond):
             continue
-        ran = run(side.side, asked, values, where, profile)
+        first = {n: evaluate(term, here, pick) for n, term in side.unwritten.items()}
+        ran = run(side.side, asked, {**values, **first}, where, profile)
         if ran is None:
             continue
         faults = bool(evaluate(side.faults, here, pick, {}))
@@ -185,23 +186,3 @@ def borne_out(
             if not faults and output in ran.results and evaluate(term, here, pick, {}) != ran.results[output]:
                 return f"a launch of the {name} side leaves {ran.results[output]} in {output}"
     return None
-
-
-_NUMBERED = re.compile(r"(.+)\[(\d+)\]")
-
-
-def grouped(names: Iterable[str]) -> list[str]:
-    """Names with those of bytes, or lanes, that follow one another as one: `p[4..7]`."""
-    found: list[tuple[str, int, int]] = []
-    others: list[str] = []
-    for name in names:
-        match = _NUMBERED.fullmatch(name)
-        if match is None:
-            others.append(name)
-            continue
-        of, number = match[1], int(match[2])
-        if found and found[-1][0] == of and found[-1][2] == number - 1:
-            found[-1] = of, found[-1][1], number
-        else:
-            found.append((of, number, number))
-    return others + [f"{of}[{a}]" if a == b else f"{of}[{a}..{b}]" for of, a, b in found]

@@ -18,10 +18,10 @@ from ptxspec.query.fragments import Unsupported
 from ptxspec.query.paths.addresses import Case
 from ptxspec.query.paths.arrivals import Arrival, is_false
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.core import Bool, Int, constant, variable
+from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Access, Collective, Load, Wait
 from ptxspec.terms.steps import taken
-from ptxspec.terms.vocabulary import FALSE, Approximation, freedoms_in, low_bits, number, select, substitute
+from ptxspec.terms.vocabulary import FALSE, low_bits, number, select, substitute
 
 if TYPE_CHECKING:
     from ptxspec.query.paths.walking import Walk
@@ -69,7 +69,6 @@ class Collectives:
             if isinstance(effect, Collective):
                 raise Unsupported(f"{op.plan.form.mnemonic} depends on the other lanes of the warp: ask with warp=True")
             raise walk.unsupported(op, effect)
-        _ask_for_no_choice_among_lanes(op)
         done = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         envs = [walk.sources(op, way, lane) for lane in range(walk.lanes)]
         if isinstance(effect, Wait):
@@ -188,27 +187,3 @@ class Collectives:
         if self._pairs > MOST_PAIRS:
             raise Unsupported(f"more than {MOST_PAIRS:,} pairs of accesses of two lanes might race")
         self._beyond(races, f"where accesses of two lanes race (line {line})")
-
-
-def _ask_for_no_choice_among_lanes(op: Op) -> None:
-    """Raise Unsupported where what may be chosen for an open result depends on which lanes take part: a freedom's condition is
-    over its bits and its operands alone."""
-    for _, _, term in destinations(op):
-        for freedom in freedoms_in(term):
-            allowed = freedom.attrs[4]
-            if allowed is None or isinstance(allowed, Approximation):
-                continue
-            if _has_members(allowed(variable("%bits", freedom.attrs[1]))):
-                what = f"{op.plan.form.mnemonic} chooses among the lanes that take part"
-                raise Unsupported(f"{what}, and a choice that depends on other lanes is not followed")
-
-
-def _has_members(condition: Bool) -> bool:
-    """Whether a condition asks which lanes take part."""
-    stack: list[Any] = [condition]
-    while stack:
-        term = stack.pop()
-        if term.op == "var" and term.attrs[0] == "%members":
-            return True
-        stack.extend(term.args)
-    return False

@@ -36,13 +36,15 @@ class Buffer(NamedTuple):
 
 class Options(NamedTuple):
     """How a question about paths is put. `lanes` is 1, or the lanes of a warp; `contract` says which products and sums are
-    contracted."""
+    contracted. With `open_at_first` what a kernel or a function reads before it is written is open, on each side by
+    itself; else it is an input of both."""
 
     unroll: int = 16
     invariant: str | None = None
     buffers: tuple[Buffer, ...] = ()
     lanes: int = 1
     contract: Contraction = "none"
+    open_at_first: bool = False
 
     @property
     def are_plain(self) -> bool:

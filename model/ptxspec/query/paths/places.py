@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptxspec import contracts
 from ptxspec.language.checked import Place
 from ptxspec.machine.special import asked
 from ptxspec.query.fragments import Unsupported
@@ -79,13 +80,31 @@ class Places:
         if place.space == "param" and not place.framed:
             return self._parameter(shown, place, key)
         writable = place.framed or self.walk.memory.spaces.SPACES[place.space].written
-        initial = self._initial(place) if place.space == "const" else None
         space = "local" if place.framed else place.space
+        initial = self._initial(place) if space == "const" else None
+        if space in ("shared", "local"):
+            initial = self._unwritten(shown)
         region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, writable)
         if place.space == "global":
             self.compared[shown] = region
         self.found[key] = region
         return region
+
+    def _unwritten(self, name: str) -> Any:
+        """The bytes that a variable of the thread or the CTA begins with, which nobody wrote."""
+        walk = self.walk
+        unknown = walk.memory.unknown(name)
+
+        def initial(i: int) -> Piece:
+            shown = f"{name}[{i}]"
+            if walk.options.open_at_first:
+                walk.unwritten[shown] = contracts.state_spaces().unwritten(TYPES["b8"], shown)
+                return Piece(walk.unwritten[shown], 0, 1)
+            found = unknown(i)
+            walk.unwritten[shown] = found.term
+            return found
+
+        return initial
 
     def _initial(self, place: Place) -> Any:
         """The bytes that a constant begins with."""

@@ -72,6 +72,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         obligations=obligations,
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
         side=walk.side,
+        unwritten=walk.unwritten,
     )
 
 

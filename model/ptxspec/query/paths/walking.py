@@ -49,7 +49,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.registries import changing
-from ptxspec.terms.types import Type
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute
 
 #: instructions that a walk executes at most, those of a loop as often as it is taken
@@ -67,6 +67,8 @@ class Walk:
         self.inputs: dict[str, bool] = {}
         self.faults: Bool = FALSE
         self.beyond: list[Beyond] = []
+        #: by name, what is read before it is written, where that is no parameter
+        self.unwritten: dict[str, Any] = {}
         self.steps: list[Step] = []
         self.notes: dict[str, None] = {}
         self.memory = Memory(side.checked.address_size)
@@ -104,9 +106,24 @@ class Walk:
             shown = self.public(name, lane, activation)
         else:
             return self._special(name, lane)
-        self.inputs[shown] = self.inputs.get(shown, True) and carried
         self.registers[shown] = type
+        if self.side.what != "fragment":
+            return self.at_first(shown, type, carried)
+        self.inputs[shown] = self.inputs.get(shown, True) and carried
         return truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+
+    def at_first(self, shown: str, type: Type, carried: bool = False) -> Any:
+        """What a register of a kernel, or a byte of its memory, holds before it is written: an input, or open."""
+        found: Any
+        if self.options.open_at_first:
+            bits = TYPES["b1"] if type.kind == "pred" else type
+            found = contracts.state_spaces().unwritten(bits, shown)
+            found = found == 1 if type.kind == "pred" else found
+        else:
+            found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+            self.inputs[shown] = self.inputs.get(shown, True) and carried
+        self.unwritten[shown] = found
+        return found
 
     def _special(self, name: str, lane: int) -> Any:
         """A special register: an input, or what the lane says."""

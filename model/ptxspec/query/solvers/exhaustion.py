@@ -12,14 +12,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from ptxspec.query.solvers.numbered import BITS, Numbered, in_order
+from ptxspec.query.solvers.simple_first import chunks, simple_numbers, simplest
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import freedoms_in, substitute
 
-#: inputs that are run between two looks at the clock, as a power of two
+#: inputs that are run between two looks at the clock, at most, as a power of two
 CHUNK = 20
-#: the name of the variable that counts within a chunk, and of the one that says which chunk it is
-_ROW, _CHUNK = "%row", "%chunk"
+#: chunks of fewer inputs, as a power of two, and how small they may be
+PARTS, LEAST = 11, 32
+#: the name of the variable that counts within a chunk, and of the one that says where it begins
+_ROW, _START = "%row", "%start"
 
 
 class Exhausted(NamedTuple):
@@ -43,9 +46,9 @@ def exhaust(
     progress: Callable[[int, int], None] | None = None,
 ) -> Exhausted:
     """Whether a claim holds for some inputs of these types that meet the condition `given`, by running all that it
-    leaves, of which there may be 2^32. An interval in which the condition alone keeps an input counts, such as `a <
-    256`; every other condition is asked of each input. `timeout` is in seconds; `progress` is called with the number of
-    inputs that were run, and of all."""
+    leaves, of which there may be 2^32. An interval in which the condition alone keeps an input counts, such as `a < 256`;
+    every other condition is asked of each input. Inputs of simple values are run first. `timeout` is in seconds; `progress` is
+    called with the number of inputs that were run, and of all."""
     if freedoms_in(claim, given):
         entry = freedoms_in(claim, given)[0].attrs[0]
         return Exhausted(
@@ -70,20 +73,25 @@ class _Run:
         from ptxspec.terms.loops import Compiled, Loop
 
         self.numbered, self.total = numbered, numbered.total
-        self.chunk = min(1 << CHUNK, self.total)
-        env = numbered.inputs((variable(_CHUNK, 32) << CHUNK) + variable(_ROW, 32))
+        self.chunk = min(1 << CHUNK, max(LEAST, self.total >> PARTS))
+        env = numbered.inputs(variable(_START, 32) + variable(_ROW, 32))
         met, holds = substitute(given, env), substitute(given & claim, env)
         predicate = TYPES["pred"]
-        loop = Loop(((_ROW, TYPES["u32"], True), (_CHUNK, TYPES["u32"], False)), ((predicate, met), (predicate, holds)))
+        loop = Loop(((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), ((predicate, met), (predicate, holds)))
         self._compiled = Compiled(loop, _none)
 
     def all(self, deadline: float, progress: Callable[[int, int], None] | None) -> Exhausted:
         """Run every input, chunk by chunk, on all the processor's cores."""
         begun = time.monotonic()
-        run = met = 0
-        for counted, passed, first in in_order(self._one, (self.total + self.chunk - 1) // self.chunk):
+        run = met = told = 0
+        first = self._simple()
+        if first is not None:
+            values = self.numbered.values(first)
+            return Exhausted("found", "found among inputs of simple values", values, 0, self.total)
+        for counted, passed, first in in_order(self._one, chunks(self.numbered, self.chunk)):
             run, met = run + counted, met + passed
-            if progress is not None:
+            if progress is not None and (run - told >= 1 << CHUNK or run == self.total):
+                told = run
                 progress(run, self.total)
             if first is not None:
                 values = self.numbered.values(first)
@@ -97,16 +105,25 @@ class _Run:
         said = f"all {run:,} inputs were run" + (f", of which {met:,} meet the assumption" if met < run else "")
         return Exhausted("equal", said, {}, run, self.total, met)
 
-    def _one(self, chunk: int) -> tuple[int, int, int | None]:
-        """(inputs of a chunk, how many meet the condition, the number of the first for which the claim holds)"""
+    def _one(self, start: int) -> tuple[int, int, int | None]:
+        """(inputs of a chunk, how many meet the condition, the number of a simple one for which the claim holds)"""
         import numpy as np
 
-        start = chunk * self.chunk
         count = min(self.chunk, self.total - start)
         rows = np.arange(count, dtype=np.uint32)
-        met, holds = self._compiled([rows, np.array([chunk], np.uint32)], count)
-        first = int(np.argmax(holds)) if holds.any() else None
-        return count, int(np.count_nonzero(met)), None if first is None else start + first
+        met, holds = self._compiled([rows, np.array([start], np.uint32)], count)
+        found = simplest(self.numbered, [start + int(i) for i in np.flatnonzero(holds)]) if holds.any() else None
+        return count, int(np.count_nonzero(met)), found
+
+    def _simple(self) -> int | None:
+        """The number of the simplest input among those of simple values for which the claim holds."""
+        import numpy as np
+
+        numbers = simple_numbers(self.numbered)
+        if not numbers:
+            return None
+        _, holds = self._compiled([np.array(numbers, np.uint32), np.zeros(1, np.uint32)], len(numbers))
+        return numbers[int(np.argmax(holds))] if holds.any() else None
 
 
 def _none(freedom: Any) -> Any:

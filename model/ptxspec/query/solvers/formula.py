@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.query.solvers.choices import Choices
-from ptxspec.terms.core import Bool, variable
+from ptxspec.terms.core import Bool, Int, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.symbolic import Script
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation
+from ptxspec.terms.vocabulary import Approximation, condition, sign_extend
 
 #: what a solver says of the constants of a script: a number or a truth value each
 Model = Mapping[str, Any]
@@ -43,6 +43,12 @@ def symbol(name: str) -> str:
     """The symbol of SMT-LIB for an input: `p[4]`, a byte or a lane, is in.p@4, and what else no symbol has is told by number."""
     short = re.sub(r"\[(\d+)\]", r"@\1", name)
     return "in." + re.sub(r"[^\w~!@$%^&*+=<>.?/-]", lambda found: f"@x{ord(found[0]):x}@", short, flags=re.ASCII)
+
+
+def _number(name: str, width: int, signed: bool) -> Int:
+    """The number that a constant stands for."""
+    found = variable(name, width)
+    return sign_extend(found, width) if signed else found
 
 
 class Formula:
@@ -86,8 +92,9 @@ class Formula:
             self._open[key] = found
             self._kept += [term, lowering]
             if allowed is not None and not isinstance(allowed, Approximation):
-                holds = allowed(variable(name, width))
-                self._conditions.append(Lowering(self.script, {name: word}).truth(holds))
+                given = {name: word} | {one[0]: one[0] for one in found.operands}
+                holds = condition(allowed, variable(name, width), [_number(*one) for one in found.operands])
+                self._conditions.append(Lowering(self.script, given).truth(holds))
         return found.word
 
     def _operand(self, name: str, place: int, word: str, width: int, signed: bool) -> tuple[str, int, bool]:

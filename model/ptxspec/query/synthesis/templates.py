@@ -65,7 +65,8 @@ class Template:
             if taken.type is None or taken.is_vector or taken.type.width > 64:
                 raise Unsupported(f"{form}: the operand {taken.name} is no register of at most 64 bits")
             is_constant = isinstance(annotation, Immediate)
-            takes_constant = is_constant or not (taken.type.kind == "pred" or taken.name in definition.registers)
+            no_constant = taken.type.kind == "pred" or definition.takes_only_registers(taken.name, form.modifiers)
+            takes_constant = is_constant or not no_constant
             allowed = definition.constants(taken.name, form.modifiers)
             self.places.append(Place(taken.name, taken.type, not is_constant, takes_constant, allowed))
         if len(form.destinations) != 1 or not meaning.results or meaning.results[0].is_vector:

@@ -127,7 +127,7 @@ def _limits(form: Form, name: str, careful: bool) -> Sequence[int] | None:
 def _takes_constant(form: Form, operand: Any, type: Any, careful: bool) -> bool:
     if (
         form.marks
-        or operand.name in form.definition.registers
+        or form.definition.takes_only_registers(operand.name, form.modifiers)
         or operand.group
         or not isinstance(type, Type)
         or _is_folded(form)
