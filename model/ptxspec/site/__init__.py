@@ -24,6 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         lexers,
         machine_readable,
         nodes,
+        theme_faults,
         transforms,
     )
 
@@ -35,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("grammar", lexers.GrammarLexer)
     app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
+    theme_faults.register(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("doctree-read", instruction_page.arrange, priority=400)
