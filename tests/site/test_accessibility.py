@@ -93,10 +93,11 @@ def test_ten_kinds_of_pages_have_no_serious_violation() -> None:
 
 def test_serious_violations_are_found() -> None:
     hidden = "<details><summary>more</summary><p style='color:#aaa;background:#fff'>pale</p></details>"
+    wide = "<div class=table-wrapper style='overflow:auto;white-space:nowrap;width:9em'><p>so wide that it scrolls</p></div>"
 
     with chromium() as browser:
         page = browser.new_page()
-        page.set_content(f"<html><body><img src=x><button></button><p role=heading>t</p>{hidden}</body></html>")
+        page.set_content(f"<html><body><img src=x><button></button><p role=heading>t</p>{hidden}{wide}</body></html>")
         found = {one.split(" ")[0] for one in violations(page)}
     assert found >= {
         "aria-required-attr",
@@ -105,4 +106,5 @@ def test_serious_violations_are_found() -> None:
         "document-title",
         "html-has-lang",
         "image-alt",
+        "scrollable-region-focusable",
     }
