@@ -93,7 +93,7 @@ def test_ten_kinds_of_pages_have_no_serious_violation() -> None:
 
 def test_serious_violations_are_found() -> None:
     hidden = "<details><summary>more</summary><p style='color:#aaa;background:#fff'>pale</p></details>"
-    wide = "<div class=table-wrapper style='overflow:auto;white-space:nowrap;width:9em'><p>so wide that it scrolls</p></div>"
+    wide = "<div class=table-wrapper style='overflow:auto;white-space:nowrap;width:4em'><p>so wide that it scrolls</p></div>"
 
     with chromium() as browser:
         page = browser.new_page()
