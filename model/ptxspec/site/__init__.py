@@ -25,6 +25,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         lexers,
         machine_readable,
         nodes,
+        theme_faults,
         transforms,
     )
     from ptxspec.site.trying import box
@@ -39,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
     finding.setup(app)
+    theme_faults.register(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("doctree-read", instruction_page.arrange, priority=400)

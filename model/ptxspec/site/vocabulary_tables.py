@@ -9,6 +9,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from docutils.nodes import make_id
+
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
 from ptxspec.terms import actions, availability, changes, core, definitions, kinds, registries, steps, types, vocabulary
@@ -112,8 +114,10 @@ def _word(written: str, name: str) -> str:
 
 
 def target(name: str) -> str:
-    """The anchor of a word, as docutils writes it: small letters, no `_`. A name with capitals has one of another kind."""
-    return f"{'word' if name.islower() else 'name'}-{name.lower().replace('_', '-').strip('-')}"
+    """The anchor of a word, as docutils writes it: small letters and hyphens. That does not tell `Sampler` from `sampler`, so a
+    name with capitals has one of another kind."""
+    anchor: str = make_id(f"word-{name}" if name.islower() else f"name-{name}")
+    return anchor
 
 
 def _text(meaning: str) -> str:
