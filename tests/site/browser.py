@@ -76,10 +76,16 @@ def is_of_today(site: Path) -> bool:
     return (site / "index.html").stat().st_mtime > max(p.stat().st_mtime for p in (*sources, ROOT / "conf.py"))
 
 
+#: the sample that this process has built, for all of its tests
+_built: list[Path] = []
+
+
 def sample_site(folder: Path) -> Path:
-    """A site with the pages of SAMPLE: what `make site` has left if it is of today, else these alone, built below a folder."""
+    """A site with the pages of SAMPLE: what `make site` has left if it is of today, else these alone, built below a folder, once."""
     if is_of_today(ROOT / "build" / "site"):
         return ROOT / "build" / "site"
+    if _built:
+        return _built[0]
     from sphinx.application import Sphinx
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
@@ -89,6 +95,7 @@ def sample_site(folder: Path) -> Path:
         told = io.StringIO()  # links to pages that are not in the sample
         app = Sphinx(str(ROOT), str(ROOT), str(folder / "site"), str(folder / "trees"), "html", settings, None, told)
         app.build()
+    _built.append(folder / "site")
     return folder / "site"
 
 

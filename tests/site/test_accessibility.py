@@ -12,7 +12,7 @@ pytest.importorskip("sphinx")
 
 from browser import chromium, sample_site, whole_site
 
-#: ten kinds of pages, with one of each
+#: ten kinds of pages, with one of each. (The index is none of them: axe-core takes a minute for its thirty thousand links.)
 KINDS = {
     "the front page": "index.html",
     "a list of instructions": "spec/instructions/index.html",
@@ -24,10 +24,9 @@ KINDS = {
     "proofs": "proofs/integers.html",
     "a guide": "docs/how-to/run-a-kernel.html",
     "a search": "search.html?q=bfe",
-    "the index": "genindex.html",
 }
 #: those that the default tests look at: axe-core takes seconds for a long page
-QUICK = ("the front page", "an instruction with corner cases, drawings and identities", "a search")
+QUICK = ("an instruction with corner cases, drawings and identities", "a search")
 SERIOUS = ("serious", "critical")
 #: theme and width in pixels of the window
 VIEWS = (("light", 1400), ("dark", 390))
@@ -82,7 +81,7 @@ def look_at(site: Path, kinds: Iterable[str], views: Iterable[tuple[str, int]]) 
     return found
 
 
-def test_three_kinds_of_pages_have_no_serious_violation(tmp_path: Path) -> None:
+def test_two_kinds_of_pages_have_no_serious_violation(tmp_path: Path) -> None:
     assert look_at(sample_site(tmp_path), QUICK, VIEWS) == {}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.literate import finder
 from ptxspec.literate.documents import blanked, parse
 from ptxspec.site.pages import address, docname_of, module_of
-from ptxspec.site.vocabulary_tables import target
+from ptxspec.site.vocabulary_tables import has_row, target
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -57,7 +57,7 @@ def names(root: Path, docname: str) -> Names:
 
 
 def _imported(module: str, name: str) -> tuple[str, str] | None:
-    if module == "ptxspec.terms":
+    if module == "ptxspec.terms" and has_row(name):
         return WORDS, target(name)
     if module in documents():
         return documents()[module], f"def-{name}"

@@ -25,9 +25,9 @@ def words() -> dict[str, list[tuple[str, str, str]]]:
     found: dict[str, list[tuple[str, str, str]]] = {group: [] for group in GROUPS}
     merged: dict[tuple[str, str], list[str]] = {}
     for name in ptxspec.terms.__all__:
-        word = getattr(ptxspec.terms, name)
-        if isinstance(word, ModuleType):
+        if not has_row(name):
             continue
+        word = getattr(ptxspec.terms, name)
         group = _group(name, word)
         if isinstance(word, type) or inspect.isfunction(word):
             found[group].append((_call(name, word), _meaning(name, word), name))
@@ -36,6 +36,11 @@ def words() -> dict[str, list[tuple[str, str, str]]]:
     for (group, meaning), names in merged.items():
         found[group].insert(0, (" ".join(names), meaning, names[0]))
     return {group: rows for group, rows in found.items() if rows}
+
+
+def has_row(name: str) -> bool:
+    """Whether a name of `ptxspec.terms` is a word of the tables: `reals` is a module, whose functions a definition calls."""
+    return not isinstance(getattr(ptxspec.terms, name), ModuleType)
 
 
 def _group(name: str, word: Any) -> str:
