@@ -95,7 +95,7 @@ def test_an_editor_that_does_not_shut_the_server_down() -> None:
         (6, ".reg", ["registers; a state space"]),
         (6, ".b32", ["32 bits", "types/index.html"]),
         (4, ".entry", ["a function that a launch starts"]),
-        (1, ".target", ["forms that need a later target are refused"]),
+        (1, ".target", ["forms that require a later target are an error"]),
     ],
 )  # fmt: skip
 def test_hover(server: Client, line: int, piece: str, said: list[str]) -> None:

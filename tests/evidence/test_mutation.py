@@ -217,7 +217,9 @@ def test_without_identities_recorded_answers_kill(monkeypatch: pytest.MonkeyPatc
 def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxspec.evidence.mutation import by_identities
 
-    claim = by_identities.claims()[0][0]._replace(left="sub.u32 d, a, b;", right="sub.u32 d, b, a;", assume=None)
+    claim = by_identities.claims()[0][0]._replace(
+        left="sub.u32 d, a, b;", right="sub.u32 d, b, a;", assume=None, relation="equal", expected="proved"
+    )
     wrong = ((claim, by_identities.asked(claim)),)
     monkeypatch.setattr(by_identities, "claims", lambda: wrong)
     with pytest.raises(AssertionError, match="fails without a mistake"):

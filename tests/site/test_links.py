@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("sphinx")
 pytest.importorskip("lxml")
 
-import links
+import site_links
 from browser import ROOT, SAMPLE, is_of_today, sample_site, whole_site
 
 
@@ -22,18 +22,18 @@ def test_links_lead_somewhere(tmp_path: Path) -> None:
     """All of them, if `make site` has left a site of today; else those between pages of a sample."""
     site = sample_site(tmp_path)
     absent = () if is_of_today(ROOT / "build/site") else sources_beyond_the_sample()
-    pages = links.read_all(site)
+    pages = site_links.read_all(site)
     assert len(pages) > len(SAMPLE) and sum(len(page.links) for page in pages.values()) > 1000
-    assert one_of_each(list(links.wrong(site, pages, absent))) == {}
+    assert one_of_each(list(site_links.wrong(site, pages, absent))) == {}
 
 
 @pytest.mark.long
 def test_all_links_lead_somewhere() -> None:
     site = whole_site()
-    pages = links.read_all(site)
+    pages = site_links.read_all(site)
     # Sphinx lists a page of Python's modules in the inventory of every site, whether it has one or not
-    pages[Path("objects.inv")] = links.of_inventory(site, but=("modindex",))
-    assert one_of_each(list(links.wrong(site, pages))) == {}
+    pages[Path("objects.inv")] = site_links.of_inventory(site, but=("modindex",))
+    assert one_of_each(list(site_links.wrong(site, pages))) == {}
 
 
 def sources_beyond_the_sample() -> list[str]:
@@ -54,7 +54,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "<a href='../sub'>7</a><a href='../a.html?q=1#here'>8</a><a href='javascript:0'>9</a><a href='#There'>10</a>"
         "<a href='later.html#x'>11</a>"
     )
-    found = list(links.wrong(tmp_path, links.read_all(tmp_path), ["sub/later"]))
+    found = list(site_links.wrong(tmp_path, site_links.read_all(tmp_path), ["sub/later"]))
     assert [one.removeprefix("sub/b.html: ") for one in found] == [
         "../a.html#gone: no such place on the page",
         "c.html: no such file",

@@ -203,12 +203,12 @@ def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> No
     assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
 
 
-def test_an_identity_shows_its_verdict_first_and_leads_to_its_line(tmp_path: Path) -> None:
+def test_an_identity_shows_its_verdict_first_and_leads_to_where_it_is_stated(tmp_path: Path) -> None:
     judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     stated = [i for i in identity_tables.identities() if i.path.endswith("bits-and-shifts.md")]
     head, _, first = identity_tables.rows(stated[:1], judge, "spec/instructions/integer/bfe").splitlines()[1:4]
     assert head.startswith("| Verdict | Identity |") and first.startswith("| [not checked")
-    assert f'<a href="../../../proofs/bits-and-shifts.html#L-{stated[0].line}">line {stated[0].line}</a>' in first
+    assert f"{{ptx:identity}}`{stated[0].title}`" in first
     for identity in stated:
         fences = parse(Path(identity.path).read_text("utf-8"), identity.path).of("python")
         assert any(f.line <= identity.line < f.line + f.text.count("\n") + 1 for f in fences), identity
