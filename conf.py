@@ -20,7 +20,7 @@ author = "The ptxspec authors"
 release = version = __version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx_copybutton", "ptxspec.site"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx_click", "ptxspec.site"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
@@ -30,6 +30,11 @@ ptxspec_isa = "isa.json"
 #: pages evaluate their instructions in the browser: Pyodide is downloaded from npm, once
 ptxspec_try_it = True
 ptxspec_minify = True
+
+#: what stands between single backticks in a docstring is code
+default_role = "code"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
 
 myst_enable_extensions = ["attrs_inline"]
 myst_heading_anchors = 3

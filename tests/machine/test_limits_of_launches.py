@@ -245,13 +245,13 @@ def test_limits_are_not_negative(what: str) -> None:
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """As by Ctrl-C."""
+    """As by Ctrl-C, again and again: an exception is lost where Python runs a finalizer."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
     try:
         with in_at_most(seconds + 4), pytest.raises(KeyboardInterrupt):
             yield

@@ -47,11 +47,21 @@ ORDER = {
         "video",
         "refutations",
     ),
-    "docs": ("index", "tutorial", "how-to", "disputes", "reference", "architecture", "examples"),
     "docs/disputes": ("index", "integers", "floating-point", "faults-of-ptxas", "float-amounts", "open-results"),
     "docs/how-to": (
-        *("run-a-kernel", "find-a-fault", "edit-ptx", "prove-an-identity", "check-results", "check-an-implementation"),
+        *(
+            "run-a-kernel",
+            "find-a-fault",
+            "look-up-an-image",
+            "run-a-numba-kernel",
+            "run-a-triton-kernel",
+            "run-tinygrad",
+        ),
+        *("check-results", "check-an-implementation", "use-pytest", "settle-a-disagreement", "fuzz-a-compiler"),
+        *("ask-questions", "prove-an-identity", "prove-branches-and-memory", "check-a-rewrite", "edit-ptx"),
+        *("add-an-instruction", "read-the-mutation-score"),
     ),
+    "docs/reference": ("api", "command-line", "json", "vectors"),
 }
 
 

@@ -15,6 +15,7 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from ptxspec.evidence import vector_contents
 from ptxspec.evidence.mutation import score
 from ptxspec.site import (
     changes,
@@ -216,6 +217,14 @@ def _forms(module: str) -> list[nodes.Node]:
     return [details]
 
 
+class VectorFormat(Computed):
+    """The format of vector files, as the README of a folder of them tells it."""
+
+    def markdown(self) -> str:
+        self.depends(Path(vector_contents.__file__))
+        return vector_contents.README.format(profile="portable").partition("\n\n")[2]
+
+
 class Vocabulary(Computed):
     """The words of the semantics."""
 
@@ -358,5 +367,6 @@ DIRECTIVES = {
     "picture": Picture,
     "scales": ScalePicture,
     "tiles": TilePicture,
+    "vector-format": VectorFormat,
     "vocabulary": Vocabulary,
 }
