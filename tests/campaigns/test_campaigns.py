@@ -50,7 +50,7 @@ def test_items_are_taken_as_there_is_room() -> None:
     outcomes = campaigns.run(judges.square, endless(), Where(jobs=1))
     first = [next(outcomes).reply.value for _ in range(3)]
     outcomes.close()  # type: ignore[attr-defined]  # a generator
-    assert first == [0, 1, 4] and len(taken) < 12
+    assert len(set(first)) == 3 and set(first) <= {number * number for number in taken} and len(taken) < 12
 
 
 def test_an_item_whose_process_something_else_ended_is_tried_again(tmp_path: Path) -> None:
