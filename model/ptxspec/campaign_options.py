@@ -16,7 +16,7 @@ _JOBS = click.option(
 _SCHEDULER = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="The Dask scheduler whose workers do it instead: tcp:// with a host and a port (needs the extra 'campaigns').",
+    help="The Dask scheduler whose workers do it instead: its address, of scheme tcp (needs the extra 'campaigns').",
 )
 
 
