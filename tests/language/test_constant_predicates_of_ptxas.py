@@ -12,7 +12,7 @@ from ptxspec.language.check import check
 #: what is tried in place of `c`; the first is a register
 TRIED = ("%pc", "1", "0", "!1")
 BITS = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}
-TYPES = ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64")
+TYPES = (*(f"{kind}{width}" for width in (16, 32, 64) for kind in "bus"), "f32", "f64")
 DECLARED = ".reg .pred %p, %pc; " + " ".join(f".reg .{t} %{t}x, %{t}y;" for t in TYPES)
 HEAD = f".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n{DECLARED}\n"
 

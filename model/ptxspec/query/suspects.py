@@ -15,7 +15,7 @@ from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import TRUE, substitute
+from ptxspec.terms.vocabulary import TRUE, substitute, variables_in
 
 
 class Suspect(NamedTuple):
@@ -129,21 +129,10 @@ def _distances(values: tuple[Any, ...]) -> set[str]:
         seen[id(term)] = term
         waiting += term.args
         if term.op in ("shl", "shr") and term.args[0].op != "const":
-            names = _variables(term.args[1])
-            if len(names) == 1 and names.isdisjoint(_variables(term.args[0])):
+            names = variables_in([term.args[1]])
+            if len(names) == 1 and names.isdisjoint(variables_in([term.args[0]])):
                 found |= names
     return found
-
-
-def _variables(term: Any) -> set[str]:
-    seen: dict[int, Any] = {}
-    waiting = [term]
-    while waiting:
-        one = waiting.pop()
-        if id(one) not in seen:
-            seen[id(one)] = one
-            waiting += one.args
-    return {one.attrs[0] for one in seen.values() if one.op == "var"}
 
 
 class _Class(NamedTuple):

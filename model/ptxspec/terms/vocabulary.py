@@ -363,6 +363,21 @@ def _asks_for_operands(allowed: Callable[..., Bool]) -> bool:
     return len(inspect.signature(allowed).parameters) > 1
 
 
+def variables_in(terms: Iterable[Any]) -> set[str]:
+    """The names of the variables below some terms."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = list(terms)
+    while waiting:
+        term = waiting.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            if term.op == "var":
+                found.add(term.attrs[0])
+            waiting += term.args
+    return found
+
+
 def freedoms_in(*terms: Any) -> list[Int]:
     """The freedom terms below some terms, each once."""
     seen: dict[int, Any] = {}

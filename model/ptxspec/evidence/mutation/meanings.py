@@ -16,7 +16,7 @@ from ptxspec.terms.core import Term, constant, make
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import Collective
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, meaning_of, resolve
+from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, meaning_of, resolve, variables_in
 
 
 class Leaves(NamedTuple):
@@ -100,21 +100,6 @@ def _without_unread(meaning: Meaning) -> Meaning:
     given = {f"%lane{i}" for i in range(32)}
     read = variables_in(t for result in meaning.results for t in result.values)
     return meaning if meaning.more or read & given else meaning._replace(effect=replace(effect, value=constant(0)))
-
-
-def variables_in(terms: Iterable[Term]) -> set[str]:
-    """The names of the variables below some terms."""
-    found: set[str] = set()
-    seen: set[int] = set()
-    waiting = list(terms)
-    while waiting:
-        term = waiting.pop()
-        if id(term) not in seen:
-            seen.add(id(term))
-            if term.op == "var":
-                found.add(term.attrs[0])
-            waiting += term.args
-    return found
 
 
 def bodies_in(terms: Iterable[Term]) -> dict[Any, Term]:

@@ -11,7 +11,7 @@ from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.sides import side
 from ptxspec.query.paths.walking import Walk
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import TRUE
+from ptxspec.terms.vocabulary import TRUE, variables_in
 
 
 def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> Fragment:
@@ -85,16 +85,7 @@ def _memory(walk: Walk) -> frozenset[str]:
 
 def _used(walk: Walk, outputs: Mapping[str, Any], more: Iterable[Any]) -> set[str]:
     """The variables on which what is compared, or shown of a step, depends."""
-    found: set[str] = set()
-    seen: set[int] = set()
-    stack = [*outputs.values(), *more, walk.faults, *(b.holds for b in walk.beyond)]
+    terms = [*outputs.values(), *more, walk.faults, *(b.holds for b in walk.beyond)]
     for step in walk.steps:
-        stack += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
-    while stack:
-        term = stack.pop()
-        if id(term) not in seen:
-            seen.add(id(term))
-            if term.op == "var":
-                found.add(term.attrs[0])
-            stack.extend(term.args)
-    return found
+        terms += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
+    return variables_in(terms)

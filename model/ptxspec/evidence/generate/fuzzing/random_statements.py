@@ -149,9 +149,8 @@ class Writer:
         own = source.choice([w for w in (16, 32, 64) if w >= width])
         careful = self.letters.careful
         is_load = (careful and width == 8) or source.random() < 0.5
-        if (
-            count > 1 or careful
-        ) and not is_load:  # the assembler converts what is in wider ones, as if numbers: AMB-104
+        # the assembler converts what is in wider registers, as if they were numbers: AMB-104
+        if (count > 1 or careful) and not is_load:
             own = max(16, width)
         registers = source.sample(self.pool[own], count)
         shown = "{" + ", ".join(registers) + "}" if count > 1 else registers[0]
