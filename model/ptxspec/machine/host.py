@@ -33,11 +33,15 @@ class Host(NamedTuple):
     system: System
     limits: Limits
 
-    def run(self, prepared: Prepared, slots: int, worker: int, share: Share, host_empties: int) -> int:
-        """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
-        program breaks a rule."""
+    def begin(self, prepared: Prepared, slots: int, worker: int, host_empties: int) -> Running:
+        """Make a worker ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._set_numbers(running, slots, host_empties)
+        return running
+
+    def run(self, running: Running, worker: int, share: Share) -> int:
+        """Run a worker's share of the grid to its end, batch by batch; how many steps that took. Raises LaunchError if the
+        program breaks a rule."""
         while (ctas := share.take()) is not None:
             running.set("first", ctas.start)
             running.set("until", ctas.stop)

@@ -380,7 +380,8 @@ def _through(engine: Engine, host: Host, slots: int, how: How) -> int:
     share, works = Share(extents.ctas, slots, workers), []
     for worker, memory in enumerate([host.memory, *(host.memory.beside() for _ in range(workers - 1))]):
         empties = int(how.engine == "exact" or memory.is_large) if memory.fresh is None else codes.FILLS
-        works.append(partial(host._replace(memory=memory).run, prepared, slots, worker, share, empties))
+        own = host._replace(memory=memory)
+        works.append(partial(own.run, own.begin(prepared, slots, worker, empties), worker, share))
     steps = together(works, limits.stop)
     limits.finished()
     return steps

@@ -25,7 +25,8 @@ from ptxspec.machine.outstanding import Extent, Outstanding
 REMEMBERED = 10_000
 #: bytes after every array, so that a check may look at all bytes of an access that begins at its end: discard has 128
 PADDING = 128
-
+_ROOM_BEHIND = np.zeros(PADDING, np.uint8)
+_ROOM_BEHIND.flags.writeable = False
 
 #: the page that says which accesses are allowed
 rules = contracts.accesses
@@ -390,4 +391,4 @@ def untouched(size: int) -> np.ndarray:
 
 def _padded(data: np.ndarray) -> np.ndarray:
     """The bytes, with room behind them for a check that looks at all of an access."""
-    return np.concatenate([data, np.zeros(PADDING, np.uint8)])
+    return np.concatenate([data, _ROOM_BEHIND]) if len(data) else _ROOM_BEHIND
