@@ -19,6 +19,7 @@ import pytest
 
 from ptxspec.evidence.fuzz import behaviours, cases, judging, reports, targets
 from ptxspec.evidence.fuzz.cases import Case
+from ptxspec.evidence.fuzz.contracted_texts import MOST, contracted_texts
 from ptxspec.evidence.fuzz.judging import Job
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
@@ -176,9 +177,51 @@ def test_contraction_both_ways_is_allowed_and_nothing_else() -> None:
     same = np.argwhere((none == every) & (none != np.uint64(behaviours.FILL)))[0]
     wrong[tuple(same)] ^= np.uint64(1)
     assert behaviours.judged(case, none, [wrong])[0].wrong.sum() <= 1
-    text = cases.shuffled_roundings("add.f32 a, b, c; mul.ftz.f16 a, b, c; add.u32 a, b, c; mul.rn.f32 d, e, f;" * 9, 1)
-    assert "add.rn.f32" in text and "mul.rn.ftz.f16" in text and "add.rn.u32" not in text and "rn.rn" not in text
     assert json.loads(json.dumps(judging.judge(Job(7, targets.Native()))))["finding"] is None
+
+
+def test_a_product_may_be_fused_with_one_of_its_readers_and_kept_for_another() -> None:
+    """Each of two differences is fused or not, in all four ways: 2^-24 is what the rounding of the product loses."""
+    body = """.entry k(.param .u64 in, .param .u64 out) { .reg .b64 %in, %out; .reg .b32 %v<6>;
+        ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.global.b32 %v0, [%in]; ld.global.b32 %v1, [%in+4];
+        mul.f32 %v2, %v0, %v0;
+        sub.f32 %v3, %v2, %v1;
+        sub.f32 %v4, %v1, %v2;
+        st.global.b32 [%out], %v3; st.global.b32 [%out+4], %v4; ret; }"""
+    given = np.array([[1 + 2**-12, 1 + 2**-11]], np.float32).view(np.uint64)
+    texts = list(contracted_texts(HEAD + body))
+    left = [behaviours.launched(Case(t, "k", given), contract="all").view(np.float32).tolist()[0] for t in texts]
+    assert left == [[0, 0], [0, -(2**-24)], [2**-24, 0], [2**-24, -(2**-24)]]
+
+
+@pytest.mark.parametrize(
+    ("between", "ways"),
+    [
+        ("", 2),
+        ("mov.b32 %v0, %v1;", 1),
+        ("mov.b32 %v2, %v1;", 1),
+        ("mov.b64 {%v0, %v5}, %in;", 1),
+        ("mov.b32 %v5, %v0;", 2),
+        ("L: mov.b32 %v5, %v1;", 1),
+        ("bra L; L:", 1),
+    ],
+)
+def test_a_sum_takes_a_product_only_if_nothing_was_written_meanwhile(between: str, ways: int) -> None:
+    assert len(list(contracted_texts(f"mul.f32 %v2, %v0, %v0;\n{between}\nsub.f32 %v3, %v2, %v1;"))) == ways
+    assert len(list(contracted_texts(f"mul.rn.f32 %v2, %v0, %v0;\n{between}\nsub.f32 %v3, %v2, %v1;"))) == 1
+
+
+def test_every_way_of_a_random_kernel_is_a_program_and_that_of_all_is_among_them() -> None:
+    for seed in range(cases.CONTRACTED - 1, 4 * cases.CONTRACTED, cases.CONTRACTED):
+        case = cases.of_seed(seed)
+        none, every = (behaviours.launched(case, profile="hopper", contract=way) for way in ("none", "all"))  # type: ignore[arg-type]
+        ways = [
+            behaviours.launched(case, text=text, profile="hopper", contract="all")
+            for text in contracted_texts(case.text)
+        ]
+        assert (ways[0] == none).all() or len(ways) == MOST
+        if len(ways) < MOST:
+            assert any((way == every).all() for way in ways)
 
 
 def test_a_case_that_nobody_can_be_asked_of() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -121,10 +120,3 @@ def letters() -> alphabet.Alphabet:
 
     kinds = dict(json.loads(storage.remembered(_FORMS, key, found)))
     return alphabet.Alphabet(list(kinds), kinds, careful=True)
-
-
-def shuffled_roundings(text: str, seed: int) -> str:
-    """The text with a rounding modifier, so that it is not contracted, on about half of the products and sums that have none."""
-    source = random.Random(f"roundings {seed}")
-    pattern = r"(?<![.\w])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.b?f(?:16|32|64)(?:x2)?)\b"
-    return re.sub(pattern, lambda m: f"{m[1]}.rn{m[2]}" if source.random() < 0.5 else m[0], text)
