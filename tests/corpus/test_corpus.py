@@ -27,6 +27,7 @@ def test_the_corpus() -> None:
     assert {name.split()[1] for name in modules()} == {"sm_75", "sm_80", "sm_86", "sm_90"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_what_nvcc_prints(name: str) -> None:
     """It is accepted, or refused because of what is known to be missing."""
@@ -95,6 +96,7 @@ def account_of(found: Iterable[Verdict]) -> Account:
     return account
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("family", "count"), [("nvcc", 120), ("hand", 160)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
     """So few say little of a rate, for which the long test is; here no difference is unknown."""

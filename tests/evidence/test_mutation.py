@@ -164,6 +164,19 @@ def test_a_call_has_limits() -> None:
         call(lambda: sum(i for i in iter(int, 1)), 1)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def few_claims() -> Iterator[None]:
+    """Claims about what is planted here: to read all identities takes a quarter of a minute."""
+    from ptxspec.evidence.mutation import by_identities
+
+    everything = by_identities.load_all
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_identities, "load_all", lambda: tuple(c for c in everything() if "sub" in c.opcodes))
+        by_identities.claims.cache_clear()
+        yield
+    by_identities.claims.cache_clear()
+
+
 # judgements ------------------------------------------------------------------------------------------------------------
 
 

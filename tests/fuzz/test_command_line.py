@@ -33,6 +33,7 @@ def sweep(command: str, seeds: range, folder: Path) -> None:
     assert not found, "\n".join(f"{command} {seed}: {fault}: {words}"[:1000] for seed, fault, words in found)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", EVERY)
 def test_no_command_line_ends_in_a_traceback(command: str, tmp_path: Path) -> None:
     sweep(command, range(SHORT), tmp_path)
@@ -66,6 +67,7 @@ def alone(command: str, seeds: range, folder: Path) -> None:
         )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", EVERY)
 def test_no_process_ends_in_a_traceback(command: str, tmp_path: Path) -> None:
     alone(command, range(SHORT_ALONE), tmp_path)

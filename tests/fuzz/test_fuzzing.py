@@ -19,7 +19,7 @@ import modules
 import pytest
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (20, 1), "text": (80, 1), "linking": (80, 1)}
+SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1)}
 MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
 
 

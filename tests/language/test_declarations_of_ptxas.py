@@ -671,6 +671,7 @@ def agrees(text: str) -> bool:
     return (ours is None) == (not theirs)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", lines(CASES))
 def test_declarations(case: str) -> None:
     assert agrees(HEADER + case)
@@ -713,6 +714,7 @@ LATER = """
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "version",
     [

@@ -149,6 +149,7 @@ def links(case: str) -> bool:
     return True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("assembler")
 @pytest.mark.parametrize("case", cases())
 def test_verdicts(case: str, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def refused_here(text: str) -> set[int]:
     return set()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("version", "target"),
     [

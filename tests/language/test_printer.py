@@ -49,6 +49,7 @@ def survives(text: str) -> str:
     return laid_out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_the_corpus(name: str) -> None:
     """All that nvcc printed, also what the checker refuses."""
@@ -69,6 +70,7 @@ def test_a_text_with_everything() -> None:
     survives(RICH)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants(seed: int) -> None:
     """Of those that can be read."""

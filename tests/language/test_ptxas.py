@@ -648,6 +648,7 @@ EARLY_MODULES = [("1.2", "sm_13"), ("1.3", "sm_13"), ("1.4", "sm_13"), ("1.5", "
                  ("3.0", "sm_30"), ("3.1", "sm_20"), ("3.2", "sm_20"), ("4.1", "sm_13")]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("instruction", [i.strip() for i in EARLY_DEFAULTS.split(";") if i.strip()])
 def test_modifiers_left_out_in_early_modules(instruction: str) -> None:
     for version, target in EARLY_MODULES:

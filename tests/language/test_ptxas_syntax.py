@@ -520,6 +520,7 @@ def test_instructions(case: str) -> None:
     assert accepted(text) == (not assemble(text))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", cases(MODULES))
 def test_modules(case: str) -> None:
     text = HEADER + case.replace("\\n", "\n")

@@ -392,6 +392,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("assembler")
 @pytest.mark.parametrize(("version", "case"), CASES)
 def test_our_verdict_is_that_of_ptxas(version: str, case: str) -> None:

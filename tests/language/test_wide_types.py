@@ -295,6 +295,7 @@ NARROW = ["atom.global.add.v2.f32 {f0, f1}, [d0], {f2, f3};", "red.global.min.no
           "atom.shared::cluster.add.u32 w0, [w1], 5;"]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("version", "target"),
     [

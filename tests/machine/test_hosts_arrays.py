@@ -234,6 +234,7 @@ TOUCHES |= dict.fromkeys(("words", "learned_words"), MATRICES)
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(UNITS, COPIES)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine code is told that the array has no bytes; of registers, special ones and the tile each row has its own part."""

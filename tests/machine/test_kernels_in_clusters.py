@@ -17,6 +17,7 @@ MODULES = {k: v for k, v in json.loads(lzma.decompress(KEPT.read_bytes())).items
 pytestmark = pytest.mark.parametrize("source", MODULES.values(), ids=MODULES)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("cluster", "grid"), [(4, 8), (8, 8), (1, 2)])
 def test_a_histogram_with_bins_in_all_ctas(source: str, cluster: int, grid: int) -> None:
     each = 24

@@ -183,6 +183,7 @@ def test_the_defaults_leave_room(engine: str) -> None:
 # seconds -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_time_limit_ends_a_launch(what: str, engine: str) -> None:

@@ -85,6 +85,7 @@ def pieces(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> l
 SIZES = [1, 150, 10**6]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pieces", SIZES, indirect=True)
 @pytest.mark.parametrize("checked", ["0", "1"])
 @pytest.mark.parametrize("source", [CALLS, WAYS], ids=["calls", "ways"])

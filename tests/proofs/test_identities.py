@@ -51,6 +51,7 @@ def test_verdict_is_as_stated(claim: Identity) -> None:
 # what a claim is worth ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @each([claim for claim in CLAIMS if claim.assume])
 def test_condition_can_be_met_and_not_met(claim: Identity) -> None:
     """A condition that no input meets would make the claim true; one that all meet should not be there."""
@@ -73,6 +74,7 @@ def test_the_opposite_is_refuted(claim: Identity) -> None:
     assert verdict.status == "refuted", f"{claim.page}: {verdict}"
 
 
+@pytest.mark.one_in(3)
 @each([claim for claim in CLAIMS if claim.expected == "proved" and not claim.how.are_plain])
 def test_the_opposite_is_refuted_of_memory_and_warps(claim: Identity) -> None:
     """Where accesses and lanes are followed, both sides may well become one term: so all these have something to lose."""
@@ -96,6 +98,7 @@ def test_titles_are_unique() -> None:
     assert [title for title, n in Counter(claim.title for claim in CLAIMS).items() if n > 1] == []
 
 
+@pytest.mark.one_in(4)
 @each(list(CLAIMS))
 def test_sides_share_inputs_and_results_only(claim: Identity) -> None:
     """A name that one side writes for itself must not be the other's input, nor be compared by accident."""
@@ -204,6 +207,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("title", "old", "new"), MUTANTS, ids=[f"{t}: {new}" for t, _, new in MUTANTS])
 def test_changed_claim_is_refuted(title: str, old: str, new: str) -> None:
     claim = BY_TITLE[title]

@@ -94,6 +94,7 @@ def fragments(opcode: str, count: int) -> Iterator[tuple[str, Fragment]]:
             return
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("opcode", sorted(registry().opcodes))
 @pytest.mark.parametrize("profile", ["hopper", "portable"])
 def test_what_is_asked_again_gives_what_it_gave_at_first(opcode: str, profile: str) -> None:
@@ -108,6 +109,7 @@ def test_what_is_asked_again_gives_what_it_gave_at_first(opcode: str, profile: s
             assert first == "open" or all_of(second) == all_of(first), (text, row)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("opcode", sorted(registry().opcodes))
 def test_an_array_gives_what_its_elements_give(opcode: str) -> None:
     for text, fragment in fragments(opcode, 1):

@@ -266,6 +266,7 @@ OPERATIONS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("left", "right", "status"), OPERATIONS)
 def test_each_operation_has_a_nan_of_its_own(left: str, right: str, status: str) -> None:
     given = "nan(a) and nan(b)" if "b" in re.findall(r"\b[ab]\b", left + right) else "nan(a)"
@@ -425,6 +426,7 @@ def test_values_that_threads_meet_are_not_excluded() -> None:
         assert found.counterexample.inputs == {text: extreme}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(special_registers()))
 def test_every_special_register_can_be_asked_about(name: str) -> None:
     type = special_registers()[name].name
@@ -470,6 +472,7 @@ def test_long_fragments(count: int) -> None:
     assert verdict.status == "refuted" and verdict.counterexample is not None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("first", "again"),
     [("setp.eq.u32 p, a, b;", "xor.pred p, p, q;"), ("mov.u32 d, a;", "@q add.u32 d, d, b;"), ("add.f32 d, a, b;", "add.f32 d, d, b;"),

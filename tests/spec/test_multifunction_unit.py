@@ -78,6 +78,7 @@ def test_formulas_give_the_sample_answers(name: str) -> None:
         assert ground(script, Lowering(script, env).low(term, function.width), function.width) == want, values
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "function"), list(enumerate(multifunction_operands.FUNCTIONS)), ids=list(BY_NAME))
 def test_a_block_has_the_checksum_of_the_answers(number: int, function: multifunction_operands.Function) -> None:
     """One block of 2^23 operands each, among those whose results vary; `--compare` looks at all."""

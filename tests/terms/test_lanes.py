@@ -35,6 +35,7 @@ def _bounded() -> list[Any]:
 BOUNDED = _bounded()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("freedom", BOUNDED, ids=lambda f: f.attrs[0])
 def test_what_is_known_side_by_side_is_what_the_page_says(freedom: Any) -> None:
     judge, width = Judge(freedom), freedom.attrs[1]
