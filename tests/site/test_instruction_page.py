@@ -128,6 +128,16 @@ def test_operands_have_types() -> None:
     assert operand_table.html_of(f"{INSTRUCTIONS}.miscellaneous.trap") == ""
 
 
+def test_selectors_that_are_all_combinations_are_told_by_their_places() -> None:
+    """`vset4` has 4,096 of them for an operand."""
+    (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vset4")[0]
+    allowed = {row.name: row.allowed for row in rows}
+    assert allowed["a"].endswith('with one of <code class="literal">.b[0-7][0-7][0-7][0-7]</code>, 4,096 of them')
+    (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vadd")[0]
+    allowed = {row.name: row.allowed for row in rows}
+    assert '<code class="literal">.b3</code>' in allowed["a"] and '<code class="literal">.h1</code>' in allowed["a"]
+
+
 @pytest.mark.parametrize("module", pages.with_forms())
 def test_every_operand_of_a_syntax_line_is_in_the_table(module: str) -> None:
     for definitions, rows in operand_table.groups(module):

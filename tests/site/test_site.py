@@ -203,6 +203,22 @@ def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> No
     assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
 
 
+def test_an_instruction_shows_the_identities_that_are_about_it_and_links_to_the_others(tmp_path: Path) -> None:
+    judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    module = "ptxspec.spec.instructions.integer.add"
+    found = identity_tables.of_page(module)
+    table, links = identity_tables.markdown(module, judge, "spec/instructions/integer/add").split(" more:")
+    assert table.count("{ptx:identity}") == identity_tables.ROWS
+    assert f"And {len(found) - identity_tables.ROWS}" in table and len(found) == (table + links).count("{ptx:identity}")
+    alone = [i.title for i in found if len(i.opcodes) == 1]
+    assert alone and all(f"`{title}`" in table for title in alone)
+    proofs = "ptxspec.proofs.bit_tricks"
+    stated = identity_tables.of_page(proofs)
+    text = identity_tables.markdown(proofs, judge, "proofs/bit-tricks")
+    assert len(stated) > identity_tables.ROWS and " more:" not in text
+    assert text.count("| [not checked") == len(stated)
+
+
 def test_an_identity_shows_its_verdict_first_and_leads_to_where_it_is_stated(tmp_path: Path) -> None:
     judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     stated = [i for i in identity_tables.identities() if i.path.endswith("bits-and-shifts.md")]

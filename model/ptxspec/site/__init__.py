@@ -53,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     box.setup(app)
     app.connect("builder-inited", _add_static_folder)
     app.connect("build-finished", machine_readable.write)
+    app.connect("build-finished", layout.share_icons)
     app.connect("build-finished", layout.minify)
     app.add_css_file("ptxspec.css")
     app.add_js_file("tabs.js", loading_method="defer")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from ptxspec.site.pages import code, gap, opcodes, table
 UNCHECKED = "not checked in this build"
 #: a table of more rows than this is opened on demand
 MANY = 12
+#: rows of the table of an instruction, the others are links: `mov` is in hundreds of identities that are about something else
+ROWS = 24
 
 
 class _OutOfTime(Exception):
@@ -83,11 +85,16 @@ def of_page(module: str) -> list[Identity]:
     return [i for i in identities() if mentions(i, module)]
 
 
-def verdict_text(verdict: dict[str, Any], expected: str) -> str:
-    """The verdict in words, and whether it is the one that the page expects."""
+def _word(verdict: dict[str, Any], expected: str) -> str:
+    """The verdict's word, and whether it is the one that the page expects."""
     status = verdict["status"]
     held = status == expected or (status == "exhausted" and expected == "proved")  # every input was run
-    text = f"{status}, as stated" if held else f"{gap(status)}; stated as {expected}"
+    return f"{status}, as stated" if held else f"{gap(status)}; stated as {expected}"
+
+
+def verdict_text(verdict: dict[str, Any], expected: str) -> str:
+    """The verdict in words, with the inputs and choices of a counterexample."""
+    text = _word(verdict, expected)
     found = verdict.get("counterexample") or {}
     if found.get("inputs"):
         text += f" <small>at {', '.join(f'{code(n)} = {_shown(v)}' for n, v in found['inputs'].items())}</small>"
@@ -113,7 +120,11 @@ def markdown(module: str, judge: Judge, docname: str) -> str:
     """A table of the identities, or a sentence that says there are none. Where they are many the table is behind a line that
     counts the verdicts."""
     found = of_page(module)
-    text = rows(found, judge, docname)
+    shown, linked = found, found[:0]
+    if not module.startswith("ptxspec.proofs."):
+        found.sort(key=lambda identity: len(identity.opcodes))  # first those that are about little else
+        shown, linked = found[:ROWS], found[ROWS:]
+    text = rows(shown, judge, docname) + _links(linked, judge)
     if len(found) <= MANY:
         return text or "No page states an identity of these instructions yet.\n"
     verdicts = Counter(judge.status(identity) for identity in found)
@@ -121,11 +132,23 @@ def markdown(module: str, judge: Judge, docname: str) -> str:
     return f"<details class='lines'><summary>{len(found)} identities: {told}</summary>\n\n{text}\n\n</details>\n"
 
 
+def _links(found: Sequence[Identity], judge: Judge) -> str:
+    """What a table leaves out: the verdict and the title, which leads to the identity."""
+    if not found:
+        return ""
+    told = [f"- {_word(judge.verdict(i), i.expected)}: {_title(i)}" for i in found]
+    return "\n".join(["", f"And {len(found)} more:", "", *told, ""])
+
+
+def _title(identity: Identity) -> str:
+    return f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
+
+
 def rows(found: Iterable[Identity], judge: Judge, docname: str) -> str:
     """The table, as the document `docname` has it; "" for none."""
     body = []
     for identity in found:
-        place = f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
+        place = _title(identity)
         where = code(identity.assume) if identity.assume else "always"
         if identity.profile != "portable":
             where += f" <small>profile {identity.profile}</small>"

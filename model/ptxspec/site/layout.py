@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,17 @@ def collapse_sidebar(app: Sphinx, page: str, template: str, context: dict[str, A
     whole = context.get("toctree")
     if whole is not None:
         context["toctree"] = lambda **wanted: whole(**{**wanted, "collapse": True})
+
+
+def share_icons(app: Sphinx, error: Exception | None) -> None:
+    """Put the theme's icons into one file, which puts them into each page that loads it."""
+    if error is not None or app.builder.format != "html":
+        return
+    icons = files("furo") / "theme" / "furo" / "partials" / "icons.html"
+    text = re.sub(r"\{#.*?#\}|\n\s*", "", icons.read_text("utf-8"))
+    target = Path(app.outdir) / "_static" / "icons.js"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"document.currentScript.insertAdjacentHTML('afterend', {json.dumps(text)});\n", "utf-8")
 
 
 #: what HTML says that neither a style nor a reader asks for, and what is left of it

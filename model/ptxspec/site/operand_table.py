@@ -4,6 +4,8 @@ says of constants and registers."""
 from __future__ import annotations
 
 import html
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
@@ -63,9 +65,19 @@ def rows(definition: Definition, own: list[Form]) -> list[Row]:
         told += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
         told += ["may be left out"] if parameter.default is not parameter.empty else []
         selectors = {o.selector.name: o.selector for o in syntax if o.name == name and o.selector}
-        told += [f"with one of {' '.join(_code('.' + x) for x in s.options)}" for s in selectors.values()]
+        told += [f"with one of {_selectors(s.options)}" for s in selectors.values()]
         found.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, told))))
     return found
+
+
+def _selectors(options: Sequence[str]) -> str:
+    """Selectors; of many that are all combinations of some digits, what each place may hold."""
+    places = [sorted(set(place)) for place in zip(*options, strict=False)]
+    alike = len({len(x) for x in options}) == 1 and math.prod(map(len, places)) == len(set(options))
+    if len(options) <= _FEW or not alike:
+        return " ".join(_code("." + x) for x in options)
+    shown = "".join(p[0] if len(p) == 1 else f"[{p[0]}-{p[-1]}]" for p in places)
+    return f"{_code('.' + shown)}, {len(options):,} of them"
 
 
 def _taken(definition: Definition, name: str) -> str:
