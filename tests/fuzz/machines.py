@@ -65,6 +65,10 @@ def shown_by(verdict: Any) -> Callable[[Any], Any]:
     return choose
 
 
+class NotJudged(Exception):
+    """The judge cannot say: an open result goes into a further computation that no machine tried shows."""
+
+
 # operands -------------------------------------------------------------------------------------------------------------
 
 _SPECIAL = [0, 1, 2, 3, 5, 7, 8, 31, 32, 255, 256, 300, 2**31, 2**31 - 1, 2**32 - 1, 0x7FC00000, 0xFFC12345, 0x7F800001,
@@ -114,4 +118,4 @@ def compiled(term: Any, asked: Question) -> Callable[..., Any]:
 
 
 def no_choice(freedom: Any, operands: tuple[int, ...]) -> int:
-    raise AssertionError(f"the machine has not chosen {freedom.attrs[0]}")
+    raise NotJudged(f"the machine has not chosen {freedom.attrs[0]}")

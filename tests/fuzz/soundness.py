@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from launched import EITHER, Left, Sides, differing, left_by
-from machines import SALTS, compiled, machine, no_choice, operands, shown_by
+from machines import SALTS, NotJudged, compiled, machine, no_choice, operands, shown_by
 from questions import pair
 from touching import Memory, touching
 
@@ -210,10 +210,6 @@ def accepted(posed: Posed, asked: Question, wanted: Mapping[str, Any], values: M
     return allowed(posed.left, wanted, read)
 
 
-class NotJudged(Exception):
-    """The judge cannot say: an open result goes into a further computation that no machine tried shows."""
-
-
 # launches -------------------------------------------------------------------------------------------------------------
 
 
@@ -258,7 +254,7 @@ def launched(check: Check) -> Counter[str]:
 def relaunched(posed: Posed, verdict: Any) -> bool:
     """Launch both sides of a counterexample that has no choices: they leave something else, or one breaks a rule."""
     asked, found = posed.asked(), verdict.counterexample
-    if found.choices or (set(found.differing) == {CONDITION_CODE} and "sub" in posed.left + posed.right):
+    if found.choices or (CONDITION_CODE in {*found.differing, *asked.inputs.types} and "sub" in posed.left + posed.right):
         return False  # a launch reads a borrow as a carry: its complement, on an H200 (AMB-085)
     sides = Sides(asked, posed.memory)
     one = {n: [int(found.inputs.get(n, 0))] for n in asked.inputs.types}

@@ -52,6 +52,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", layout.slim, priority=900)
     box.setup(app)
     app.connect("builder-inited", _add_static_folder)
+    app.connect("env-get-outdated", layout.from_code)
     app.connect("build-finished", machine_readable.write)
     app.connect("build-finished", layout.share_icons)
     app.connect("build-finished", layout.minify)

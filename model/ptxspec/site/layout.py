@@ -31,6 +31,11 @@ def share_icons(app: Sphinx, error: Exception | None) -> None:
     target.write_text(f"document.currentScript.insertAdjacentHTML('afterend', {json.dumps(text)});\n", "utf-8")
 
 
+def from_code(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages that say what docstrings and `--help` say: they are read at each build, since Sphinx looks at their files alone."""
+    return sorted({"docs/reference/api", "docs/reference/command-line"} & env.found_docs)
+
+
 #: what HTML says that neither a style nor a reader asks for, and what is left of it
 _UNSEEN = (
     (re.compile(r'<span class="pre">([^<]*)</span>'), r"\1"),
@@ -65,13 +70,25 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
 
 def minify(app: Sphinx, error: Exception | None) -> None:
     """Leave out of the files what HTML lets one leave out, such as quotes and closing tags, where `ptxspec_minify` of conf.py
-    says so: a tenth of them."""
+    says so: a tenth of them. Files of an earlier build are minified already, and would lose more than that."""
     if error is not None or not app.config.ptxspec_minify or app.builder.format != "html":
         return
     import minify_html
 
+    known = Path(app.doctreedir) / "minified.json"
+    minified = json.loads(known.read_text("utf-8")) if known.exists() else {}
     for path in sorted(Path(app.outdir).rglob("*.html")):
+        if minified.get(str(path)) == _state(path):
+            continue
         before = path.read_text("utf-8")
         after = minify_html.minify(before, keep_html_and_head_opening_tags=True)
         if after != before:
             path.write_text(after, "utf-8")
+        minified[str(path)] = _state(path)
+    known.write_text(json.dumps(minified), "utf-8")
+
+
+def _state(path: Path) -> list[int]:
+    """What changes when a file is written again."""
+    found = path.stat()
+    return [found.st_mtime_ns, found.st_size]

@@ -35,7 +35,7 @@ from ptxspec.terms.python_code import Script
 #: seconds for the recorded answers of functions, about one mutant: all rows of a form are looked at, of form after form
 SECONDS = 6.0
 #: forms of one mutant whose kernels are run, in each family, and images that are looked up, of each opcode
-RUN, IMAGES = 4, 4
+RUN, IMAGES = 4, 10
 
 
 class Noticed(NamedTuple):
