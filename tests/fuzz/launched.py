@@ -6,6 +6,7 @@ the registers compared; the sides have a copy of the buffers each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from touching import SIZE, Memory
 import ptxspec
 from ptxspec.query.questions import Question
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.types import Type
+from ptxspec.terms.types import TYPES, Type
 
 #: the name of what tells which sides run: bit 0 the left one, bit 1 the right one
 BOTH, EITHER = 3, (1, 2)
@@ -83,6 +84,8 @@ class Sides:
     def _side(self, number: int, side: Any) -> str:
         declared = {n: t for n, t in side.registers.items() if "[" not in n}
         declared |= {n: t for n, t in self.types.items() if n in self.names}
+        # an operand that nothing but a path reads which no thread takes is no input
+        declared |= {n: TYPES["b32"] for n in "abc" if n not in declared and re.search(rf"\b{n}\b", side.text)}
         declared.pop(CONDITION_CODE, None)
         for pointer in ("m", "n") if self.memory else ():
             declared.pop(pointer, None)

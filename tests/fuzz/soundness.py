@@ -254,7 +254,9 @@ def launched(check: Check) -> Counter[str]:
 def relaunched(posed: Posed, verdict: Any) -> bool:
     """Launch both sides of a counterexample that has no choices: they leave something else, or one breaks a rule."""
     asked, found = posed.asked(), verdict.counterexample
-    if found.choices or (CONDITION_CODE in {*found.differing, *asked.inputs.types} and "sub" in posed.left + posed.right):
+    if found.choices or (
+        CONDITION_CODE in {*found.differing, *asked.inputs.types} and "sub" in posed.left + posed.right
+    ):
         return False  # a launch reads a borrow as a carry: its complement, on an H200 (AMB-085)
     sides = Sides(asked, posed.memory)
     one = {n: [int(found.inputs.get(n, 0))] for n in asked.inputs.types}
