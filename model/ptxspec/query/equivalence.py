@@ -208,7 +208,7 @@ def _unless_vacuous(verdict: Verdict, asked: Question, means: Means) -> Verdict:
 
 
 def _replayed(asked: Question, answer: Answer) -> Verdict:
-    """The solver's answer, held against the exact interpretation; with approximate results that the bounds allow, where the
+    """The solver's answer, replayed on the exact interpretation; with approximate results that the bounds allow, where the
     solver's are beyond them."""
     try:
         return _looked_at(asked, answer)

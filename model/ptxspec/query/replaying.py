@@ -1,4 +1,4 @@
-"""A solver's counterexample held against the exact interpretation, and told step by step."""
+"""A solver's counterexample replayed on the exact interpretation, and told step by step."""
 
 from __future__ import annotations
 
