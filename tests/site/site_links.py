@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,9 @@ def read(path: Path) -> Page:
     """The names and the links of a page; it is HTML in UTF-8."""
     tree = html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
     names = frozenset(tree.xpath("//@id | //a/@name"))
+    for script in tree.xpath("//script[contains(@src, 'icons.js')]/@src"):  # which puts the theme's icons into the page
+        icons = path.parent / urldefrag(script).url.partition("?")[0]
+        names |= set(re.findall(r'id=\\?"([\w-]+)', icons.read_text("utf-8")) if icons.is_file() else ())
     return Page(names, tuple(dict.fromkeys(tree.xpath("//@href | //@src"))))
 
 

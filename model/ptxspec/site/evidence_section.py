@@ -178,6 +178,12 @@ def _removal(form: Form) -> str:
     return f"; from sm_{target} on until {major}.{minor}"
 
 
+def _with_anchor(form: Form, module: str) -> str:
+    """A form's mnemonic as a place to link to; that of `exit` is the page's title."""
+    anchor = form_anchor(form)
+    return form.mnemonic if anchor == module.rpartition(".")[2] else f'<i id="{anchor}">{form.mnemonic}</i>'
+
+
 def forms_html(module: str) -> str:
     """The list of all forms as an HTML table: long, so without the detour through a document tree, and forms that differ in their
     modifiers alone in one row."""
@@ -189,7 +195,7 @@ def forms_html(module: str) -> str:
         groups.setdefault(key, []).append(form)
     lines = []
     for (operands, types, version, machine), own in groups.items():
-        mnemonics = [f'<i id="{form_anchor(form)}">{form.mnemonic}</i>' for form in own]
+        mnemonics = [_with_anchor(form, module) for form in own]
         if len(mnemonics) == 1:
             first = f"<code>{mnemonics[0]}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _WRAPPERS = ("table-wrapper", "math-wrapper")
+_PARAMETERS = re.compile(r'(<span class="sig-paren">\(</span>\s*)<dl>(.*?)</dl>', re.S)
 _HEADING = 'role="heading">'
 #: a chapter's name in a list of pages is below the page's title, and beside its sections
 _LEVELLED = 'role="heading" aria-level="2">'
@@ -35,8 +37,21 @@ def level_headings(app: Sphinx, page: str, template: str, context: dict[str, Any
             context[part] = context[part].replace(_HEADING, _LEVELLED)
 
 
+def parameters_without_a_list(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Sphinx writes the parameters of a long signature as a list of descriptions without terms, which HTML does not know."""
+    if context.get("body"):
+        context["body"] = _PARAMETERS.sub(
+            lambda found: f'{found[1]}<span class="parameters">{_lines(found[2])}</span>', context["body"]
+        )
+
+
+def _lines(parameters: str) -> str:
+    return parameters.replace("<dd>", "<span>").replace("</dd>", "</span>")
+
+
 def register(app: Sphinx) -> None:
     """Mend every page."""
     app.add_post_transform(OneIdentifier)
     app.connect("html-page-context", level_headings, priority=850)  # after the theme has made its list of pages
+    app.connect("html-page-context", parameters_without_a_list, priority=850)
     app.add_js_file("scrolling.js", loading_method="defer")
