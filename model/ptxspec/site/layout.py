@@ -32,7 +32,7 @@ def share_icons(app: Sphinx, error: Exception | None) -> None:
 
 
 def from_code(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """The pages that say what docstrings and `--help` say: they are read at each build, since Sphinx looks at their files alone."""
+    """The pages made of docstrings and `--help`: they are read at each build, since Sphinx looks at their files alone."""
     return sorted({"docs/reference/api", "docs/reference/command-line"} & env.found_docs)
 
 
