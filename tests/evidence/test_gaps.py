@@ -212,6 +212,20 @@ def test_another_version_makes_the_ledger_out_of_date(
     assert ledger.digest() == before and ledger.rows(store) == [row]
 
 
+def test_a_better_sentence_leaves_the_ledger_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = "# p\n\nFirst.\n\n```python\nx = 1\n```\n\nThen.\n\n```syntax\nadd;\n```\n"
+    monkeypatch.setattr(ledger, "covered", lambda: [page])
+
+    def digest(text: str) -> str:
+        page.write_text(text)
+        return ledger.digest()
+
+    assert digest(text) == digest(text.replace("Then.", "A better sentence."))
+    changed = [text.replace(*pair) for pair in (("First", "1st"), ("x = 1", "x = 2"), ("Then", "A\nB"), ("add", "sub"))]
+    assert len({digest(one) for one in (text, *changed)}) == 5  # a line more: what is said of lines is no longer true
+
+
 def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
     """A form of each way to be asked: nothing of this package that they load is left out."""
     code = (

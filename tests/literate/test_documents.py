@@ -19,7 +19,7 @@ import pytest
 from ptxspec import storage
 from ptxspec.language.forms import Registry
 from ptxspec.literate import finder
-from ptxspec.literate.documents import DocumentError, parse
+from ptxspec.literate.documents import DocumentError, parse, without_prose
 from ptxspec.terms import TermError
 
 PAGE = """# {name}
@@ -278,3 +278,30 @@ def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
     for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
         assert str(again) == str(caught.value)
         assert (again.path, again.line, again.message) == ("some.md", 1, "the page has no title")
+
+
+def test_without_prose_pages_have_their_titles_and_fences_where_they_were() -> None:
+    pages = [
+        path for folder in ("spec", "proofs", "docs") for path in sorted((finder.DOCUMENTS / folder).rglob("*.md"))
+    ]
+    assert len(pages) > 300
+    for path in pages:
+        data = path.read_bytes()
+        left = without_prose(data)
+        whole, bare = (parse(d.decode("utf-8"), path) for d in (data, left))
+        assert bare.fences == whole.fences and bare.title == whole.title, path
+        assert left.count(b"\n") == data.count(b"\n"), path
+
+
+@pytest.mark.parametrize(
+    ("page", "left"),
+    [
+        (b"# p\n\nOne.\n", b"# p\n\nOne.\n"),
+        (b"# p\n```python\nx\n```\ny\n```ptx\nz\n", b"# p\n```python\nx\n```\n\n```ptx\nz\n"),
+        (b"- a\n  ```ptx\n  z\n  ```\n- b\n", b"- a\n  ```ptx\n  z\n  ```\n\n"),
+        (b"````text\n```\nq\n````\nr", b"````text\n```\nq\n````\n"),
+        (b"```x``` is code\nbehind", b"```x``` is code\nbehind"),
+    ],
+)
+def test_what_is_prose(page: bytes, left: bytes) -> None:
+    assert without_prose(page) == left

@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 READ_FENCES = frozenset({"python", "syntax", "words", "grammar", "ptx", "cuda", "text", "console"})
 
 
+#: a fence, in lists and quotations too; one that nothing ends goes on to the end of the page
+_FENCE = re.compile(rb"^[ >]*(`{3,}|~{3,})[^`\n]*\n(?:.*\n)*?(?:[ >]*\1[`~]*[ \t]*$|.*\Z)", re.M)
+
+
 class DocumentError(Exception):
     """Something is wrong with a document. `path` and `line` (1-based) say where."""
 
@@ -69,6 +73,22 @@ def parse(text: str, path: str | Path) -> Document:
     if not title:
         raise DocumentError(path, 1, "the page has no title")
     return Document(str(path), title, " ".join(summary.split()), tuple(fences))
+
+
+def without_prose(page: bytes) -> bytes:
+    """A page without the prose behind its first fence, whose lines are left empty: all that a program can read of it, and where
+    that is. Computed answers are kept under digests of this, so that a better sentence does not cost a proof.
+
+    >>> without_prose(b"# add\\n\\nA sum.\\n\\n```python\\nx\\n```\\n\\nProse.\\n")
+    b'# add\\n\\nA sum.\\n\\n```python\\nx\\n```\\n\\n\\n'
+    """
+    kept: list[bytes] = []
+    at = 0
+    for fence in _FENCE.finditer(page):
+        prose = page[at : fence.start()]
+        kept += [b"\n" * prose.count(b"\n") if kept else prose, fence[0]]
+        at = fence.end()
+    return b"".join([*kept, b"\n" * page.count(b"\n", at) if kept else page])
 
 
 def blanked(text: str, document: Document) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
+from ptxspec.literate.documents import without_prose
+
 _MODEL = Path(__file__).resolve().parents[1]
 #: the parts of the model that decide what a table holds
 _PARTS = (
@@ -43,7 +45,8 @@ def digest(files: Iterable[Path], *more: object) -> str:
     """A name for the contents of some files, of the model, and of whatever else matters."""
     total = hashlib.sha256(_model_digest())
     for path in files:
-        total.update(hashlib.sha256(path.read_bytes()).digest())
+        data = path.read_bytes()
+        total.update(hashlib.sha256(without_prose(data) if path.suffix == ".md" else data).digest())
     total.update(repr(more).encode())
     return total.hexdigest()[:24]
 
