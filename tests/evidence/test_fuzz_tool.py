@@ -234,3 +234,11 @@ def test_a_case_that_nobody_can_be_asked_of() -> None:
     body = ".entry k(.param .u64 in, .param .u64 out) { .reg .b64 %d; mov.b64 %d, 0; ld.global.b64 %d, [%d]; ret; }"
     with pytest.raises(LaunchError, match="out of bounds"):
         judging.look(Case(HEAD + body, "k", case.cells), targets.Native(), 10)
+
+
+def test_programs_keep_from_what_ptxas_is_known_to_get_wrong() -> None:
+    texts = "\n".join(cases.of_seed(seed).text for seed in range(0, 400, 2))
+    assert not re.search(r"@!?%\w+ v(add|sub)4\.u32\.u32\.u32\.add", texts)  # AMB-104
+    assert not re.search(r"\bset\.\S+\.(b?f16)\.\1 ", texts)  # AMB-335
+    amounts = [int(n, 0) for n in re.findall(r"\bshl\.b64 %\w+, %\w+, (-?\w+?)U?;", texts) if not n.startswith("%")]
+    assert amounts and all(0 <= n < 64 for n in amounts)  # AMB-336

@@ -98,6 +98,12 @@ def names() -> list[str]:
     return [str(v) for f in found for v in f.variants if not left_out(v)]
 
 
+def _is_read_too_wide(form: Form) -> bool:
+    """Whether ptxas lets others read more than the form writes: comparisons in half precision to the same type (AMB-335)."""
+    types = {form.modifiers.get(name) for name in ("dtype", "stype")}
+    return form.syntax.opcode == "set" and types in ({TYPES["f16"]}, {TYPES["bf16"]})
+
+
 class Alphabet:
     """The forms that programs are made of, by what they do: each a list of opcodes, these of forms, these of variants."""
 
@@ -110,6 +116,8 @@ class Alphabet:
         by_kind: dict[str, dict[str, dict[str, list[Form]]]] = {}
         for name in spelled:
             form = known[name]
+            if careful and _is_read_too_wide(form):
+                continue
             if not name.startswith(f"{form.mnemonic} "):
                 raise ValueError(f"the form {name!r} begins with no mnemonic")
             kind = kind_of(form) if kinds is None else kinds[name]

@@ -121,6 +121,8 @@ def _limits(form: Form, name: str, careful: bool) -> Sequence[int] | None:
         return range(1 << 16)  # of a greater one the assembler loses a part: AMB-103
     if careful and opcode in ("bfe", "bfi") and name not in ("ab" if opcode == "bfi" else "a"):
         return range(32)  # fields beyond a register: AMB-330
+    if careful and opcode == "shl" and name == "b" and form.modifiers["type"].width == 64:
+        return range(64)  # what a product or a widened number is not shifted by: AMB-336
     return form.definition.constants(name, form.modifiers)
 
 
@@ -148,8 +150,10 @@ def _is_folded(form: Form) -> bool:
     return any(isinstance(f.attrs[4], Approximation) for f in _freedoms(form.mnemonic, form.syntax.opcode))
 
 
-def loses_guard(form: Form) -> bool:
+def loses_guard(form: Form, careful: bool) -> bool:
     """Whether the assembler executes a part of a guarded instruction of the form in all threads: AMB-104."""
+    if careful and form.mnemonic in ("vadd4.u32.u32.u32.add", "vsub4.u32.u32.u32.add"):
+        return True
     types = [form.modifiers.get("dtype"), form.modifiers.get("stype")]
     return form.syntax.opcode == "testp" or (
         form.syntax.opcode == "set" and any(t is not None and (t.is_float or t.width == 16) for t in types)

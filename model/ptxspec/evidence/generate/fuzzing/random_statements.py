@@ -102,7 +102,7 @@ class Writer:
 
     def plain(self) -> str:
         form = self.letters.choose(self.source, "plain")
-        guard = "" if loses_guard(form) else self.guard(0.2)
+        guard = "" if loses_guard(form, self.letters.careful) else self.guard(0.2)
         return settled(form, guard + self.instruction(form), self.letters.careful)
 
     def chain(self) -> Statement:
