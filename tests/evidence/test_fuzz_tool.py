@@ -237,7 +237,7 @@ def test_a_case_that_nobody_can_be_asked_of() -> None:
 
 
 def test_programs_keep_from_what_ptxas_is_known_to_get_wrong() -> None:
-    texts = "\n".join(cases.of_seed(seed).text for seed in range(0, 400, 2))
+    texts = "\n".join(cases.of_seed(seed).text for seed in range(0, 240, 2))
     assert not re.search(r"@!?%\w+ v(add|sub)4\.u32\.u32\.u32\.add", texts)  # AMB-104
     assert not re.search(r"\bset\.\S+\.(b?f16)\.\1 ", texts)  # AMB-335
     amounts = [int(n, 0) for n in re.findall(r"\bshl\.b64 %\w+, %\w+, (-?\w+?)U?;", texts) if not n.startswith("%")]
