@@ -11,6 +11,8 @@ from ptxspec.site.pages import Entry, code, docname_of, gap, table
 
 #: what a page may ask for
 KINDS = ("disputes", "faults", "open", "extent", "summary")
+#: seconds that a dispute has where a build asks no solver: what tells two readings apart is found at once
+MOMENT = 1.0
 
 
 def markdown(kind: str, docname: str, register: dict[str, Entry], solver_seconds: float = 20.0) -> str:
@@ -137,7 +139,7 @@ def _extent() -> str:
 
 def _of_dispute(claim: Dispute, seconds: float) -> str:
     """A table of one dispute: the two sides, what they give, the verdict, and the recorded answers."""
-    found = readings.judged(claim, seconds)
+    found = readings.judged(claim, max(seconds, MOMENT))
     verdict = found.status if found.status != "exhausted" else gap(UNCHECKED)
     if found.status != claim.expected:
         verdict += " " + gap(f"stated as {claim.expected}")
