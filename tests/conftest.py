@@ -41,12 +41,14 @@ def newest_assembler() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `one_in(n)` the first case of n runs by default, the others with the long tests."""
+    """Of a test marked `one_in(n)` one case of every n runs by default, by turns the first, the second and so on, since the first of
+    every two may all be of one engine; the others run with the long tests."""
     met: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("one_in")
         if mark is not None:
             function = item.nodeid.partition("[")[0]
-            if met[function] % mark.args[0]:
+            turn, place = divmod(met[function], mark.args[0])
+            if place != turn % mark.args[0]:
                 item.add_marker(pytest.mark.long)
             met[function] += 1

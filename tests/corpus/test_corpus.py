@@ -96,7 +96,6 @@ def account_of(found: Iterable[Verdict]) -> Account:
     return account
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("family", "count"), [("nvcc", 120), ("hand", 160)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
     """So few say little of a rate, for which the long test is; here no difference is unknown."""

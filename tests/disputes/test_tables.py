@@ -42,9 +42,8 @@ def test_a_dispute_is_shown_with_the_verdict_and_the_machines_answers() -> None:
     assert "refuted <small>at" in text and "| `d` = `0x0` |" in text and "| `d` = `0x2` |" in text
     assert "as the definition says, and 0 as the reading says" in text
     assert "[stated as proved]{.gap}" in dispute_tables._of_dispute(dispute._replace(expected="proved"), 60.0)
-    assert "refuted <small>at" in dispute_tables._of_dispute(
-        dispute, 0
-    )  # a build that asks no solver, such as the tour's
+    # a build that asks no solver, such as the tour's
+    assert "refuted <small>at" in dispute_tables._of_dispute(dispute, 0)
 
 
 def test_what_cannot_be_shown_is_an_error() -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec import storage
 from ptxspec.evidence.record.location import FOLDER
-from ptxspec.literate.documents import without_prose
+from ptxspec.literate.documents import read_by_programs
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.parallel import on_all_cores
 
@@ -74,7 +74,7 @@ def digest() -> str:
     """Of all files that are covered, and of the versions of the programs asked: rows of another digest are out of date."""
     total = hashlib.sha256(json.dumps(versions(), sort_keys=True).encode())
     for path in covered():
-        total.update(without_prose(path.read_bytes()) if path.suffix == ".md" else path.read_bytes())
+        total.update(read_by_programs(path))
     return total.hexdigest()
 
 

@@ -91,6 +91,12 @@ def without_prose(page: bytes) -> bytes:
     return b"".join([*kept, b"\n" * page.count(b"\n", at) if kept else page])
 
 
+def read_by_programs(path: Path) -> bytes:
+    """What a program can read of a file: of a page what is left without prose, of others all. Raises OSError."""
+    data = path.read_bytes()
+    return without_prose(data) if path.suffix == ".md" else data
+
+
 def blanked(text: str, document: Document) -> str:
     """The document's Python with every other line empty, so that line numbers stay the document's."""
     lines = [""] * (text.count("\n") + 1)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ptxspec import storage
 from ptxspec.campaigns import Where
 from ptxspec.language.forms import page_name
-from ptxspec.literate.documents import without_prose
+from ptxspec.literate.documents import read_by_programs
 from ptxspec.literate.stating import called_at, trimmed
 from ptxspec.options import Relation
 from ptxspec.parallel import on_all_cores
@@ -218,7 +218,7 @@ def _definitions() -> str:
     places = [(DOCUMENTS / "spec", "**/*.md"), *((model / folder, "**/*.py") for folder in folders)]
     for place, pattern in places:
         for path in sorted(place.glob(pattern)):
-            digest.update(without_prose(path.read_bytes()) if path.suffix == ".md" else path.read_bytes())
+            digest.update(read_by_programs(path))
     return digest.hexdigest()
 
 

@@ -8,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ptxspec import storage
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -85,7 +87,7 @@ def minify(app: Sphinx, error: Exception | None) -> None:
         if after != before:
             path.write_text(after, "utf-8")
         minified[str(path)] = _state(path)
-    known.write_text(json.dumps(minified), "utf-8")
+    storage.write(known, minified)
 
 
 def _state(path: Path) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from ptxspec.literate.documents import without_prose
+from ptxspec.literate.documents import read_by_programs
 
 _MODEL = Path(__file__).resolve().parents[1]
 #: the parts of the model that decide what a table holds
@@ -45,8 +45,7 @@ def digest(files: Iterable[Path], *more: object) -> str:
     """A name for the contents of some files, of the model, and of whatever else matters."""
     total = hashlib.sha256(_model_digest())
     for path in files:
-        data = path.read_bytes()
-        total.update(hashlib.sha256(without_prose(data) if path.suffix == ".md" else data).digest())
+        total.update(hashlib.sha256(read_by_programs(path)).digest())
     total.update(repr(more).encode())
     return total.hexdigest()[:24]
 

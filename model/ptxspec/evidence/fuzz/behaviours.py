@@ -52,19 +52,14 @@ def judged(case: Case, expected: np.ndarray, answers: list[np.ndarray]) -> list[
     others = [launched(case, profile=PROFILE, contract="all")]
     others += [launched(case, profile="portable", seed=seed) for seed in SEEDS]
     open_still = np.logical_or.reduce([answer != expected for answer in answers])
+    undecided = np.logical_or.reduce([other != expected for other in others])
     for text in contracted_texts(case.text):
-        if not (open_still & ~_undecided(expected, others)).any():
+        if not (open_still & ~undecided).any():
             break
         others.append(launched(case, text=text, profile=PROFILE, contract="all"))
-    undecided = _undecided(expected, others)
+        undecided |= others[-1] != expected
     found = []
     for answer in answers:
         known = np.logical_or.reduce([answer == one for one in (expected, *others)])
         found.append(Judged(expected, (answer != expected) & ~undecided, undecided & ~known))
-    return found
-
-
-def _undecided(expected: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-    """The cells in which not all machines agree."""
-    found: np.ndarray = np.logical_or.reduce([other != expected for other in others])
     return found

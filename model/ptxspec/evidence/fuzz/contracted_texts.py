@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
 from collections.abc import Iterator
@@ -38,11 +39,9 @@ def contracted_texts(text: str) -> Iterator[str]:
     statements = _STATEMENT.findall(text)
     sums = list(_sums(statements))
     ways = [[None, *own.products] for own in sums]
-    total = 1
-    for own in ways:
-        total *= len(own)
     source = random.Random(text)
-    chosen = itertools.product(*ways) if total <= MOST else ([source.choice(w) for w in ways] for _ in range(MOST))
+    every = math.prod(map(len, ways)) <= MOST
+    chosen = itertools.product(*ways) if every else ([source.choice(w) for w in ways] for _ in range(MOST))
     for way in chosen:
         taken = {own.statement: (name, own.products[name]) for own, name in zip(sums, way, strict=True) if name}
         yield "".join(_written(s, taken.get(i)) for i, s in enumerate(statements)) + text[len("".join(statements)) :]
