@@ -76,11 +76,12 @@ def parse(text: str, path: str | Path) -> Document:
 
 
 def without_prose(page: bytes) -> bytes:
-    """A page without the prose behind its first fence, whose lines are left empty: all that a program can read of it, and where
-    that is. Computed answers are kept under digests of this, so that a better sentence does not cost a proof.
+    """A page without the prose behind its first fence, whose lines are left empty, and without what follows its last one: all
+    that a program can read of it, and where that is. Computed answers are kept under digests of this, so that a better sentence
+    does not cost a proof.
 
     >>> without_prose(b"# add\\n\\nA sum.\\n\\n```python\\nx\\n```\\n\\nProse.\\n")
-    b'# add\\n\\nA sum.\\n\\n```python\\nx\\n```\\n\\n\\n'
+    b'# add\\n\\nA sum.\\n\\n```python\\nx\\n```'
     """
     kept: list[bytes] = []
     at = 0
@@ -88,7 +89,7 @@ def without_prose(page: bytes) -> bytes:
         prose = page[at : fence.start()]
         kept += [b"\n" * prose.count(b"\n") if kept else prose, fence[0]]
         at = fence.end()
-    return b"".join([*kept, b"\n" * page.count(b"\n", at) if kept else page])
+    return b"".join(kept) if kept else page
 
 
 def read_by_programs(path: Path) -> bytes:

@@ -18,6 +18,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from ptxspec import __version__
     from ptxspec.site import (
         code_links,
+        dependencies,
         directives,
         finding,
         instruction_page,
@@ -39,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("grammar", lexers.GrammarLexer)
     app.add_lexer("words", lexers.WordsLexer)
     nodes.register(app)
+    dependencies.setup(app)
     finding.setup(app)
     theme_faults.register(app)
     for name, directive in directives.DIRECTIVES.items():

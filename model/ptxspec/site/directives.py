@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ptxspec.evidence import vector_contents
+from ptxspec.evidence import ledger, vector_contents
 from ptxspec.evidence.mutation import score
 from ptxspec.site import (
     changes,
     contents,
     corner_cases,
+    dependencies,
     dispute_tables,
     drawing,
     evidence_section,
@@ -64,17 +67,19 @@ class Computed(SphinxDirective):
     @property
     def register(self) -> dict[str, pages.Entry]:
         """The register of ambiguities of this source tree."""
-        self.depends(self.source_folder / f"{pages.REGISTER}.md")
+        dependencies.note_register(self.env, self.source_folder)
         return pages.entries(self.source_folder)
 
     def depends(self, *paths: Path) -> None:
-        """The page is read again when one of these files has changed."""
-        for path in paths:
-            self.env.note_dependency(str(path.resolve()))
+        """The page is read again when one of these files has changed: of a document, what programs read of it."""
+        dependencies.note(self.env, paths)
 
-    def kept(self, kind: str, compute: Any, *more: object) -> str:
-        """The computed Markdown, from an earlier build if nothing it depends on has changed since."""
-        files = pages.sources([self.module])
+    def kept(self, kind: str, compute: Callable[[], str], *more: object) -> str:
+        """The Markdown computed from the page's definitions, from an earlier build if nothing it depends on has changed since."""
+        return self.kept_of(kind, pages.sources([self.module]), compute, *more)
+
+    def kept_of(self, kind: str, files: list[Path], compute: Callable[[], str], *more: object) -> str:
+        """The same, computed from the definitions of some documents."""
         self.depends(*files, *store.model_files())
         return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
 
@@ -141,16 +146,20 @@ class Freedoms(Computed):
     """The results that are left open, and the profiles' choices."""
 
     def markdown(self) -> str:
-        self.depends(*pages.profiles().values(), *pages.sources([self.module]), *store.model_files())
-        return freedoms.markdown(self.module, self.register, self.env.docname)
+        module, register, docname = self.module, self.register, self.env.docname
+        profiles = list(pages.profiles().values())
+        self.depends(*profiles)
+        more = [path.read_text("utf-8") for path in profiles]  # whose headings are shown
+        return self.kept("freedoms", lambda: freedoms.markdown(module, register, docname), register, more)
 
 
 class Changes(Computed):
     """Where the version or the target of a module decides what its instructions mean."""
 
     def markdown(self) -> str:
-        self.env.note_reread()
-        return changes.markdown(self.module, self.register)
+        module, register = self.module, self.register
+        files = pages.sources([module] if pages.forms(module) else pages.with_forms())
+        return self.kept_of("changes", files, lambda: changes.markdown(module, register), register)
 
 
 class Identities(Computed):
@@ -174,10 +183,14 @@ class Disputes(Computed):
     required_arguments = 1
 
     def markdown(self) -> str:
-        self.depends(*store.model_files())
-        return dispute_tables.markdown(
-            self.arguments[0], self.env.docname, self.register, self.config.ptxspec_solver_seconds
-        )
+        kind, docname, register = self.arguments[0], self.env.docname, self.register
+        seconds = self.config.ptxspec_solver_seconds
+        tables = partial(dispute_tables.markdown, kind, docname, register, seconds)
+        if kind == "disputes":  # which ask the solver, for as long as a build may
+            self.depends(*store.model_files())
+            return tables()
+        files = [*pages.sources(pages.with_forms()), *dispute_tables.sources()]
+        return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest())
 
 
 class Evidence(Computed):
@@ -301,8 +314,14 @@ class Ledger(Computed):
     """What there is of every chapter, and what is missing."""
 
     def markdown(self) -> str:
-        self.env.note_reread()
-        return contents.front(self.source_folder, self.ledger(), self.judge)
+        root, rows, judge = self.source_folder, self.ledger(), self.judge
+        stated = [path for folder in ("spec", "proofs") for path in sorted((root / folder).rglob("*.md"))]
+        made_of = [
+            *stated,
+            *(path for path in (self.build / "verdicts.json", self.build / "ledger.json") if path.is_file()),
+        ]
+        text = lambda: contents.front(root, rows, judge)  # noqa: E731
+        return self.kept_of("front", made_of, text, rows is None, self.config.ptxspec_solver_seconds)
 
 
 class Mutation(Computed):

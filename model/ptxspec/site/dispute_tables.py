@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ptxspec.evidence.disputes import readings, recorded
 from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
@@ -13,6 +14,15 @@ from ptxspec.site.pages import Entry, code, docname_of, gap, table
 KINDS = ("disputes", "faults", "open", "extent", "summary")
 #: seconds that a dispute has where a build asks no solver: what tells two readings apart is found at once
 MOMENT = 1.0
+
+
+def sources() -> list[Path]:
+    """The documents that state disputes and faults, and the programs that make tables of them."""
+    claims = load_all()
+    places = [dispute.place for dispute in claims.disputes]
+    places += [fault.place for fault in claims.faults]
+    places += [extent.place for extent in claims.extents]
+    return sorted({Path(__file__), *(Path(place.path) for place in places)})
 
 
 def markdown(kind: str, docname: str, register: dict[str, Entry], solver_seconds: float = 20.0) -> str:

@@ -24,6 +24,7 @@ def module_of(docname: str) -> str:
     return ".".join(["ptxspec", *map(finder.module_name, docname.split("/"))])
 
 
+@cache
 def docname_of(path: str | Path) -> str:
     """The document that a file below the folder of the documents is on the site."""
     return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()).with_suffix(""))
@@ -70,13 +71,19 @@ def sources(modules: Iterable[str]) -> list[Path]:
     todo = list(modules)
     while todo:
         name = todo.pop()
-        if name in found:
-            continue
-        module = finder.load(name)
-        found[name] = Path(module.__file__ or "")
-        for fence in finder.document_of(module).of("python"):
-            todo += re.findall(r"^(?:from|import) (ptxspec\.spec\.[\w.]+)", fence.text, re.M)
+        if name not in found:
+            found[name], imported = _source(name)
+            todo += imported
     return sorted(found.values())
+
+
+@cache
+def _source(module: str) -> tuple[Path, tuple[str, ...]]:
+    """The document of a module, and the pages that it imports."""
+    loaded = finder.load(module)
+    fences = finder.document_of(loaded).of("python")
+    imported = [re.findall(r"^(?:from|import) (ptxspec\.spec\.[\w.]+)", fence.text, re.M) for fence in fences]
+    return Path(loaded.__file__ or ""), tuple(name for own in imported for name in own)
 
 
 def anchor(heading: str) -> str:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ptxspec import __version__
 from ptxspec.language.forms import opcodes
 from ptxspec.site.export import evidence, facts, forms
+from ptxspec.site.pages import Entry
 
 #: of the format: the first number changes where something that was there is gone or means something else, the second where
 #: something is added; whoever reads it accepts any second number, and fields that they do not know
 VERSION = "2.0"
 
+#: the entries of the register of ambiguities by name
+Register = dict[str, Entry]
 
-def exported(names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The ISA, with all opcodes of PTX or these alone. Raises KeyError for one that is none."""
+
+def exported(
+    names: Iterable[str] | None = None, opcode: Callable[[str, Register], dict[str, Any]] = forms.opcode
+) -> dict[str, Any]:
+    """The ISA, with all opcodes of PTX or these alone, each as `opcode` says it. Raises KeyError for one that is none."""
     known = opcodes()
     wanted = sorted(known) if names is None else sorted(set(names))
     for name in wanted:
@@ -39,7 +45,7 @@ def exported(names: Iterable[str] | None = None) -> dict[str, Any]:
         "rules": facts.rules(),
         "ambiguities": facts.ambiguities(),
         "pages": facts.documents(),
-        "opcodes": [forms.opcode(name, register) for name in wanted],
+        "opcodes": [opcode(name, register) for name in wanted],
     }
 
 
