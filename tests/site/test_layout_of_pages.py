@@ -1,4 +1,4 @@
-"""What the extension does to pages as they are written: exponents, anchors of lines, less HTML, a short sidebar."""
+"""What the extension does to pages as they are written: exponents, anchors of lines, less HTML."""
 
 from __future__ import annotations
 
@@ -44,12 +44,3 @@ def test_unseen_html_is_left_out() -> None:
     assert context["body"] == (
         '<td class="x"><code class="literal">a b</code></td><td><p>one</p>\n<p>two</p></td>x<span class="k">if</span>'
     )
-
-
-def test_the_sidebar_is_asked_for_collapsed() -> None:
-    asked = {}
-    context = {"toctree": lambda **wanted: asked.update(wanted)}
-    layout.collapse_sidebar(None, "", "", context, None)  # type: ignore[arg-type]
-    context["toctree"](collapse=False, maxdepth=-1)
-    assert asked == {"collapse": True, "maxdepth": -1}
-    layout.collapse_sidebar(None, "", "", {}, None)  # type: ignore[arg-type]

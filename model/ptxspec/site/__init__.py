@@ -25,6 +25,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         layout,
         lexers,
         machine_readable,
+        navigation,
         nodes,
         theme_faults,
         transforms,
@@ -49,7 +50,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", transforms.number_lines)
     app.connect("doctree-read", transforms.point_at_entries)
     app.connect("doctree-read", transforms.raise_exponents)
-    app.connect("html-page-context", layout.collapse_sidebar, priority=100)  # before the theme asks for it
+    navigation.setup(app)
     app.connect("html-page-context", code_links.link, priority=800)
     app.connect("html-page-context", layout.slim, priority=900)
     box.setup(app)

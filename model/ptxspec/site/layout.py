@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def collapse_sidebar(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Have the sidebar show the chapters, and the pages of the page's own chapter. With all pages in it, it was more than a third
-    of the site."""
-    whole = context.get("toctree")
-    if whole is not None:
-        context["toctree"] = lambda **wanted: whole(**{**wanted, "collapse": True})
-
-
 def share_icons(app: Sphinx, error: Exception | None) -> None:
     """Put the theme's icons into one file, which puts them into each page that loads it."""
     if error is not None or app.builder.format != "html":
@@ -65,9 +57,6 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
         body = _FIRST.sub(lambda block: f'<pre style="counter-reset:line {int(block[2]) - 1}">', body)
         body = _NUMBER.sub(r"\1", body)
         context["body"] = body
-    sidebar = context.get("furo_navigation_tree")
-    if sidebar:
-        context["furo_navigation_tree"] = sidebar.replace('class="reference internal"', 'class="reference"')
 
 
 def minify(app: Sphinx, error: Exception | None) -> None:

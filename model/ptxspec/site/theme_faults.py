@@ -31,10 +31,14 @@ class OneIdentifier(SphinxPostTransform):
 
 
 def level_headings(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give the captions in a page's text their level."""
+    if context.get("body"):
+        context["body"] = levelled(context["body"])
+
+
+def levelled(html: str) -> str:
     """Sphinx marks the captions of its lists of pages as headings without a level, which ARIA asks for."""
-    for part in ("furo_navigation_tree", "body"):
-        if context.get(part):
-            context[part] = context[part].replace(_HEADING, _LEVELLED)
+    return html.replace(_HEADING, _LEVELLED)
 
 
 def parameters_without_a_list(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
