@@ -27,7 +27,7 @@ from ptxspec.site.trying import pyodide
 
 _HERE = Path(__file__).resolve().parent
 _MODEL = _HERE.parents[1]
-#: what of the model travels: the exact interpretation, and what reads texts for it
+#: what of the model travels: the exact interpretation and the exact engine, and what reads texts for them
 _PARTS = (
     "*.py",
     "literate/*.py",
@@ -35,11 +35,14 @@ _PARTS = (
     "contracts/*.py",
     "language/**/*.py",
     "machine/*.py",
+    "machine/driver/*.py",
     "query/*.py",
     "site/__init__.py",
     "site/pages.py",
     "site/trying/__init__.py",
     "site/trying/answers.py",
+    "site/trying/fields.py",
+    "site/trying/programs.py",
 )
 #: libraries in pure Python that these import
 LIBRARIES = ("markdown_it", "mdurl")
@@ -101,6 +104,10 @@ def _travelling() -> Iterator[tuple[str, bytes]]:
         yield f"ptx/spec/{path.relative_to(DOCUMENTS / 'spec')}", path.read_bytes()
     for path in sorted({p for part in _PARTS for p in _MODEL.glob(part)}):
         yield f"ptx/model/ptxspec/{path.relative_to(_MODEL)}", path.read_bytes()
+    yield (
+        "ptx/model/numpy/__init__.py",
+        (_HERE / "arrays.py").read_bytes(),
+    )  # its place taken by the little that is needed
     for name in LIBRARIES:
         found = importlib.util.find_spec(name)
         if found is None or found.origin is None:
