@@ -33,15 +33,18 @@ HEAD = ".version 9.0 .target sm_90 .address_size 64 .global .u32 out; .visible .
 FAULTS = {
     "misaligned": (".reg .u64 a; mov.u64 a, out; st.global.u32 [a+2], 1; ret;", "program:1"),
     "out of bounds": (".reg .u64 a; mov.u64 a, out; st.global.u32 [a+64], 1; ret;", "address 0x"),
-    "stuck warp": ("bar.warp.sync 3; ret;", "wait for lanes 0x00000003"),
-    "stuck barrier": ("barrier.sync 1, 64; ret;", "1 threads wait at barrier 1 for 64"),
-    "barrier count": ("barrier.sync 1, 33; ret;", "33 threads"),
+    "stuck warp": (
+        ".reg .u32 t; .reg .pred p; mov.u32 t, %tid.x; setp.eq.u32 p, t, 0; @p bar.warp.sync 3; @!p barrier.sync 1, 64; ret;",
+        "wait for lanes 0x00000003",
+    ),
+    "stuck barrier": ("barrier.sync 1, 64; ret;", "2 threads wait at barrier 1 for 64"),
+    "barrier count": (".reg .u32 n; mov.u32 n, 33; barrier.sync 1, n; ret;", "33 threads"),
     "unbound": (".reg .b32 d; txq.width.b32 d, [image]; ret;", "nothing is bound to image"),
 }  # fmt: skip
 
 
 def fault(rule: str) -> str:
-    head = HEAD.replace(".visible", ".global .texref image; .visible")
+    head = HEAD.replace(".visible", ".global .texref image; .visible") + ".reqntid 2"
     return f"{head} {{ {FAULTS[rule][0]} }}"
 
 
@@ -98,11 +101,8 @@ def test_a_wrong_claim_is_noticed(page: str) -> None:
     text = boxes.program_of(page)
     assert text is not None
     value = re.compile(r"( = \{?|ends the launch: )(\w+)(?=[^\n]*$)", re.M)
-    changed = [
-        m
-        for m in value.finditer(text)
-        if "//" in text[text.rfind("\n", 0, m.start()) : m.start()] and "bind" not in m[0]
-    ]
+    before = [(m, text[text.rfind("\n", 0, m.start()) : m.start()]) for m in value.finditer(text)]
+    changed = [m for m, line in before if "//" in line and "bind" not in line]
     assert changed
     for match in changed:
         other = (
@@ -268,6 +268,6 @@ def test_a_changed_program_runs_in_a_browser(tmp_path: Path) -> None:
         tab.click("button:text('Run')")
         tab.wait_for_selector("[data-answered='3']")
         error = tab.inner_text(".trying-error")
-        assert error.startswith("program:5:") and "countre" in error
+        assert error.startswith("program:6:") and "countre" in error
         print(f"first answer {first:.1f} s, a later one {later:.2f} s")
         assert later < 5  # seconds

@@ -98,16 +98,16 @@ def _of_instructions(text: str) -> list[str]:
 
 def of_program(text: str, ran: Ran) -> list[str]:
     """The same of a program that was run."""
-    wanted = endings(text)
+    wanted, ended = endings(text), []
     if ran.error is not None:
-        where = ran.error.where.line if ran.error.where else None
-        told = [(where, ran.error.rule)]
-        return [] if told == wanted else [f"the launch ended with {told}, not {wanted}: {ran.error}"]
-    found = [f"line {line}: the launch did not end: {rule}" for line, rule in wanted]
+        ended = [(ran.error.where.line if ran.error.where else 0, ran.error.rule)]
+    found = [] if ended == wanted else [f"the launch ended with {ended}, not {wanted}: {ran.error}"]
     held = {one.name: one for one in ran.held}
     for claim in claims(text):
         if claim.name in held:
             found += _of_variable(claim, held[claim.name])
+        elif claim.name in ran.types and ran.error is not None:
+            found.append(f"{claim.shown}: a launch that has ended with an error leaves no registers")
         elif claim.name in ran.types:
             values = [thread.registers[claim.name] for thread in ran.threads]
             found += _compared(claim, values, ran.types[claim.name], everywhere=not claim.is_list)

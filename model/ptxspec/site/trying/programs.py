@@ -10,11 +10,11 @@ from typing import Any
 
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
-from ptxspec.literate import finder
 from ptxspec.machine.leaving import Left, shape
 from ptxspec.query import examples
 from ptxspec.query.programs import Held, Ran, Unrunnable, entry_of, run
 from ptxspec.query.values import labelled
+from ptxspec.site import pages
 from ptxspec.site.trying.fields import fields, rewritten
 from ptxspec.terms.types import Type
 
@@ -26,8 +26,7 @@ MOST = 64
 
 def program_of(page: str) -> str | None:
     """The program among a page's examples, if it has one."""
-    document = finder.document_of(finder.load(page))
-    return next((fence.text for fence in document.of("ptx") if examples.is_program(fence.text)), None)
+    return next(filter(examples.is_program, pages.examples(page)), None)
 
 
 def answer(text: str, values: Mapping[str, str]) -> dict[str, Any]:
