@@ -40,7 +40,8 @@ def test_a_page_offers_its_own_forms() -> None:
     assert found["mnemonics"] == ["bfe.u32", "bfe.u64", "bfe.s32", "bfe.s64"]
     assert found["profiles"][:1] == ["hopper"] and "portable" in found["profiles"]
     assert ask(page=BFE, mnemonic="bfe.s32") == ["bfe.s32 d, a, b, c;"]
-    assert ask(page="ptxspec.spec.instructions.movement.ld")["mnemonics"] == []
+    load = ask(page="ptxspec.spec.instructions.movement.ld")
+    assert load["mnemonics"] == [] and ".entry" in load["program"]
 
 
 def test_constants_and_vectors_of_a_form_are_written_as_they_must_be() -> None:
@@ -121,12 +122,6 @@ def test_the_box_stands_before_the_tables_and_knows_their_forms() -> None:
     assert section.index(placed) == 2
     forms = html.unescape(placed.astext().partition('data-forms="')[2].partition('"')[0])
     assert json.loads(forms) == {"lop3.b32 d, a, b, c, immLut;": "lop3.b32 d, a, b, c, $immLut;"}
-
-
-def test_the_page_of_an_effect_has_no_box() -> None:
-    section = page_with("ld.u32 d, [a];")
-    box.add_to(section, "ptxspec.spec.instructions.movement.ld")
-    assert not list(section.findall(nodes.raw))
 
 
 # In a browser ----------------------------------------------------------------------------------------------------------

@@ -70,6 +70,9 @@ class Limits(Protocol):
     def check_extents(self, what: str, extents: Triple, most: Triple) -> None:
         """Raise ValueError for extents beyond the greatest ones, or below 1."""
 
+    def required_block(self, directives: Mapping[str, tuple[int, ...]]) -> Triple | None:
+        """The extents of a CTA that an entry's directives ask for; None if they leave them to the host."""
+
     def check_cta(self, name: str, directives: Mapping[str, tuple[int, ...]], block: Triple) -> None:
         """Raise ValueError unless an entry with these directives may have CTAs of these extents."""
 

@@ -101,6 +101,9 @@ class Barriers(Protocol):
 class Clusters(Protocol):
     """spec/machine/clusters.md: the shape of clusters, and their barriers."""
 
+    def required(self, directives: Mapping[str, tuple[int, ...]]) -> Triple | None:
+        """The extents of a cluster that an entry's directives ask for; None if they leave them to the host."""
+
     def of_launch(self, name: str, directives: Mapping[str, tuple[int, ...]], asked: Triple | None) -> Triple | None:
         """The shape of the clusters, in CTAs, in which an entry is launched where the host asks for one or for none; None if
         nobody says any. Raises ValueError."""

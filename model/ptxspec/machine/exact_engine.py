@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 import numpy as np
@@ -93,6 +93,8 @@ if TYPE_CHECKING:
 
 #: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
 Seen = Callable[[Any, int, Block, int], None]
+#: what is told of a thread that ends: its coordinates, those of its CTA, and its registers
+Left = Callable[[tuple[int, int, int], tuple[int, int, int], Mapping[str, Any]], None]
 
 
 class ExactEngine:
@@ -104,22 +106,25 @@ class ExactEngine:
         self.copies: Copies = "early"
         #: who is told of each block that a thread enters, in the launches from now on
         self.seen: Seen | None = None
+        #: who is told of each thread that ends, likewise
+        self.left: Left | None = None
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
         key = (id(program.kernel), program.profile.key, program.clustered)
         if key not in self._programs:
             self._programs[key] = Interpreted(program, known(program, "exact"))
-        return self._programs[key]._replace(copies=self.copies, seen=self.seen)
+        return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left)
 
 
 class Interpreted(NamedTuple):
-    """A program, what is known of it, when its copies happen, and who watches."""
+    """A program, what is known of it, when its copies happen, and who watches blocks and ends."""
 
     program: Program
     known: Known
     copies: Copies = "early"
     seen: Seen | None = None
+    left: Left | None = None
 
     def start(self, memory: Memory, extents: Extents, slots: int, worker: int, watch: Callable[[], None]) -> ExactRun:
         return ExactRun(self, memory, extents, slots, watch)
@@ -169,7 +174,7 @@ class ExactRun:
 
     def __init__(self, prepared: Interpreted, memory: Memory, extents: Extents, slots: int, watch: Callable[[], None]):
         program = prepared.program
-        self.watch, self.known, self.seen = watch, prepared.known, prepared.seen
+        self.watch, self.known, self.seen, self.left = watch, prepared.known, prepared.seen, prepared.left
         self.program, self.memory, self.extents = program, memory, extents
         self.blocks, self.code = program.flow.blocks, program.kernel.code
         self.variables = contracts.variables()
@@ -293,10 +298,17 @@ class ExactRun:
                 goes = count
             if goes == WAITS or goes == count or ends(number, goes, goes in self.narrow, took, m.turn_length):
                 put(m, thread, count + 1 if goes == WAITS else goes)
-                if goes == count and self.copies is not None:
-                    self.copies.deferred.ended(thread)
+                if goes == count:
+                    self.ended(thread)
                 return took
             number = goes
+
+    def ended(self, thread: int) -> None:
+        """Let those know of it who follow when threads end."""
+        if self.copies is not None:
+            self.copies.deferred.ended(thread)
+        if self.left is not None:
+            self.left(*self.extents.where(thread, self.machine.first), self.registers[thread])
 
     def block(self, block: Block, thread: int) -> int | None:
         """Run one thread through a block; the block at which it goes on, None where it ends, WAITS where it waits."""

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Engine
-from ptxspec.machine.exact_engine import ExactEngine, Seen
+from ptxspec.machine.exact_engine import ExactEngine, Left, Seen
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
 from ptxspec.machine.host import Host, open_result
@@ -29,7 +29,6 @@ from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
-from ptxspec.machine.native import NativeEngine
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
 from ptxspec.machine.program import Program, function_addresses, program
@@ -38,6 +37,9 @@ from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
+
+if TYPE_CHECKING:
+    from ptxspec.machine.native import NativeEngine
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -293,6 +295,8 @@ class Launches:
     def _engine(self, how: How) -> Engine:
         if how.engine == "native":
             if self._native is None:
+                from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
+
                 self._native = NativeEngine()
             return self._native
         if self._exact is None:
@@ -301,10 +305,10 @@ class Launches:
         return self._exact
 
     @contextmanager
-    def seen_by(self, seen: Seen) -> Iterator[None]:
-        """Tell of each block that a thread enters under the exact engine."""
+    def seen_by(self, seen: Seen | None = None, left: Left | None = None) -> Iterator[None]:
+        """Tell of each block that a thread enters under the exact engine, and of each thread that ends."""
         self._exact = ExactEngine()
-        self._exact.seen = seen
+        self._exact.seen, self._exact.left = seen, left
         try:
             yield
         finally:

@@ -54,6 +54,11 @@ def with_forms() -> list[str]:
     return sorted(_forms_of_pages())
 
 
+def examples(module: str) -> list[str]:
+    """The texts of a page's examples, in order."""
+    return [fence.text for fence in finder.document_of(finder.load(module)).of("ptx")]
+
+
 def opcodes(module: str) -> set[str]:
     """The opcodes that a page defines forms of."""
     return {form.syntax.opcode for form in forms(module)}

@@ -7,8 +7,6 @@ They must be what the definitions give under the chip's profile, and among what 
 
 from __future__ import annotations
 
-import re
-import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -27,7 +25,7 @@ from ptxspec.evidence.record.families import FAMILIES, FUNCTIONS
 from ptxspec.evidence.record.image_answers import KEPT
 from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
-from ptxspec.query.evaluate import evaluate
+from ptxspec.query.examples import failures
 from ptxspec.terms import exact
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import Script
@@ -56,22 +54,12 @@ def examples(pages: Iterable[str]) -> Noticed | None:
         for fence in finder.document_of(loaded).of("ptx"):
             where = f"{page_name(str(loaded.__file__))}:{fence.line}"
             try:
-                results = evaluate(fence.text)
+                wrong = failures(fence.text)
             except exact.NoChoice as error:
                 return Noticed("example", where, str(error))
-            for name, wanted in re.findall(r"([\w%$.]+) = (-?[\w.]+)", " ".join(re.findall(r"//([^\n]*)", fence.text))):
-                if name in results and results[name] != _bits(wanted, results.types[name].width):
-                    return Noticed("example", where, f"{name} = {results[name]:#x}, not {wanted}")
+            if wrong:
+                return Noticed("example", where, wrong[0])
     return None
-
-
-def _bits(text: str, width: int) -> int | bool:
-    """What a comment says of a register, as the bits of one of that width."""
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?\d+\.\d*(e-?\d+)?|-?inf", text):
-        return int.from_bytes(struct.pack({16: "<e", 32: "<f", 64: "<d"}[width], float(text)), "little")
-    return int(text, 0) & ((1 << width) - 1)
 
 
 # Recorded answers ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The box in which a reader evaluates a page's instructions, and the buttons beside its corner cases. Everything is computed by
+// The box in which a reader evaluates a page's instructions or runs its program, and the buttons beside its corner cases. Everything is computed by
 // the definitions, in a worker (site/trying/worker.js); this file asks and shows.
 (() => {
   "use strict";
@@ -151,10 +151,7 @@
     place.replaceChildren(title, picker,
       make("p", { class: "trying-text" }, make("label", { for: "trying-text" }, "Instruction "), text),
       operands, profiles, results, make("p", { class: "trying-copy" }, line), status);
-    place.classList.add("trying-opened");
-    place.setAttribute("role", "group");
-    place.setAttribute("aria-label", "Try it");
-    title.tabIndex = -1;
+    frame();
   };
 
   const shownOperands = () => Object.fromEntries([...box.operands.querySelectorAll("[data-operand]")].map((e) => [e.dataset.operand, e.value.trim()]));
@@ -264,6 +261,109 @@
     return found;
   };
 
+  // The box of a program: its text, fields for the values that go in, and what it leaves -----------------------------------------------
+
+  const scrolled = (name, caption, head, rows) => make("div", { class: "trying-scrolled", tabindex: "0", role: "region", "aria-label": caption },
+    make("table", { "data-table": name }, make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
+      make("tbody", {}, ...rows.map(([first, ...cells]) => make("tr", {}, make("th", { scope: "row" }, first),
+        ...cells.map((text) => make("td", {}, make("code", {}, text))))))));
+
+  const readingsOf = (readings) => readings.map(([label, value]) =>
+    make("span", { class: "trying-reading", "data-reading": label }, make("code", {}, value), make("small", {}, ` ${label}`)));
+
+  const left = ({ error, threads, count, alike, different, memory, printed }) => {
+    const found = [];
+    if (error) found.push(make("p", { class: "trying-error trying-program-error", tabindex: "0" }, error));
+    if (alike.length) {
+      found.push(make("p", { class: "trying-left" }, count > 1 ? `Each of the ${count} threads ends with` : "The thread ends with"));
+      found.push(...alike.map(({ name, type, readings }) => make("p", { class: "trying-result", "data-result": name },
+        make("code", {}, name), ` ${type} = `, ...readingsOf(readings))));
+    }
+    if (different.length) {
+      const more = count > threads.length ? `, the first ${threads.length} of ${count}` : "";
+      found.push(scrolled("registers", `Registers that differ from thread to thread${more}`,
+        ["thread", ...different.map(({ name, type }) => `${name} ${type}`)],
+        threads.map((thread, i) => [thread, ...different.map(({ values }) => values[i])])));
+    }
+    for (const { name, type, rows, count: changed } of memory) {
+      const more = changed > rows.length ? `, the first ${rows.length} of ${changed} elements` : "";
+      found.push(scrolled(name, `Memory that has changed: ${name} ${type}${more}`, ["place", "before", "after"],
+        rows.map(({ place: at, before, after }) => [at, before, after])));
+    }
+    if (printed) found.push(make("p", { class: "trying-left" }, "Printed:"), make("p", { class: "trying-printed" }, make("code", {}, printed)));
+    if (!found.length) found.push(make("p", { class: "trying-left" }, "The program has ended. No register is used, and no memory has changed."));
+    else if (!error && !memory.length) found.push(make("p", { class: "trying-left" }, "No variable of the module has changed."));
+    return found;
+  };
+
+  const showFields = (list, fields, run) => {
+    const key = JSON.stringify(fields.map(({ name, type }) => [name, type]));
+    if (key !== list.dataset.key) {
+      list.dataset.key = key;
+      list.replaceChildren(list.firstChild, ...fields.map(({ name, type }, i) => make("label", { for: `trying-field-${i}` },
+        make("code", {}, name), ` ${type} `,
+        make("input", { id: `trying-field-${i}`, type: "text", "data-field": name, spellcheck: "false", autocomplete: "off", autocapitalize: "off",
+          onkeydown: (event) => { if (event.key === "Enter" && !event.ctrlKey) run(); } }))));
+    }
+    list.hidden = !fields.length;
+    fields.forEach(({ text }, i) => { list.querySelector(`#trying-field-${i}`).value = text; });
+  };
+
+  const openProgram = ({ program, fields }) => {
+    const text = make("textarea", { id: "trying-program", rows: String(Math.min(30, program.split("\n").length)), spellcheck: "false",
+      autocomplete: "off", autocapitalize: "off", wrap: "off" });
+    text.value = program;
+    const list = make("fieldset", { class: "trying-operands" }, make("legend", {}, "Values"));
+    const results = make("div", { class: "trying-results", role: "region", "aria-label": "What the program leaves", "aria-live": "polite" });
+    let runs = 0, running = false;
+    const runButton = make("button", { type: "button", class: "trying-open", onclick: () => run() }, "Run");
+    // what was typed into a field goes into the text; a field whose text was changed beside it keeps to the text
+    const typed = () => Object.fromEntries([...list.querySelectorAll("[data-field]")]
+      .filter((e) => e.value.trim() !== shown[e.dataset.field]).map((e) => [e.dataset.field, e.value]));
+    let shown = {};
+    const put = (found) => {
+      showFields(list, found, run);
+      shown = Object.fromEntries(found.map(({ name, text: own }) => [name, own]));
+    };
+    const run = async () => {
+      if (running) return;
+      running = true;
+      runButton.disabled = true;
+      const slow = setTimeout(() => { status.textContent = "Running …"; }, 300);
+      const before = text.value;
+      const found = await guarded(question({ program: before, values: typed() }));
+      clearTimeout(slow);
+      running = false;
+      runButton.disabled = false;
+      if (!found) results.replaceChildren();
+      else {
+        status.textContent = "";
+        if (text.value === before) text.value = found.program;
+        if (found.fields.length || !found.error) put(found.fields);
+        results.replaceChildren(...left(found));
+      }
+      place.dataset.answered = String(++runs);
+    };
+    place.replaceChildren(title,
+      make("p", { class: "trying-program" }, make("label", { for: "trying-program" }, "Program"), text),
+      list, make("p", { class: "trying-run" }, runButton, " ", make("kbd", {}, "Ctrl+Enter")), results, status);
+    put(fields);
+    place.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
+    });
+    frame();
+    title.focus();
+    return run();
+  };
+
+  const frame = () => {
+    place.classList.add("trying-opened");
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", "Try it");
+    title.tabIndex = -1;
+  };
+
   const rows = [...document.querySelectorAll(".corner-cases table")].flatMap(rowsOf);
 
   const put = async ({ text, operands }) => {
@@ -285,6 +385,10 @@
       const found = await guarded(question({ page }));
       button.disabled = false;
       if (!found) return;
+      if (found.program) {
+        status.textContent = "";
+        return openProgram(found);
+      }
       Object.assign(state, found);
       opened();
       title.focus();

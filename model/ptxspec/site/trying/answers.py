@@ -16,6 +16,7 @@ from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as, values_of_texts
 from ptxspec.query.values import labelled
 from ptxspec.site.pages import REGISTER, Entry, entries
+from ptxspec.site.trying import programs
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.kinds import Immediate, VectorOf, vector_length
 from ptxspec.terms.profiles import names
@@ -24,16 +25,27 @@ from ptxspec.terms.vocabulary import freedoms_in
 
 
 def reply(question: str) -> str:
-    """Answer a question, both as JSON: {"page": module} asks for the page's mnemonics and for the profiles, {"mnemonic": …,
-    "page": …} for the texts of its forms, and {"text": …, "operands": {…}, "profile": …} for results."""
+    """Answer a question, both as JSON: {"page": module} asks for the page's mnemonics or its program, and for the profiles,
+    {"mnemonic": …, "page": …} for the texts of its forms, {"text": …, "operands": {…}, "profile": …} for results, and
+    {"program": …, "values": {…}} for what a program leaves."""
     asked = json.loads(question)
     if "text" in asked:
         found: Any = answer(asked["text"], asked["operands"], asked["profile"])
     elif "mnemonic" in asked:
         found = texts(asked["page"], asked["mnemonic"])
+    elif "program" in asked:
+        found = programs.answer(asked["program"], asked["values"])
     else:
-        found = {"mnemonics": mnemonics(asked["page"]), "profiles": [name for name in names() if name != "index"]}
+        found = _offers(asked["page"])
     return json.dumps(found)
+
+
+def _offers(page: str) -> dict[str, Any]:
+    """What the box of a page begins with: the mnemonics of what it evaluates, or else a program and its fields."""
+    own, profiles = mnemonics(page), [name for name in names() if name != "index"]
+    program = None if own else programs.program_of(page)
+    found = [] if program is None else programs.fields_of(program)
+    return {"mnemonics": own, "profiles": profiles, "program": program, "fields": found}
 
 
 # Which instructions ----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ptxspec.site.trying import pyodide
 
 _HERE = Path(__file__).resolve().parent
 _MODEL = _HERE.parents[1]
-#: what of the model travels: the exact interpretation, and what reads texts for it
+#: what of the model travels: the exact interpretation and the exact engine, and what reads texts for them
 _PARTS = (
     "*.py",
     "literate/*.py",
@@ -35,11 +35,29 @@ _PARTS = (
     "contracts/*.py",
     "language/**/*.py",
     "machine/*.py",
+    "machine/driver/*.py",
     "query/*.py",
     "site/__init__.py",
     "site/pages.py",
     "site/trying/__init__.py",
     "site/trying/answers.py",
+    "site/trying/fields.py",
+    "site/trying/programs.py",
+)
+#: what of these stays behind: other interpretations, work of several processes, and what looks at texts for an editor
+_OTHERS = (
+    "campaign_options.py campaigns.py processes.py parallel.py progress.py literate/coverage.py literate/lint.py terms/native.py "
+    "terms/symbolic.py terms/object_code.py terms/masked_logic.py terms/outside.py language/formatting.py language/outline.py "
+    "machine/courses.py"
+).split()
+#: and questions that are put to a solver, and reports of them
+_LEFT_OUT = frozenset(_OTHERS) | frozenset(
+    f"query/{name}.py"
+    for name in (
+        "assumptions bounds causes comparisons demands enumerated equivalence explaining finding functions identities inputs "
+        "invariants laws means minimal questions records refinement replaying sampling statement suspects tracing trials "
+        "undefined verdicts witness"
+    ).split()
 )
 #: libraries in pure Python that these import
 LIBRARIES = ("markdown_it", "mdurl")
@@ -100,7 +118,13 @@ def _travelling() -> Iterator[tuple[str, bytes]]:
     for path in sorted((DOCUMENTS / "spec").rglob("*.md")):
         yield f"ptx/spec/{path.relative_to(DOCUMENTS / 'spec')}", path.read_bytes()
     for path in sorted({p for part in _PARTS for p in _MODEL.glob(part)}):
+        if str(path.relative_to(_MODEL)) in _LEFT_OUT:
+            continue
         yield f"ptx/model/ptxspec/{path.relative_to(_MODEL)}", path.read_bytes()
+    yield (
+        "ptx/model/numpy/__init__.py",
+        (_HERE / "arrays.py").read_bytes(),
+    )  # its place taken by the little that is needed
     for name in LIBRARIES:
         found = importlib.util.find_spec(name)
         if found is None or found.origin is None:

@@ -14,7 +14,7 @@ from docutils import nodes
 
 from ptxspec.files import write_whole
 from ptxspec.site import pages
-from ptxspec.site.trying import answers, archive
+from ptxspec.site.trying import answers, archive, programs
 from ptxspec.site.trying.pyodide import Unavailable
 
 if TYPE_CHECKING:
@@ -36,16 +36,24 @@ def setup(app: Sphinx) -> None:
 def _place(app: Sphinx, doctree: nodes.document) -> None:
     name = app.env.docname
     if app.config.ptxspec_try_it and name.startswith("spec/instructions/"):
+        module = pages.module_of(name)
+        evaluates = bool(answers.mnemonics(module))
         for section in doctree.findall(nodes.section):
-            if "corner-cases" in section["ids"]:
-                add_to(section, pages.module_of(name))
-                return
+            if evaluates and "corner-cases" in section["ids"]:
+                add_to(section, module)
+            elif not evaluates and "examples" in section["ids"]:
+                add_program(section, module)
+
+
+def add_program(section: nodes.section, module: str) -> None:
+    """Put the box of a page whose forms have effects behind the program among its examples; where there is none, nothing."""
+    if programs.program_of(module) is not None:
+        html = f'<div class="trying" data-page="{module}" data-forms="{{}}"></div>'
+        section.append(nodes.raw("", html, format="html"))
 
 
 def add_to(section: nodes.section, module: str) -> None:
-    """Put the box of a page before the tables in its section of corner cases; of a page whose forms all have effects, nothing."""
-    if not answers.mnemonics(module):
-        return
+    """Put the box of a page that evaluates its forms before the tables in its section of corner cases."""
     captions = {caption.astext() for table in section.findall(nodes.table) for caption in table.findall(nodes.title)}
     shown = {str(f): answers.template(f) for f in pages.forms(module) if str(f) in captions and answers.offered(f)}
     told = escape(json.dumps(shown, ensure_ascii=False), quote=True)

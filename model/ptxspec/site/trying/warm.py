@@ -28,6 +28,13 @@ LEFT_OUT = (
     "compileall.py pyodide/console.py"
 ).split()
 ENCODINGS = [f"encodings/{name}.py" for name in ("__init__", "aliases", "ascii", "latin_1", "utf_8", "cp437", "idna")]
+#: programs that load what launches use: memory alone, and threads that wait for one another
+_HEAD = ".version 9.0 .target sm_90 .address_size 64 .global .u32 out; .visible .entry k() "
+_STORE = "{ st.global.u32 [out], 3; ret; }"
+_VOTE = (
+    ".reqntid 2 { .reg .pred p; .reg .b32 d; setp.eq.u32 p, 1, 1; bar.sync 0; "
+    "vote.sync.ballot.b32 d, p, 3; st.global.u32 [out], d; ret; }"
+)
 #: the time of every file, in seconds of Unix, which byte code has of its source
 TIME = 1_700_000_000
 
@@ -46,6 +53,10 @@ def load() -> None:
             raise RuntimeError(f"the sum of 1 and 2 is {found}")
     for text in ("ad.u32 d, a, b;", "rcp.approx.f32 d, a;", "div.rn.f64 d, a, b;"):
         answers.reply(json.dumps({**asked, "text": text}))
+    for program in (_STORE, _VOTE):
+        found = json.loads(answers.reply(json.dumps({"program": _HEAD + program, "values": {}})))
+        if found["error"] or found["memory"][0]["rows"][0]["after"] != "3":
+            raise RuntimeError(f"a program that writes 3 leaves {found}")
 
 
 def files(folder: str) -> Iterator[str]:
