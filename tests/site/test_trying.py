@@ -21,7 +21,8 @@ import ptxspec
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.query.fragments import read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as
-from ptxspec.site.trying import answers, archive, box, pyodide
+from ptxspec.site.trying import answers, archive, box, npm
+from ptxspec.site.trying.pyodide import PYODIDE
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 #: chapters whose pages evaluate nothing: all their instructions have effects
@@ -93,16 +94,16 @@ def test_an_operand_without_a_text_gets_a_value() -> None:
 
 
 def test_a_package_with_another_digest_is_refused(tmp_path: Path) -> None:
-    (tmp_path / f"pyodide-{pyodide.VERSION}.tgz").write_bytes(b"another")
-    with pytest.raises(pyodide.Unavailable, match="does not have the digest"):
-        pyodide.package(tmp_path)
+    (tmp_path / f"{PYODIDE.folder}.tgz").write_bytes(b"another")
+    with pytest.raises(npm.Unavailable, match="does not have the digest"):
+        npm.fetched(tmp_path, PYODIDE)
     assert not list(tmp_path.iterdir())
 
 
 def test_without_npm_the_reason_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(pyodide.Unavailable, match="npm is not installed"):
-        pyodide.package(tmp_path / "cache")
+    with pytest.raises(npm.Unavailable, match="npm is not installed"):
+        npm.fetched(tmp_path / "cache", PYODIDE)
 
 
 def page_with(caption: str) -> nodes.section:
@@ -233,7 +234,7 @@ def prepared() -> Path:
     """The files that a site carries, kept between builds. Without npm the test says that it did not run."""
     try:
         return archive.prepared(ROOT / "build" / "trying")
-    except pyodide.Unavailable as why:
+    except npm.Unavailable as why:
         pytest.skip(f"NO PYODIDE: the box in which readers evaluate instructions was NOT tested: {why}")
 
 

@@ -24,7 +24,7 @@ import ptxspec
 from ptxspec.machine.leaving import shape
 from ptxspec.query import examples, program_images, programs
 from ptxspec.site import pages
-from ptxspec.site.trying import answers, archive, box, pyodide
+from ptxspec.site.trying import answers, archive, box, npm
 from ptxspec.site.trying import programs as boxes
 
 EFFECTS = [page for page in pages.with_forms() if not answers.mnemonics(page)]
@@ -196,7 +196,7 @@ def site_of(folder: Path) -> Iterator[Any]:
     static = Path(answers.__file__).parents[1] / "static"
     try:
         files = archive.prepared(ROOT / "build" / "trying")
-    except pyodide.Unavailable as why:
+    except npm.Unavailable as why:
         pytest.skip(f"NO PYODIDE: the box in which readers run programs was NOT tested: {why}")
     (folder / "_static").mkdir()
     (folder / "_static" / "trying").symlink_to(files)

@@ -33,19 +33,25 @@ def _without_tree(app: Sphinx, page: str, template: str, context: dict[str, Any]
 def _write(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
-    placing = (files("ptxspec.site") / "static" / PLACING).read_text("utf-8")
     target = Path(app.outdir) / "_static" / FILE
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{placing.strip()}({json.dumps(tree(app), ensure_ascii=False)});\n", "utf-8")
+    target.write_text(text_of(_listed(app)), "utf-8")
 
 
-def tree(app: Sphinx) -> str:
-    """The tree of all pages as the theme has it, with links from the site's root; "" where no page lists others."""
-    from furo.navigation import get_navigation_tree
+def text_of(listed: str) -> str:
+    """The file for the browser, of a list of pages in Sphinx's HTML with links from the site's root."""
+    from furo.navigation import get_navigation_tree  # type: ignore[import-untyped]
+
+    placing = (files("ptxspec.site") / "static" / PLACING).read_text("utf-8")
+    tree = levelled(get_navigation_tree(listed)).replace('class="reference internal"', 'class="reference"')
+    return f"{placing.strip()}({json.dumps(tree, ensure_ascii=False)});\n"
+
+
+def _listed(app: Sphinx) -> str:
+    """The list of all pages; "" where no page lists others."""
     from sphinx.environment.adapters.toctree import global_toctree_for_doc
 
     builder: Any = app.builder
     wanted = {"collapse": False, "titles_only": True, "includehidden": True}
     found = global_toctree_for_doc(app.env, app.config.root_doc, builder, tags=app.tags, **wanted)
-    text = "" if found is None else builder.render_partial(found)["fragment"]
-    return levelled(get_navigation_tree(text)).replace('class="reference internal"', 'class="reference"')
+    return "" if found is None else str(builder.render_partial(found)["fragment"])

@@ -1,6 +1,6 @@
 """The files that the box needs, packed so that a page can load them from a server or from a disk.
 
-Each is JavaScript that holds a gzip-compressed file in base64 and hands it over by calling a function: a page that was opened
+Each is JavaScript that holds a compressed file in base64 and hands it over by calling a function: a page that was opened
 from a disk may run scripts, and may fetch nothing. Their names have digests in them, so that browsers may keep them. Byte code
 is made here, by Pyodide's Python under Node.js, so that the browser compiles nothing but WebAssembly.
 """
@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import io
 import json
+import lzma
 import shutil
 import subprocess
 import tarfile
@@ -23,7 +24,8 @@ from pathlib import Path
 
 from ptxspec.files import write_whole
 from ptxspec.literate.finder import DOCUMENTS
-from ptxspec.site.trying import pyodide
+from ptxspec.site.trying import npm
+from ptxspec.site.trying.pyodide import DECODER, PYODIDE
 
 _HERE = Path(__file__).resolve().parent
 _MODEL = _HERE.parents[1]
@@ -63,25 +65,28 @@ _LEFT_OUT = frozenset(_OTHERS) | frozenset(
 LIBRARIES = ("markdown_it", "mdurl")
 #: every file of an archive has this time, in seconds of Unix: what is packed depends on contents alone
 _TIME = 1_700_000_000
+#: bytes in which xz looks for what was there before
+_DICTIONARY = 1 << 24
 #: seconds that Node.js may take
 _PATIENCE = 300
 
 
 def prepared(cache: Path) -> Path:
     """A folder below `cache` with the files for the site and `files.js`, which names them; from an earlier build if nothing has
-    changed since. Raises pyodide.Unavailable."""
+    changed since. Raises npm.Unavailable."""
     packed = _tar(_travelling())
     sources = [(_HERE / name).read_bytes() for name in ("archive.py", "warm.mjs", "warm.py", "worker.js")]
-    key = hashlib.sha256(b"".join([packed, pyodide.INTEGRITY.encode(), *sources])).hexdigest()[:24]
+    wanted = repr((PYODIDE, DECODER)).encode()
+    key = hashlib.sha256(b"".join([packed, wanted, *sources])).hexdigest()[:24]
     folder = cache / f"site-{key}"
     if (folder / "files.js").is_file():
         return folder
-    package = pyodide.package(cache)
-    python = cache / f"python-{hashlib.sha256(pyodide.INTEGRITY.encode() + b''.join(sources)).hexdigest()[:24]}.js"
+    package, decoder = npm.fetched(cache, PYODIDE), npm.fetched(cache, DECODER)
+    python = cache / f"python-{hashlib.sha256(wanted + b''.join(sources)).hexdigest()[:24]}.js"
     with tempfile.TemporaryDirectory(
         prefix="work-", dir=cache
     ) as name:  # two builds at once make the same, each for itself
-        made = _made(package, packed, python, Path(name))
+        made = _made(package, decoder, packed, python, Path(name))
         for old in cache.glob("site-*"):
             if old != folder:
                 shutil.rmtree(old)
@@ -90,21 +95,21 @@ def prepared(cache: Path) -> Path:
     return folder
 
 
-def _made(package: Path, packed: bytes, python: Path, work: Path) -> Path:
+def _made(package: Path, decoder: Path, packed: bytes, python: Path, work: Path) -> Path:
     """The folder, below `work`. `python` is the file that keeps what does not depend on the definitions."""
     (work / "sources.tar").write_bytes(packed)
     _warm(package, work, library=not python.is_file())
     if not python.is_file():
         for old in python.parent.glob("python-*.js"):
             old.unlink(missing_ok=True)
-        write_whole(python, _script(_python(package, work)))
-    definitions = {
-        "worker": (_HERE / "worker.js").read_bytes(),
-        "definitions": (work / "definitions.tar").read_bytes(),
-    }
+        write_whole(python, b"".join(_handing(name, _xz(data)) for name, data in _python(package, work).items()))
+    worker = (decoder / "xz-decompress.min.js").read_bytes() + b"\n" + (_HERE / "worker.js").read_bytes()
+    definitions = (work / "definitions.tar").read_bytes()
+    # the page itself unpacks the worker, which then has what unpacks the rest
+    script = _handing("worker", gzip.compress(worker, 9, mtime=0)) + _handing("definitions", _xz(definitions))
     made = work / "site"
     made.mkdir()
-    _write({"python": python.read_bytes(), "definitions": _script(definitions)}, made)
+    _write({"python": python.read_bytes(), "definitions": script}, made)
     return made
 
 
@@ -151,13 +156,13 @@ def _warm(package: Path, work: Path, library: bool) -> None:
     `python.zip` if that is wanted."""
     node = shutil.which("node")
     if node is None:
-        raise pyodide.Unavailable("Node.js is not installed, with which byte code for Pyodide is made")
+        raise npm.Unavailable("Node.js is not installed, with which byte code for Pyodide is made")
     command = [node, str(_HERE / "warm.mjs"), str(package), str(_HERE / "warm.py"), str(work)]
     command += ["library"] if library else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise pyodide.Unavailable(f"Pyodide did not run under Node.js: {error}") from None
+        raise npm.Unavailable(f"Pyodide did not run under Node.js: {error}") from None
     if done.returncode:  # a fault of the site's, which ends its build
         raise RuntimeError(f"the definitions failed in Pyodide: {(done.stderr or done.stdout)[-3000:]}")
 
@@ -174,12 +179,15 @@ def _python(package: Path, work: Path) -> dict[str, bytes]:
     }
 
 
-def _script(contents: dict[str, bytes]) -> bytes:
-    """JavaScript that hands files over, by their names."""
-    packed = {
-        name: base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii") for name, data in contents.items()
-    }
-    return "".join(f"ptxspecTrying.take({json.dumps(k)},{json.dumps(v)});\n" for k, v in packed.items()).encode()
+def _handing(name: str, packed: bytes) -> bytes:
+    """JavaScript that hands a compressed file over, by its name."""
+    return f"ptxspecTrying.take({json.dumps(name)},{json.dumps(base64.b64encode(packed).decode('ascii'))});\n".encode()
+
+
+def _xz(data: bytes) -> bytes:
+    """A file as the decoder takes it, which knows neither the longest dictionaries nor the usual check of 64 bits."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY}]
+    return lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
 
 
 def _write(scripts: dict[str, bytes], out: Path) -> None:

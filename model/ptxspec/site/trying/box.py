@@ -15,7 +15,7 @@ from docutils import nodes
 from ptxspec.files import write_whole
 from ptxspec.site import pages
 from ptxspec.site.trying import answers, archive, programs
-from ptxspec.site.trying.pyodide import Unavailable
+from ptxspec.site.trying.npm import Unavailable
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

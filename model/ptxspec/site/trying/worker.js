@@ -1,7 +1,8 @@
 // Python beside the page: begins with the files that the page has loaded, then answers one question after the other.
+const { XzReadableStream } = self["xz-decompress"];  // which stands before this, in the same file
 const unpacked = async (base64) => {
   const packed = await fetch("data:application/octet-stream;base64," + base64);
-  return new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  return new Response(new XzReadableStream(packed.body)).arrayBuffer();
 };
 const module = (bytes) => import(URL.createObjectURL(new Blob([bytes], { type: "text/javascript" })));
 
