@@ -91,7 +91,7 @@ def _below(term: Term) -> dict[int, Any]:
 
 
 def _shared(x: Term, y: Term) -> list[Any] | None:
-    """The greatest numbers that are below both, and predicates given; a condition on numbers is kept, for it tells of them. None
+    """The greatest numbers that are below both, and all variables; a condition on numbers is kept, for it tells of them. None
     where the rest is too large, or has an open result of its own, of which the solver would choose each by itself."""
     below = _below(x), _below(y)
     common = below[0].keys() & below[1].keys()
@@ -103,7 +103,7 @@ def _shared(x: Term, y: Term) -> list[Any] | None:
         if id(t) in seen or t.op == "const":
             continue
         seen.add(id(t))
-        if id(t) in common and (isinstance(t, Int) or t.op == "var"):
+        if t.op == "var" or (id(t) in common and isinstance(t, Int)):
             found[id(t)] = t
         elif t.op in ("freedom", "call"):
             return None
