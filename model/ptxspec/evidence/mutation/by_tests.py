@@ -47,7 +47,8 @@ class Noticed(NamedTuple):
 
 
 class Test(NamedTuple):
-    """A function of a file of tests: its name for pytest, and the Python that it may execute of this file."""
+    """A function of a file of tests: its name for pytest, and the Python that it may execute of this file, with the names that it
+    imports from pages as `page.name`."""
 
     name: str
     text: str
@@ -66,15 +67,21 @@ def tests() -> tuple[Test, ...]:
 def _of_file(path: Path) -> Iterator[Test]:
     tree = ast.parse(path.read_text("utf-8"))
     own: dict[str, ast.stmt] = {}
+    imported: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             own[node.name] = node
         elif isinstance(node, ast.Assign):
             own |= {target.id: node for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec.spec"):
+            page = str(node.module).rpartition(".")[2]
+            imported |= {alias.asname or alias.name: f"{page}.{alias.name}" for alias in node.names}
     for name in own:
         if name.startswith("test_"):
-            used = _used(name, own)
-            yield Test(f"{path.relative_to(DOCUMENTS)}::{name}", "\n".join(ast.unparse(own[n]) for n in used))
+            nodes = [own[n] for n in _used(name, own)]
+            named = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+            texts = [*map(ast.unparse, nodes), *(imported[n] for n in sorted(named & imported.keys()))]
+            yield Test(f"{path.relative_to(DOCUMENTS)}::{name}", "\n".join(texts))
 
 
 def _used(first: str, own: dict[str, ast.stmt]) -> list[str]:
@@ -101,15 +108,17 @@ def about(mutant: Mutant) -> list[Test]:
 
 
 def _named(mutant: Mutant) -> tuple[Functions, Functions, Functions]:
-    """The functions of pages that a mistake may change: its own, those of its page, and the others."""
+    """The functions and classes of pages that a mistake may change: its own, those of its page, and the others."""
     wanted, page = keys(mutant), mutant.module.rpartition(".")[2]
-    own = set(table_names(mutant)) if mutant.function == TABLE else {mutant.function.rpartition(".")[2]}
+    own = set(table_names(mutant)) if mutant.function == TABLE else {mutant.function.partition(".")[0]}
     same: set[tuple[str, str]] = set()
     others: set[tuple[str, str]] = set()
     for function in list(graph().live.values()):
         if wanted & graph().reached_by(function):
             module = str(function.__globals__["__name__"])
-            (same if module == mutant.module else others).add((module.rpartition(".")[2], function.__name__))
+            (same if module == mutant.module else others).add(
+                (module.rpartition(".")[2], function.__qualname__.partition(".")[0])
+            )
     return {(page, name) for name in own}, same, others
 
 
