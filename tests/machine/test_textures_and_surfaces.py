@@ -183,6 +183,18 @@ def test_a_texture_comes_by_name_by_parameter_by_handle_and_through_memory(engin
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_handle_tells_what_it_stands_for(engine: str) -> None:
+    """By the text of istypep: true for a handle of the type that is named, and for no other."""
+    tests = "".join(
+        f"mov.u64 %d1, {name}; istypep.{type} %q, %d1; selp.u32 %y{i}, 1, 0, %q; "
+        for i, (name, type) in enumerate((("t", "texref"), ("t", "surfref"), ("s", "surfref"), ("s", "texref")))
+    )
+    text = look_up("{ .reg .pred %q; " + tests + "}", ".global .texref t; .global .surfref s;")
+    images = {"t": ptxspec.Texture(IMAGE), "s": ptxspec.Surface(IMAGE, geometry="2d")}
+    assert run(text, words(np.array([0.0]), np.array([0.0])), engine, bind=images)[0].tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_sampler_of_its_own(engine: str) -> None:
     declarations = ".global .texref t; .global .samplerref s = { addr_mode_0 = clamp_to_border, filter_mode = linear };"
     text = look_up(TEX_2D.replace("[t, ", "[t, s, "), declarations, options=", texmode_independent")

@@ -115,6 +115,24 @@ def test_a_product_is_that_of_numpy(
         assert np.array_equal(arrays[3][:, own[3].least :], untouched[:, own[3].least :])
 
 
+@pytest.mark.parametrize("limit", ["", ".satfinite"])
+def test_only_satfinite_makes_numbers_of_what_is_none(limit: str) -> None:
+    """As PTX states it up to version 6.4: a NaN becomes +0 and an infinity the greatest number of its sign. An H200 leaves both as
+    they are."""
+    own = tiles("m16n16k16", "f16", "f16", "f16", (8, 8, 4, 4))
+    text = kernel("m16n16k16", own).replace("m16n16k16.f16.f16 ", f"m16n16k16.f16.f16{limit} ")
+    text = text.replace(".version 9.0", ".version 6.4").replace("sm_90", "sm_75")
+    assert text.count(".satfinite") == bool(limit)
+    a, b, c, d = (np.zeros((t.rows, t.columns), np.float16) for t in own)
+    a[:3, 0], b[0] = (np.nan, np.inf, -np.inf), 1
+    ptxspec.load(text).launch("k", 1, 32, [a, np.ascontiguousarray(b.T), c, d], profile="portable", engine="exact")
+    first = d[:4, 0].tolist()
+    if limit:
+        assert first == [0, 65504, -65504, 0]
+    else:
+        assert np.isnan(first[0]) and first[1:] == [np.inf, -np.inf, 0]
+
+
 MOVED = """.version 9.0
 .target sm_90
 .address_size 64

@@ -192,7 +192,7 @@ def test_rows_of_linear_memory() -> None:
 def test_codes_of_opencl() -> None:
     assert queries.channel_data_type("s8", True) == 0x10D0 and queries.channel_data_type("s8") == 0x10D7
     assert queries.channel_data_type("f32") == 0x10DE and queries.channel_data_type("f16", True) == 0x10DD
-    assert [queries.channel_order(n) for n in (1, 2, 4)] == [0x10B0, 0x10B2, 0x10B5]
+    assert [queries.channel_order(n) for n in (1, 2, 3, 4)] == [0x10B0, 0x10B2, 0x10B4, 0x10B5]
     with pytest.raises(KeyError):
         queries.channel_data_type("u32", True)
     assert queries.filter_mode("linear") == 1 and queries.addr_mode("clamp_to_border") == 4

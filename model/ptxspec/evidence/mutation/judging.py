@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.mutation import by_identities, by_laws, by_oracles, sameness, score
+from ptxspec.evidence.mutation import by_identities, by_laws, by_oracles, by_tests, sameness, score
 from ptxspec.evidence.mutation.isolated import Ended, call
 from ptxspec.evidence.mutation.meanings import Case, Leaves, cases, leaves, some
 from ptxspec.evidence.mutation.mutants import Mutant
@@ -16,18 +16,20 @@ from ptxspec.language.forms import Form
 from ptxspec.literate.finder import DOCUMENTS
 
 #: seconds of computing that a mutant may take
-SECONDS = 40
+SECONDS = 120
 #: forms of a mutant on which oracles are tried, and forms up to which sameness is asked for
-FORMS, MOST = 160, 6000
+FORMS, MOST = 160, 10000
 KILLED, EQUIVALENT, SURVIVOR, UNDECIDED = "killed", "equivalent", "survivor", "undecided"
 #: what decides without a chip: the claims under proofs/, and those on the pages of functions
 CLAIMS = score.CLAIMS
+#: what decides where one of the project's tests does
+TEST = "test"
 
 
 class Judgement(NamedTuple):
     """What became of a mutant: "killed", "equivalent", "survivor", or "undecided" (not killed, and not proved to mean the same in
     the time there was). `by` is what decided: "identity", "law", "construction", "example", "recorded answer", "recorded lookup",
-    "proof", "same terms"; `name` says which, `shown` gives operands or an error."""
+    "test", "proof", "same terms"; `name` says which, `shown` gives operands or an error."""
 
     status: str
     by: str = ""
@@ -43,13 +45,32 @@ class Hint(NamedTuple):
 
 
 def judge(mutant: Mutant, hint: Hint | None = None, seconds: int = SECONDS) -> Judgement:
-    """The judgement on a mutant. It is made in a process of its own: nothing of the mistake stays in this one."""
+    """The judgement on a mutant. It is made in processes of their own: nothing of the mistake stays in this one. The tests, which
+    take longest, are asked last, about what all the others left."""
+    hint = hint or Hint()
+    if hint.by == TEST:
+        told = by_tests.noticed(mutant, hint.name)
+        if told is not None and told.name == hint.name:
+            claimed = judge_by_claims(mutant, seconds)
+            return claimed or _by_test(told)
+    found = _before_tests(mutant, hint, seconds)
+    if found.status in (SURVIVOR, UNDECIDED):
+        told = by_tests.noticed(mutant)
+        return found if told is None else _by_test(told)
+    return found
+
+
+def _by_test(told: by_tests.Noticed) -> Judgement:
+    return Judgement(KILLED, TEST, told.name, told.shown.replace(f"{DOCUMENTS}/", "")[:300])
+
+
+def _before_tests(mutant: Mutant, hint: Hint, seconds: int) -> Judgement:
     _prepare_claims()
     forms = graph().forms(mutant)
     by_oracles.prepare(forms)
     built = mmap.mmap(-1, 1)  # shared with the other process: 1 as soon as all definitions have been evaluated
     try:
-        return call(lambda: _judge(mutant, forms, hint or Hint(), built), seconds)
+        return call(lambda: _judge(mutant, forms, hint, built), seconds)
     except Ended as error:
         if built[0]:
             return Judgement(UNDECIDED, "", "", str(error))

@@ -9,24 +9,35 @@ from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
 
+from ptxspec.evidence.mutation.by_parts import ranged
 from ptxspec.evidence.mutation.mutants import Mutant
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import Form
-from ptxspec.terms.core import Term, constant, make
+from ptxspec.terms.core import Bool, Term, TermError, constant, make, variable
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import Collective
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, meaning_of, resolve, variables_in
+from ptxspec.terms.vocabulary import (
+    Approximation,
+    condition,
+    freedoms_in,
+    is_allowed,
+    meaning_of,
+    resolve,
+    variables_in,
+)
 
 
 class Leaves(NamedTuple):
-    """What a meaning is made of: its terms, the functions that it hands on to the machine, and all the rest; and of the named
-    functions that its terms call, by their names and types, the meanings."""
+    """What a meaning is made of: its terms, the functions that it hands on to the machine, and all the rest; of the named
+    functions that its terms call, by their names and types, the meanings; and the functions that say as a term what an open
+    result may be, with these terms."""
 
     rest: tuple[Any, ...]
     terms: tuple[Term, ...]
     functions: tuple[Any, ...]
     bodies: dict[Any, Term]
+    allowing: tuple[tuple[Any, Term], ...] = ()
 
 
 class Case(NamedTuple):
@@ -88,13 +99,33 @@ def leaves(meaning: Meaning) -> Leaves:
             raise TypeError(f"a part of a meaning of the type {type(value).__name__}, about which nothing is known")
 
     take(_without_unread(meaning))
-    functions += [f.attrs[4] for f in freedoms_in(*terms) if f.attrs[4] is not None]
-    return Leaves(tuple(rest), tuple(terms), tuple(functions), bodies_in(terms))
+    allowing = []
+    for freedom in freedoms_in(*terms):
+        said = _allowed(freedom)
+        if said is not None:
+            allowing.append((freedom.attrs[4], said))
+        elif freedom.attrs[4] is not None:
+            functions.append(freedom.attrs[4])
+    return Leaves(tuple(rest), tuple(terms), tuple(functions), bodies_in(terms), tuple(allowing))
+
+
+def _allowed(freedom: Any) -> Bool | None:
+    """What an open result may be, as a term of its bits and of variables for the operands; None where no term says so."""
+    allowed = freedom.attrs[4]
+    types: dict[str, Type] = {}
+    if allowed is None or isinstance(allowed, Approximation):
+        return None
+    operands = [ranged(f"%given{i}", operand, types) for i, operand in enumerate(freedom.args)]
+    try:
+        return condition(allowed, variable("%bits", freedom.attrs[1]), operands)
+    except TermError:  # it asks for numbers
+        return None
 
 
 def _without_unread(meaning: Meaning) -> Meaning:
-    """The meaning with nothing given by each lane, where none reads what the lanes give: as where they only wait."""
-    effect = meaning.effect
+    """The meaning with nothing given by each lane, where none reads what the lanes give: as where they only wait; and without
+    what is said of the condition code for those who write tests."""
+    meaning, effect = meaning._replace(borrows=False), meaning.effect
     if not isinstance(effect, Collective) or effect.more:
         return meaning
     given = {f"%lane{i}" for i in range(32)}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.mutation.by_parts import Parts
 from ptxspec.evidence.mutation.meanings import Case, Leaves, alike, machine
 from ptxspec.evidence.mutation.mutants import Mutant
 from ptxspec.evidence.mutation.reach import graph
@@ -19,9 +20,8 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in, resolve
 
-#: operand rows of a pair of terms; seconds of a question to the solver, and of all those about one mutant
-ROWS, EACH, TOGETHER = 24, 3.0, 10.0
-
+#: operand rows of a pair of terms; seconds of a question to the solver, of all those about one mutant, and for proofs of parts
+ROWS, EACH, TOGETHER, PARTS = 24, 3.0, 10.0, 60.0
 
 #: machines: as PTX states it, and as an H200 does
 PROFILES = ("portable", "hopper")
@@ -55,12 +55,11 @@ def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> lis
     memo: dict[int, Any] = {}
     kept: dict[Any, Any] = {}
     for case, was, now in found:
-        if was.rest != now.rest or was.bodies.keys() != now.bodies.keys():
-            return None
-        if any(graph().reaches(f, mutant) for f in now.functions):
+        if was.rest != now.rest or not _comparable(mutant, was, now):
             return None
         both = list(zip(was.terms, now.terms, strict=True))
-        both += [(was.bodies[attrs], body) for attrs, body in now.bodies.items()]
+        both += [(was.bodies[attrs], body) for attrs, body in now.bodies.items() if attrs in was.bodies]
+        both += [(x, y) for (_, x), (_, y) in zip(was.allowing, now.allowing, strict=True)]
         for x, y in both:
             if x is y:
                 continue
@@ -68,6 +67,18 @@ def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> lis
                 if one is not other:
                     pairs.setdefault((id(one), id(other)), Pair(case, one, other))
     return list(pairs.values())
+
+
+def _comparable(mutant: Mutant, was: Leaves, now: Leaves) -> bool:
+    """Whether nothing but terms can differ: no function that only the machine can call, and none that either meaning alone calls
+    by its name or asks what it allows."""
+    if any(graph().reaches(f, mutant) for f in now.functions):
+        return False
+    names = {attrs[0] for attrs in was.bodies.keys() ^ now.bodies.keys()}
+    if names & graph().shortcuts(mutant) or len(was.allowing) != len(now.allowing):
+        return False
+    sides = zip(was.allowing, now.allowing, strict=True)
+    return all(f is g or not graph().reaches(g, mutant) for (f, _), (g, _) in sides)
 
 
 def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
@@ -122,8 +133,9 @@ def by_operands(pairs: Iterable[Pair]) -> Difference | None:
 def by_solver(pairs: Iterable[Pair]) -> Difference | bool | None:
     """True if all pairs are proved equal; operands on which one differs; None if the time does not suffice."""
     begun = time.process_time()
-    for case, was, now in pairs:
-        if time.process_time() - begun > TOGETHER:
+    parts = Parts(begun + PARTS)
+    for case, was, now in [pair for pair in pairs if not parts.equal(pair.was, pair.now)]:
+        if time.process_time() - begun > PARTS + TOGETHER:
             return None
         differ = truth(was) != truth(now) if isinstance(was, Bool) else was != now
         answer = solve(differ, types_of(case, was, now), EACH)
