@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 from ptxspec.spec.arithmetic.approximation import nearest
-from ptxspec.spec.matrices.products import Sum
+from ptxspec.spec.matrices.products import Sum, known_scale
 
-from ptxspec.terms import TYPES
+from ptxspec.terms import TYPES, Type
 from ptxspec.terms.reals import real
 
 F16, F32 = TYPES["f16"], TYPES["f32"]
@@ -16,7 +16,7 @@ ONE, TWO, GREATEST, NAN = 0x3C00, 0x4000, 0x7BFF, 0x7E01
 
 
 @pytest.mark.parametrize(("type", "nan", "c"), [(F16, 0x7FFF, 0), (F32, 0x7FFFFFFF, 0)])
-def test_the_nearest_result_of_a_nan_is_the_canonical_nan(type, nan, c) -> None:  # type: ignore[no-untyped-def]
+def test_the_nearest_result_of_a_nan_is_the_canonical_nan(type: Type, nan: int, c: int) -> None:
     assert Sum(type, type, F16, F16, [NAN, ONE, c]).nearest() == nan
 
 
@@ -42,3 +42,9 @@ def test_c_counts_in_its_own_type() -> None:
 def test_the_pattern_nearest_to_zero_has_no_sign_and_that_of_a_tiny_number_has_its_own() -> None:
     tiny = Fraction(1, 1 << 200)
     assert [nearest(F32, real(x)) for x in (Fraction(0), tiny, -tiny)] == [0, 0, 1 << 31]
+
+
+def test_a_scale_without_a_sign_has_seven_bits() -> None:
+    """Under .ue4m3 0x38 is one and 0x30 a half; 0x7f is a NaN. The eighth bit is no sign."""
+    scales = [known_scale(bits | top, TYPES["ue4m3"]) for bits in (0x38, 0x30, 0x7F) for top in (0, 0x80)]
+    assert scales == [1, 1, Fraction(1, 2), Fraction(1, 2), None, None]
