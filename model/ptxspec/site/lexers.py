@@ -38,7 +38,7 @@ class PtxLexer(RegexLexer):
             (r"([A-Za-z_$%][\w$]*)(\s*)(:)(?!:)", bygroups(Name.Label, Whitespace, Punctuation)),
             (_TYPES, Keyword.Type),
             (r"\.\w+", Keyword.Declaration),
-            (r"[a-z]\w*(?=[.\s;])", Name.Function, "instruction"),
+            (r"[a-z]\w*(?=[.\s;])(?!\s*=)", Name.Function, "instruction"),  # and not a variable with an initializer
             (_NUMBERS, Number),
             (r'"[^"\n]*"', String),
             (r"[%\w$]+", Name.Variable),
