@@ -36,6 +36,7 @@ class PtxLexer(RegexLexer):
             *_COMMON,
             (r"(@!?)([%\w$]+)", bygroups(Operator, Name.Variable)),
             (r"([A-Za-z_$%][\w$]*)(\s*)(:)(?!:)", bygroups(Name.Label, Whitespace, Punctuation)),
+            (r"(\.target)(\s+)([\w, \t]+)", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
             (_TYPES, Keyword.Type),
             (r"\.\w+", Keyword.Declaration),
             (r"[a-z]\w*(?=[.\s;])(?!\s*=)", Name.Function, "instruction"),  # and not a variable with an initializer
