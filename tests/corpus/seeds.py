@@ -19,6 +19,7 @@ import ptxspec
 from ptxspec.evidence.generate.instruction_kernels import TODAY, Kernel, kernel, module_for, names_sampler
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.literate.finder import document_of
+from ptxspec.query.examples import is_program
 from ptxspec.query.fragments import read_fragment
 
 HERE = Path(__file__).resolve().parent
@@ -59,6 +60,9 @@ def examples() -> dict[str, str]:
     found = {}
     for page in registry().pages.values():
         for fence in document_of(page).of("ptx"):
+            if is_program(fence.text):
+                found[f"{page_name(page.__file__)}:{fence.line}"] = fence.text
+                continue
             registers = {n: t for n, t in read_fragment(fence.text).registers.items() if re.fullmatch(r"%?[\w$]+", n)}
             declared = "".join(f"\t.reg {type} {name};\n" for name, type in registers.items())
             lines = "".join(f"\t{line}\n" for line in fence.text.strip().splitlines() if not _is_later(line))

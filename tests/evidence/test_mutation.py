@@ -216,9 +216,10 @@ def test_a_mutant_that_is_a_constant_is_killed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_identities_recorded_answers_kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.mutation import by_identities, by_oracles
+    from ptxspec.evidence.mutation import by_identities, by_oracles, by_tests
 
     own = difference()
+    monkeypatch.setattr(by_tests, "noticed", lambda mutant, first="": None)
     monkeypatch.setattr(by_identities, "claims", lambda: ())
     monkeypatch.setattr(by_oracles, "examples", lambda pages: None)
     assert judge(own)[:2] == (KILLED, "recorded answer")

@@ -22,7 +22,7 @@ from ptxspec.machine import hosts, imaging
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.errors import EngineFault
-from ptxspec.machine.native import code
+from ptxspec.machine.native import code, image_loops
 from ptxspec.machine.native import engine as native
 from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
 from ptxspec.machine.outstanding import UNITS
@@ -188,7 +188,7 @@ def test_no_access_goes_past_the_seam(what: str, checked: None, monkeypatch: pyt
             super().__init__(text, *args, **how)
 
     monkeypatch.setattr(code, "Library", Kept)
-    monkeypatch.setattr(imaging, "Library", Kept)
+    monkeypatch.setattr(image_loops, "Library", Kept)
     imaging._compiled.clear()
     code.driver.cache_clear()
     launch(SOURCES[what])
@@ -275,12 +275,12 @@ def test_a_list_that_says_it_is_longer_than_it_is(checked: None, monkeypatch: py
 
 
 def test_an_image_that_is_too_short(checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = imaging._Compiled.__call__
+    plain = image_loops.Compiled.__call__
 
     def short(self: Any, held: imaging.Held, *rest: Any) -> int:
         return plain(self, held._replace(data=held.data[:4]), *rest)
 
-    monkeypatch.setattr(imaging._Compiled, "__call__", short)
+    monkeypatch.setattr(image_loops.Compiled, "__call__", short)
     with pytest.raises(EngineFault, match="of an image, which has 4 bytes"):
         launch(IMAGE)
 

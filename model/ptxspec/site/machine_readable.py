@@ -42,7 +42,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
 def _kept(folder: Path) -> Callable[[str, isa.Register], dict[str, Any]]:
     """What makes the description of an opcode, or takes the one that is kept in a folder."""
     ours = [*sorted(Path(forms.__file__).parent.glob("*.py")), Path(freedoms.__file__), Path(anchors.__file__)]
-    gaps = Path(finder.load("ptxspec.spec.gaps").__file__ or "")
+    gaps = finder.DOCUMENTS / "spec" / "gaps.md"
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in ledger.rows():
         rows.setdefault(row["mnemonic"].split(".")[0], []).append(row)
