@@ -98,8 +98,9 @@ def account_of(found: Iterable[Verdict]) -> Account:
 
 @pytest.mark.parametrize(("family", "count"), [("nvcc", 120), ("hand", 160)])
 def test_mutants(assembler: str, family: str, count: int) -> None:
-    """So few say little of a rate, for which the long test is; here no difference is unknown."""
-    assert account_of(of_mutants(family, count, 20261124)).agreement >= 0.98
+    """No difference is unknown. So few say little of a rate, for which the long test is: where 13 in a thousand differ, one set in
+    two hundred has more than six of 160, and one in six more than three."""
+    assert account_of(of_mutants(family, count, 20261124)).agreement >= 0.96
 
 
 #: what people write has a source that is not drawn from programs: single declarations that other tests ask ptxas about because it is
