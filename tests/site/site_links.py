@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,10 +36,22 @@ def read(path: Path) -> Page:
     """The names and the links of a page; it is HTML in UTF-8."""
     tree = html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
     names = frozenset(tree.xpath("//@id | //a/@name"))
+    for pattern in tree.xpath("//i[@data-operands]"):
+        names |= set(of_pattern(pattern.text_content(), pattern.get("data-operands")))
     for script in tree.xpath("//script[contains(@src, 'icons.js')]/@src"):  # which puts the theme's icons into the page
         icons = path.parent / urldefrag(script).url.partition("?")[0]
         names |= set(re.findall(r'id=\\?"([\w-]+)', icons.read_text("utf-8")) if icons.is_file() else ())
     return Page(names, tuple(dict.fromkeys(tree.xpath("//@href | //@src"))))
+
+
+def of_pattern(pattern: str, operands: str) -> Iterator[str]:
+    """The anchors of the forms that a pattern stands for."""
+    parts = [
+        [*(f".{word}" for word in several.split("|.")), *([""] if optional else [])] if several else [alone]
+        for several, optional, alone in re.findall(r"\(\.([^)]*)\)(\?)?|([^(]+)", pattern)
+    ]
+    for words in itertools.product(*parts):
+        yield "".join(words) + (f"-{operands}" if operands else "")
 
 
 def read_all(site: Path, paths: Iterable[Path] = ()) -> dict[Path, Page]:

@@ -56,7 +56,8 @@ def forms_of(isa: dict[str, Any]) -> dict[str, tuple[str, str, str, str]]:
     for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
         for mnemonic, signature, _, _ in definition["forms"]:
             own = definition["signatures"][signature]
-            types = " ".join(str(o.get("type") or o["kind"]) for o in own["operands"])
+            operands = (definition["operands"][number] for number in own["operands"])
+            types = " ".join(str(o.get("type") or o["kind"]) for o in operands)
             address = f"{addresses[definition['page']]}#{mnemonic}{own['anchor']}"
             found[address] = (f"{mnemonic} {own['written']}".strip() + ";", types, own["since"], own["target"])
     return found
@@ -106,7 +107,7 @@ def test_a_schema_finds_what_is_wrong() -> None:
         {"surprise": 1},
         {"opcodes": []},
         {"whole": None},
-        {"format": {"name": "ptxspec-isa", "version": "3.0"}},
+        {"format": {"name": "ptxspec-isa", "version": "2.0"}},
     ):
         with pytest.raises(ValidationError):
             validate(exported("bfe") | wrong)
@@ -130,6 +131,10 @@ def test_what_a_form_leaves_open_and_when_it_is_there() -> None:
     ]
     assert (own["since"], own["target"], own["written"]) == ("2.0", "sm_20", "d, a, b, c")
     assert "@instruction" in (DOCUMENTS / definition["page"]).read_text().splitlines()[definition["line"] - 1]
+    assert [definition["operands"][number]["name"] for number in own["operands"]] == ["d", "a", "b", "c"]
+    line = definition["syntax"][own["syntax"]]
+    assert [definition["slots"][number]["name"] for number in line["slots"]] == ["type"]
+    assert [definition["places"][number]["name"] for number in line["places"]] == ["d", "a", "b", "c"]
     evidence = definition["evidence"][checked]
     assert evidence["not_asked"] is None and evidence["gpu"]["vectors"] > 100
 

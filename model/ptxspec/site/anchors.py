@@ -21,7 +21,7 @@ def form_anchor(form: Form) -> str:
     >>> form_anchor(ptxspec.forms("bfe")[2])
     'bfe.s32-d-a-b-c'
     """
-    operands = operands_anchor(form)
+    operands = operands_anchor(form.syntax)
     return f"{spelled(form)}-{operands}" if operands else spelled(form)
 
 
@@ -31,9 +31,14 @@ def spelled(form: Form) -> str:
     return form.syntax.spelled({k: v.name if isinstance(v, Type) else v for k, v in words.items() if v is not None})
 
 
-def operands_anchor(form: Form) -> str:
-    """What follows a form's mnemonic in its anchor: its operands as words, `d-at-a` for `d, [a]`."""
-    return _operands(form.syntax)
+@functools.cache
+def operands_anchor(line: SyntaxLine) -> str:
+    """What follows a form's mnemonic in its anchor: the operands of its line of syntax as words, `d-at-a` for `d, [a]`."""
+    _, _, text = line.text.partition(" ")
+    text = re.sub(
+        r"\{\{,[^}]*\}\}|\{\.[^}]*\}|\{[!-]\}|\[\|", " ", text
+    )  # hints, selectors, signs: no form of their own
+    return "-".join(re.findall(r"\w+", _SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]}", text)))
 
 
 def slug(name: str) -> str:
@@ -98,13 +103,3 @@ def form_address(form: Form) -> str:
     'spec/instructions/integer/bfe.html#bfe.s32-d-a-b-c'
     """
     return f"{page_address(form.page)}#{form_anchor(form)}"
-
-
-@functools.cache
-def _operands(line: SyntaxLine) -> str:
-    """A line's operands as words."""
-    _, _, text = line.text.partition(" ")
-    text = re.sub(
-        r"\{\{,[^}]*\}\}|\{\.[^}]*\}|\{[!-]\}|\[\|", " ", text
-    )  # hints, selectors, signs: no form of their own
-    return "-".join(re.findall(r"\w+", _SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]}", text)))

@@ -27,6 +27,7 @@ from ptxspec.site import (
     dispute_tables,
     drawing,
     evidence_section,
+    forms_list,
     fragment_pictures,
     freedoms,
     house,
@@ -226,7 +227,7 @@ def _forms(module: str) -> list[nodes.Node]:
     if not count:
         return []
     details = Details(summary=evidence_section.counted(count, "form") + ", with operand types and availability")
-    details += nodes.raw("", evidence_section.forms_html(module), format="html")
+    details += nodes.raw("", forms_list.rows_html(module), format="html")
     return [details]
 
 

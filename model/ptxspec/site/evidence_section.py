@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence import ledger as book
 from ptxspec.language.forms import Form
-from ptxspec.site.anchors import form_anchor
 from ptxspec.site.pages import code, forms, gap, table
-from ptxspec.terms.kinds import Special, VectorOf, vector_length
 
 CHECKS = {
     "ptxas": "NVIDIA's assembler accepts the form",
@@ -138,73 +135,3 @@ def unanswered(rows: list[dict[str, Any]]) -> str:
     total = sum(found.values())
     said = f"{gap(counted(total, 'form'))}: {which}." if total else "no form that one can be asked about."
     return f"No GPU was asked about {said} {counted(reasoned, 'form')} more cannot be asked about.\n"
-
-
-# The list of forms -----------------------------------------------------------------------------------------------------
-
-
-def _types(form: Form) -> str:
-    """The types of the operands, in the order in which they are written."""
-    results = list(form.definition.results)
-    said = []
-    for operand in form.syntax.operands:
-        parameter = form.definition.sources.get(operand.name)
-        type_of = partial(form.definition.type_of, operand.name, modifiers=form.modifiers)
-        if parameter is not None:
-            said.append(_type(type_of(parameter.annotation), form))
-            continue
-        said.append(_type(type_of(results.pop(0)), form))
-        if operand.second:
-            said[-1] += "|" + _type(type_of(results.pop(0)), form)
-    return ", ".join(said)
-
-
-def _type(type: Any, form: Form) -> str:
-    if isinstance(type, VectorOf):
-        count = vector_length(form.modifiers)
-        return f"{count} × {type.element}" if count else str(type.element)
-    return (
-        {"variable_address": "variable", "function_name": "function"}.get(type.name, type.name)
-        if isinstance(type, Special)
-        else str(type)
-    )
-
-
-def _removal(form: Form) -> str:
-    """From where on the form is gone, if it is."""
-    if form.removal is None:
-        return ""
-    (major, minor), target = form.removal
-    return f"; from sm_{target} on until {major}.{minor}"
-
-
-def _with_anchor(form: Form, module: str) -> str:
-    """A form's mnemonic as a place to link to; that of `exit` is the page's title."""
-    anchor = form_anchor(form)
-    return form.mnemonic if anchor == module.rpartition(".")[2] else f'<i id="{anchor}">{form.mnemonic}</i>'
-
-
-def forms_html(module: str) -> str:
-    """The list of all forms as an HTML table: long, so without the detour through a document tree, and forms that differ in their
-    modifiers alone in one row."""
-    groups: dict[tuple[str, str, str, str], list[Form]] = {}
-    for form in forms(module):
-        (major, minor), target = form.availability
-        operands = str(form).removeprefix(form.mnemonic).strip()
-        key = (operands, _types(form), f"{major}.{minor}", f"{', '.join(form.only) or f'sm_{target}'}{_removal(form)}")
-        groups.setdefault(key, []).append(form)
-    lines = []
-    for (operands, types, version, machine), own in groups.items():
-        mnemonics = [_with_anchor(form, module) for form in own]
-        if len(mnemonics) == 1:
-            first = f"<code>{mnemonics[0]}{'' if operands == ';' else ' '}{html.escape(operands)}</code>"
-        else:
-            with_operands = "" if operands == ";" else f" <small>with</small> <code>{html.escape(operands)}</code>"
-            first = f'<code class="many">{", ".join(mnemonics)}</code>{with_operands}'
-        cells = [first, html.escape(types), version, machine]
-        lines.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
-    head = "".join(f'<th scope="col">{t}</th>' for t in ("Form", "Operand types", "PTX ISA", "Target"))
-    return (
-        '<div class="table-wrapper docutils container forms"><table class="docutils align-default">'
-        f"<thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>"
-    )

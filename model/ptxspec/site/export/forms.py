@@ -1,6 +1,7 @@
 """The opcodes as data: definitions with their syntax lines, and the forms of each.
 
-Forms that agree in everything but their modifiers share a *signature*, and evidence that is the same stands once.
+Forms that agree in everything but their modifiers share a *signature*. What is the same for several forms, signatures or lines
+of a definition stands once, in a list of the definition's, and they have its number there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.forms import Form, opcodes, page_name, registry
-from ptxspec.literate.notation import Operand, SyntaxLine
+from ptxspec.literate.notation import Operand, Slot, SyntaxLine
 from ptxspec.site import freedoms, pages
 from ptxspec.site.anchors import form_anchor, spelled
 from ptxspec.site.export import evidence
@@ -48,7 +49,7 @@ def _family(family: contracts.syntax.Family) -> dict[str, Any]:
 
 
 class _Shared(list[dict[str, Any]]):
-    """Values that several forms share, each once; `place` gives a value's number."""
+    """Values that several refer to, each once; `place` gives a value's number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,9 +64,12 @@ class _Shared(list[dict[str, Any]]):
 
 
 class _Tables(NamedTuple):
-    """What the forms of one definition refer to by numbers."""
+    """What the forms of one definition, its lines and its signatures refer to by numbers."""
 
     lines: list[SyntaxLine]
+    slots: _Shared
+    places: _Shared
+    operands: _Shared
     signatures: _Shared
     evidence: _Shared
 
@@ -73,7 +77,7 @@ class _Tables(NamedTuple):
 def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, Any]:
     """A definition with its forms."""
     definition = own[0].definition
-    tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), _Shared(), _Shared())
+    tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), *(_Shared() for _ in range(5)))
     slots = list(dict.fromkeys(slot.name for line in tables.lines for slot in line.slots if not slot.hint))
     forms = [_form(form, slots, tables, register) for form in own]
     absent = {p.name: p.default for p in definition.modifiers.values() if p.default is not p.empty}
@@ -83,10 +87,13 @@ def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, 
         "page": page_name(definition.path),
         "line": definition.line,
         "anchor": pages.section(Path(definition.path), definition.line)[1],
-        "syntax": [_syntax(line) for line in tables.lines],
+        "syntax": [_syntax(line, tables) for line in tables.lines],
+        "slots": list(tables.slots),
+        "places": list(tables.places),
         "defaults": {name: plain(value) for name, value in absent.items() if name in named},
         "implied": [_implied(rule) for rule in definition.implications],
         "signatures": list(tables.signatures),
+        "operands": list(tables.operands),
         "evidence": list(tables.evidence),
         "modifiers": slots,
         "forms": forms,
@@ -98,16 +105,22 @@ def _implied(rule: Implication) -> dict[str, Any]:
     return {"where": where, "modifiers": plain(rule.modifiers), "edition": edition(rule.edition)}
 
 
-def _syntax(line: SyntaxLine) -> dict[str, Any]:
+def _syntax(line: SyntaxLine, tables: _Tables) -> dict[str, Any]:
     return {
         "text": line.text,
         "line": line.line,
         **_said(comment=line.comment, hint_operand=line.companion.name if line.companion else None),
-        "modifiers": [
-            {"name": s.name, "options": list(s.options), **_said(optional=s.optional, set=s.is_set, hint=s.hint)}
-            for s in line.slots
-        ],
-        "operands": [_place(operand) for operand in line.operands],
+        "slots": [tables.slots.place(_slot(slot)) for slot in line.slots],
+        "places": [tables.places.place(_place(operand)) for operand in line.operands],
+    }
+
+
+def _slot(slot: Slot) -> dict[str, Any]:
+    """A place for a modifier."""
+    return {
+        "name": slot.name,
+        "options": list(slot.options),
+        **_said(optional=slot.optional, set=slot.is_set, hint=slot.hint),
     }
 
 
@@ -151,7 +164,7 @@ def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) ->
         "syntax": tables.lines.index(form.syntax),
         "anchor": form_anchor(form).removeprefix(spelled(form)),
         "written": str(form).removeprefix(form.mnemonic).strip().removesuffix(";"),
-        "operands": operand_types(form),
+        "operands": [tables.operands.place(operand) for operand in operand_types(form)],
         "since": version(since),
         "target": target(number),
         **_said(

@@ -13,7 +13,7 @@ from ptxspec.site.pages import Entry
 
 #: of the format: the first number changes where something that was there is gone or means something else, the second where
 #: something is added; whoever reads it accepts any second number, and fields that they do not know
-VERSION = "2.0"
+VERSION = "3.0"
 
 #: the entries of the register of ambiguities by name
 Register = dict[str, Entry]

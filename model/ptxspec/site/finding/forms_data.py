@@ -24,6 +24,7 @@ def rows(isa: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     addresses = {page["page"]: page["address"] for page in isa["pages"]}
     for definition in (d for opcode in isa["opcodes"] for d in opcode["definitions"]):
         evidence = [told(one) for one in definition["evidence"]]
+        types = [_type(operand) for operand in definition["operands"]]
         for mnemonic, signature, checked, _ in definition["forms"]:
             own = definition["signatures"][signature]
             yield (
@@ -31,7 +32,7 @@ def rows(isa: dict[str, Any]) -> Iterator[tuple[str, ...]]:
                 addresses[definition["page"]],
                 own["written"],
                 own["anchor"],
-                " ".join(_type(operand) for operand in own["operands"]),
+                " ".join(types[number] for number in own["operands"]),
                 own["since"],
                 ", ".join(own.get("only", ())) or own["target"],
                 exactness(own.get("unspecified", [])),

@@ -1,9 +1,6 @@
 // Python beside the page: begins with the files that the page has loaded, then answers one question after the other.
 const { XzReadableStream } = self["xz-decompress"];  // which stands before this, in the same file
-const unpacked = async (base64) => {
-  const packed = await fetch("data:application/octet-stream;base64," + base64);
-  return new Response(new XzReadableStream(packed.body)).arrayBuffer();
-};
+const unpacked = (bytes) => new Response(new XzReadableStream(new Blob([bytes]).stream())).arrayBuffer();
 const module = (bytes) => import(URL.createObjectURL(new Blob([bytes], { type: "text/javascript" })));
 
 // Pyodide takes a worker that is a module. A page that was opened from a disk has none, but what Pyodide needs of one, `import()`,
