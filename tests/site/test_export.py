@@ -123,7 +123,9 @@ def test_what_a_form_leaves_open_and_when_it_is_there() -> None:
     (bfe,) = exported("bfe")["opcodes"]
     (definition,) = bfe["definitions"]
     mnemonic, signature, checked, values = definition["forms"][2]
-    assert (mnemonic, definition["modifiers"], values) == ("bfe.s32", ["type"], ["s32"])
+    (modifier,) = definition["modifiers"]
+    assert (mnemonic, modifier["name"]) == ("bfe.s32", "type")
+    assert [modifier["values"][number] for number in values] == ["s32"]
     own = definition["signatures"][signature]
     assert own["anchor"] == "-d-a-b-c"
     assert own["unspecified"] == [
@@ -150,12 +152,20 @@ def test_things_have_anchors_of_their_own() -> None:
 
 
 def test_a_form_has_its_modifiers() -> None:
-    """By name, as the definition's list says, what is not there being null or beyond the end."""
+    """By number, what is not there being null or beyond the end."""
     for definition in (d for o in exported(*SOME)["opcodes"] for d in o["definitions"]):
-        for mnemonic, _, _, values in definition["forms"]:
-            named = dict(zip(definition["modifiers"], values, strict=False))
-            words = {str(v) for v in named.values() if v not in (None, True)}
-            assert len(values) <= len(definition["modifiers"]) and words <= set(mnemonic.split(".")), mnemonic
+        modifiers = definition["modifiers"]
+        assert all(modifier["values"][0] is None for modifier in modifiers)
+        for mnemonic, _, _, numbers in definition["forms"]:
+            values = [modifier["values"][n] for modifier, n in zip(modifiers, numbers, strict=False)]
+            words = {str(v) for v in values if v not in (None, True)}
+            assert len(numbers) <= len(modifiers) and words <= set(mnemonic.split(".")), mnemonic
+
+
+def test_selectors_are_told_as_the_notation_has_them() -> None:
+    (opcode,) = exported("vadd4")["opcodes"]
+    places = {place["name"]: place.get("selectors") for place in opcode["definitions"][0]["places"]}
+    assert places["a"] == ["b[0-7][0-7][0-7][0-7]"] and len(places["d"]) == 15 and places["c"] is None
 
 
 def test_the_register_has_question_and_reading() -> None:

@@ -78,8 +78,10 @@ def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, 
     """A definition with its forms."""
     definition = own[0].definition
     tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), *(_Shared() for _ in range(5)))
-    slots = list(dict.fromkeys(slot.name for line in tables.lines for slot in line.slots if not slot.hint))
-    forms = [_form(form, slots, tables, register) for form in own]
+    modifiers: dict[str, list[Any]] = {
+        slot.name: [None] for line in tables.lines for slot in line.slots if not slot.hint
+    }
+    forms = [_form(form, modifiers, tables, register) for form in own]
     absent = {p.name: p.default for p in definition.modifiers.values() if p.default is not p.empty}
     named = {slot.name for line in tables.lines for slot in line.slots}
     return {
@@ -95,7 +97,7 @@ def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, 
         "signatures": list(tables.signatures),
         "operands": list(tables.operands),
         "evidence": list(tables.evidence),
-        "modifiers": slots,
+        "modifiers": [{"name": name, "values": values} for name, values in modifiers.items()],
         "forms": forms,
     }
 
@@ -141,19 +143,31 @@ def _place(operand: Operand) -> dict[str, Any]:
         "group": operand.group,
         "brackets": operand.bracketed,
         "list": operand.listed,
-        "selectors": list(operand.selector.options) if operand.selector else None,
+        "selectors": _members(operand.selector.spelled) if operand.selector else None,
         "sign": operand.sign,
     }
     return {"name": operand.name, **{name: value for name, value in marks.items() if value}}
 
 
-def _form(form: Form, slots: list[str], tables: _Tables, register: dict[str, pages.Entry]) -> list[Any]:
-    """Mnemonic, numbers of signature and evidence, and the values of the definition's modifiers up to the last that there is."""
-    values = [plain(form.modifiers.get(name)) for name in slots]
-    while values and values[-1] is None:
+def _members(spelled: str) -> list[str]:
+    """The members of a set as the notation has them, in which a digit may be a range."""
+    return [member.strip().removeprefix(".") for member in spelled.split(",")]
+
+
+def _form(form: Form, modifiers: dict[str, list[Any]], tables: _Tables, register: dict[str, pages.Entry]) -> list[Any]:
+    """Mnemonic, numbers of signature and evidence, and of the modifiers' values up to the last that there is."""
+    values = [_number(known, plain(form.modifiers.get(name))) for name, known in modifiers.items()]
+    while values and not values[-1]:
         values.pop()
     signature = tables.signatures.place(_signature(form, tables, register))
     return [form.mnemonic, signature, tables.evidence.place(evidence.of(form)), values]
+
+
+def _number(known: list[Any], value: Any) -> int:
+    """The number of a value among those that are known, to which it is added."""
+    if value not in known:
+        known.append(value)
+    return known.index(value)
 
 
 def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
