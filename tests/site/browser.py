@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import re
@@ -100,9 +101,12 @@ def sample_site(folder: Path) -> Path:
 
 
 def whole_site() -> Path:
-    """Build what has changed of the site in build/site, as `make site` does; the site."""
+    """Build what has changed of the site in build/site, as `make site` does, one process after the other; the site."""
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(ROOT), str(ROOT / "build/site")]
-    run = subprocess.run(command, capture_output=True, text=True)
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build/site.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
     return ROOT / "build/site"
 

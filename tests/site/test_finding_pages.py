@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import functools
 import gzip
-import html
 import http.server
 import io
 import json
@@ -24,6 +23,7 @@ import pytest
 pytest.importorskip("sphinx")
 pytest.importorskip("furo")
 
+import site_links
 from browser import ROOT, chromium, whole_site
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -174,6 +174,7 @@ SMALL = (
     "spec/notation",
     "spec/instructions/integer/add",
     "spec/instructions/integer/bfe",
+    "spec/instructions/comparison/setp",
     "spec/special-registers/thread-coordinates",
     "spec/directives/index",
     "spec/types/index",
@@ -224,20 +225,15 @@ def objects(site: Path) -> dict[tuple[str, str], str]:
     return found
 
 
-def ids(path: Path) -> set[str]:
-    found = re.findall(r'\bid=(?:"([^"]+)"|([^\s">]+))', path.read_text("utf-8"))
-    return {html.unescape(quoted or plain) for quoted, plain in found}
-
-
 def test_every_object_has_its_anchor_in_the_site(small: Path) -> None:
     found = objects(small)
     counts = Counter(kind for kind, _ in found)
     assert set(counts) >= {"insn", "form", "mod", "type", "dir", "sreg", "rule", "def", "identity"}
-    known: dict[str, set[str]] = {}
+    known: dict[str, frozenset[str]] = {}
     missing = []
     for (kind, name), address in found.items():
         page, _, anchor = address.partition("#")
-        known.setdefault(page, ids(small / page))
+        known.setdefault(page, site_links.read(small / page).names)
         if anchor and anchor not in known[page]:
             missing.append(f"{kind} {name}: {address}")
     assert not missing
@@ -263,7 +259,7 @@ def test_roles_lead_to_things(small: Path) -> None:
 def test_tables_lead_to_where_things_are_stated(small: Path) -> None:
     page = (small / "proofs/narrow-formats.html").read_text()
     links = re.findall(r'href="#(identity-[^"]+)"', page)
-    assert len(links) > 3 and set(links) <= ids(small / "proofs/narrow-formats.html")
+    assert len(links) > 3 and set(links) <= site_links.read(small / "proofs/narrow-formats.html").names
     assert "line " not in "".join(re.findall(r"<small>(.*?)</small>", page))
 
 
@@ -316,6 +312,19 @@ def test_the_table_of_forms_is_filtered_in_the_browser(small: Path, browser: Any
     assert page.evaluate("document.getElementById('bfe.s32-d-a-b-c').closest('details').open")
     page.goto(f"{(small / 'spec/instructions/integer/bfe.html').as_uri()}#bfe.u64")
     page.wait_for_function("document.getElementById('bfe.u64-d-a-b-c').closest('details').open")
+
+
+@pytest.mark.parametrize("anchor", ["setp.lt.and.f32-p-q-a-b-c", "setp.lt.and.f32"])
+def test_a_form_among_many_is_found(small: Path, browser: Any, anchor: str) -> None:
+    """A pattern stands for it, which is shown."""
+    page = browser.new_page()
+    page.goto(f"{(small / 'spec/instructions/comparison/setp.html').as_uri()}#{anchor}")
+    page.wait_for_selector("details.forms[open] i.found")
+    (shown,) = page.locator("i.found").all_inner_texts()
+    assert "setp.lt.and.f32" in {one.partition("-")[0] for one in site_links.of_pattern(shown, "p")}
+    page.wait_for_function("document.querySelector('i.found').getBoundingClientRect().bottom < innerHeight")
+    page.evaluate("location.hash = '#setp.lt.and.f33'")
+    page.wait_for_selector("i.found", state="detached")
 
 
 def test_the_table_has_every_form_of_an_export() -> None:
@@ -396,11 +405,11 @@ def test_searches_of_the_whole_site(browser: Any) -> None:
 @pytest.mark.long
 def test_every_object_of_the_whole_site_has_its_anchor() -> None:
     site = whole_site()
-    known: dict[str, set[str]] = {}
+    known: dict[str, frozenset[str]] = {}
     missing = []
     for (kind, name), address in objects(site).items():
         page, _, anchor = address.partition("#")
-        known.setdefault(page, ids(site / page))
+        known.setdefault(page, site_links.read(site / page).names)
         if anchor and anchor not in known[page]:
             missing.append(f"{kind} {name}: {address}")
     assert not missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -44,3 +45,20 @@ def test_unseen_html_is_left_out() -> None:
     assert context["body"] == (
         '<td class="x"><code class="literal">a b</code></td><td><p>one</p>\n<p>two</p></td>x<span class="k">if</span>'
     )
+
+
+def test_html_is_made_less_once(tmp_path: Path) -> None:
+    """What is minified already would lose closing tags that it needs."""
+    pytest.importorskip("minify_html")
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<!doctype html>\n<html lang="en"><head><title>a</title></head><body><p class="b">c</p></body></html>'
+    )
+    app = SimpleNamespace(
+        config=SimpleNamespace(ptxspec_minify=True), builder=SimpleNamespace(format="html"), outdir=str(tmp_path)
+    )
+    layout.minify(app, None)  # type: ignore[arg-type]
+    once, state = page.read_text(), page.stat().st_mtime_ns
+    assert once.startswith("<!doctype html><html lang=en>") and "<p class=b>c" in once
+    layout.minify(app, None)  # type: ignore[arg-type]
+    assert (page.read_text(), page.stat().st_mtime_ns) == (once, state)

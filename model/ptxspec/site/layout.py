@@ -8,8 +8,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxspec import storage
-
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -59,6 +57,10 @@ def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree
         context["body"] = body
 
 
+#: how a file begins that is minified, in which Sphinx's templates have a line break
+_MINIFIED = "<!doctype html><html"
+
+
 def minify(app: Sphinx, error: Exception | None) -> None:
     """Leave out of the files what HTML lets one leave out, such as quotes and closing tags, where `ptxspec_minify` of conf.py
     says so: a tenth of them. Files of an earlier build are minified already, and would lose more than that."""
@@ -66,20 +68,7 @@ def minify(app: Sphinx, error: Exception | None) -> None:
         return
     import minify_html
 
-    known = Path(app.doctreedir) / "minified.json"
-    minified = json.loads(known.read_text("utf-8")) if known.exists() else {}
     for path in sorted(Path(app.outdir).rglob("*.html")):
-        if minified.get(str(path)) == _state(path):
-            continue
         before = path.read_text("utf-8")
-        after = minify_html.minify(before, keep_html_and_head_opening_tags=True)
-        if after != before:
-            path.write_text(after, "utf-8")
-        minified[str(path)] = _state(path)
-    storage.write(known, minified)
-
-
-def _state(path: Path) -> list[int]:
-    """What changes when a file is written again."""
-    found = path.stat()
-    return [found.st_mtime_ns, found.st_size]
+        if not before.startswith(_MINIFIED):
+            path.write_text(minify_html.minify(before, keep_html_and_head_opening_tags=True), "utf-8")

@@ -171,11 +171,20 @@ def searched(record: Record, field: str) -> str:
 
 
 def text_of(found: list[Record]) -> str:
-    """The file for the browser: the records field by field but for their texts, and the index."""
-    value: dict[str, Any] = {"kinds": SINGULAR | {"page": "page", "section": "section"}, "fields": FIELDS}
+    """The file for the browser: the records field by field but for their texts, and the index. Kinds are numbers, and of an
+    address on the page of the record before there is the anchor alone."""
+    kinds = SINGULAR | {"page": "page", "section": "section"}
+    value: dict[str, Any] = {"kinds": kinds, "fields": FIELDS}
     for field in Record._fields:
         if field != "text":
             value[field] = [getattr(record, field) for record in found]
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    value["kind"] = [numbers[kind] for kind in value["kind"]]
+    before = ["", *(address.partition("#")[0] for address in value["address"])]
+    value["address"] = [
+        address.removeprefix(page) if address.startswith(f"{page}#") else address
+        for page, address in zip(before, value["address"], strict=False)
+    ]
     value["index"] = index(found)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return f"{VALUE}={text};\n"

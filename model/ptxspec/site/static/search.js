@@ -50,10 +50,16 @@
 
   class Search {
     constructor(data, MiniSearch) {
-      this.data = data;
+      const kinds = Object.keys(data.kinds), whole = (anchor) => (anchor.startsWith("#") ? page + anchor : anchor);
+      let page = "";
+      const address = data.address.map((one) => {
+        [page] = whole(one).split("#");
+        return whole(one);
+      });
+      this.data = { ...data, kind: data.kind.map((number) => kinds[number]), address };
       this.exact = new Map();
       this.opcodes = new Map();
-      data.kind.forEach((kind, id) => this.name(kind, id));
+      this.data.kind.forEach((kind, id) => this.name(kind, id));
       this.MiniSearch = MiniSearch;
     }
 
