@@ -97,6 +97,17 @@ def test_modifiers_have_defaults_and_versions() -> None:
     assert weak.hint and weak.without == ".weak"
 
 
+def test_orders_and_scopes_have_defaults() -> None:
+    """Those that the manual states."""
+    for name in ("atom", "red"):
+        known = {m.name: m.without for m in availability_table.modifiers(f"{INSTRUCTIONS}.synchronization.{name}")}
+        assert (known[".sem"], known[".scope"], known[".ss"]) == (".relaxed", ".gpu", "generic")
+    fence = {m.name: m.without for m in availability_table.modifiers(f"{INSTRUCTIONS}.synchronization.fence")}
+    assert fence[".sem"] == ".acq_rel"
+    html = availability_table.html_of(f"{INSTRUCTIONS}.synchronization.barrier_cluster", "spec/x")
+    assert '<code class="literal">.acquire</code> or <code class="literal">.release</code>' in html
+
+
 @pytest.mark.parametrize("module", pages.with_forms())
 def test_every_modifier_leads_to_a_place_that_there_is(module: str) -> None:
     for modifier in availability_table.modifiers(module):

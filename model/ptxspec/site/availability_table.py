@@ -53,6 +53,8 @@ class Modifier(NamedTuple):
 
 #: what is said of a modifier that all forms have
 REQUIRED = "required"
+#: what stands between the defaults of a modifier whose instructions differ in it
+OR = " or "
 
 
 def _since(form: Form, slot: Slot, option: str, own: Since) -> Since:
@@ -111,7 +113,7 @@ def modifiers(module: str) -> list[Modifier]:
     found = []
     for name, options in values.items():
         said = without.get(name, set()) - {""}
-        absent = REQUIRED if having[name] == len(forms(module)) else said.pop() if len(said) == 1 else ""
+        absent = REQUIRED if having[name] == len(forms(module)) else OR.join(sorted(said))
         found.append(Modifier(name, options, places[name], absent, hints[name]))
     return found
 
@@ -132,7 +134,7 @@ def html_of(module: str, docname: str) -> str:
         single = list(modifier.values) == [modifier.name]
         name = values if single else _codes([modifier.name])
         name += " <small>hint</small>" if modifier.hint else ""
-        absent = _codes([modifier.without]) if modifier.without.startswith(".") else html.escape(modifier.without)
+        absent = OR.join(_codes([w]) if w.startswith(".") else html.escape(w) for w in modifier.without.split(OR))
         rows.append([name, "" if single else values, absent, "<br>".join(told)])
     if not rows:
         return ""

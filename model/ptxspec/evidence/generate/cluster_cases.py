@@ -27,6 +27,7 @@ from ptxspec.evidence.generate.cluster_kernels import (
     store_lines,
     update_text,
 )
+from ptxspec.evidence.generate.function_cases import says_how
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of
 from ptxspec.language.forms import Form
@@ -94,7 +95,7 @@ def _reaches(form: Form) -> bool:
         return False
     if form.modifiers.get("vec") and (isinstance(effect, Update) or form.modifiers.get("order")):
         return False
-    return effect.space == SPACE or (effect.space == "generic" and not any(effect.how.values()))
+    return effect.space == SPACE or (effect.space == "generic" and not says_how(form, effect))
 
 
 def cases(own: Iterable[Form]) -> list[ClusterCase]:

@@ -37,8 +37,13 @@ def comparable(form: Form) -> bool:
     """Whether the form is a function of its operands on every machine. Of forms that update memory and differ in their order
     among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
     meaning = form.meaning(form.absences[-1])
-    ordered = isinstance(meaning.effect, Access) and any(meaning.effect.how.values())
-    return pure(form) and not form.definition.gives_addresses and not ordered and not undefined(meaning)
+    said = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
+    return pure(form) and not form.definition.gives_addresses and not said and not undefined(meaning)
+
+
+def says_how(form: Form, access: Access) -> bool:
+    """Whether a form has modifiers for the order of its access, for caches and the like."""
+    return any(form.modifiers.get(name) for name in access.how)
 
 
 def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
