@@ -194,6 +194,24 @@ def test_a_product_may_be_fused_with_one_of_its_readers_and_kept_for_another() -
     assert left == [[0, 0], [0, -(2**-24)], [2**-24, 0], [2**-24, -(2**-24)]]
 
 
+def test_an_approximate_result_may_be_any_that_the_bound_allows() -> None:
+    """The logarithm of 58 · 2^−149 is near the middle of two numbers, which both are within the bound of 2^−22 and an ulp."""
+    body = """.entry k(.param .u64 in, .param .u64 out) { .reg .b64 %in, %out; .reg .b32 %v<3>;
+        ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.global.b32 %v0, [%in];
+        lg2.approx.f32 %v1, %v0;
+        st.global.b32 [%out], %v1; st.global.b32 [%out+8], %v0; ret; }"""
+    case = Case(HEAD + body, "k", np.array([[58, 0]], np.uint64))
+    expected = behaviours.reference(case)
+
+    def judged(logarithm: int, copy: int) -> behaviours.Judged:
+        """What is said of an answer that is so many bits off in each of its cells."""
+        return behaviours.judged(case, expected, [expected + np.array([[logarithm, copy]]).astype(np.uint64)])[0]
+
+    assert not judged(0, 0).open.any() and not judged(1, 0).open.any()
+    assert judged(3, 0).open.tolist() == judged(-1, 0).open.tolist() == [[True, False]]
+    assert not judged(1, 0).wrong.any() and judged(1, 1).wrong.tolist() == [[False, True]]
+
+
 @pytest.mark.parametrize(
     ("between", "ways"),
     [
@@ -209,6 +227,11 @@ def test_a_product_may_be_fused_with_one_of_its_readers_and_kept_for_another() -
 def test_a_sum_takes_a_product_only_if_nothing_was_written_meanwhile(between: str, ways: int) -> None:
     assert len(list(contracted_texts(f"mul.f32 %v2, %v0, %v0;\n{between}\nsub.f32 %v3, %v2, %v1;"))) == ways
     assert len(list(contracted_texts(f"mul.rn.f32 %v2, %v0, %v0;\n{between}\nsub.f32 %v3, %v2, %v1;"))) == 1
+
+
+def test_a_sum_in_memory_takes_no_product() -> None:
+    text = "mul.f32 %v2, %v0, %v0;\natom.global.add.f32 %v3, [%in], %v2;\n@%p red.add.f32 [%in], %v2;"
+    assert list(contracted_texts(text)) == [text.replace("mul", "mul.rn")]
 
 
 def test_every_way_of_a_random_kernel_is_a_program_and_that_of_all_is_among_them() -> None:

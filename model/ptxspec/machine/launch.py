@@ -79,7 +79,7 @@ class Wanted(NamedTuple):
     """By what a launch is to be run, as it was asked for."""
 
     engine: Any
-    profile: str
+    profile: str | Profile
     workers: Any
     printed: Callable[[str], object] | None
     memories: Sequence[OwnedMemory]
@@ -287,7 +287,9 @@ class Launches:
             self._programs[key] = ready
         return self._programs[key]
 
-    def _profile(self, name: str, seed: int | None) -> Profile:
+    def _profile(self, name: str | Profile, seed: int | None) -> Profile:
+        if isinstance(name, Profile):
+            return name
         if (name, seed) not in self._profiles:
             self._profiles[name, seed] = Profile(name, seed)
         return self._profiles[name, seed]

@@ -20,16 +20,28 @@ MOST_TRIED = 64
 def allowed_patterns(freedom: Any, operands: tuple[int, ...]) -> list[int]:
     """Some patterns that the bound allows: the nearest to the exact number, its neighbours, and the last before the bound is
     reached on either side."""
-    nearest = freedom.attrs[4].nearest(*operands)
     place, pattern = _order(freedom.attrs[3])
+    fits = _fitting(freedom, operands, pattern)
+    centre = place(freedom.attrs[4].nearest(*operands))
+    places = [centre, *(_farthest(fits, centre, step) for step in (-1, 1)), centre - 1, centre + 1]
+    return [pattern(n) or 0 for n in dict.fromkeys(places) if fits(n)]
+
+
+def farthest_pattern(freedom: Any, operands: tuple[int, ...], step: int) -> int:
+    """The last pattern that the bound allows, going from the nearest downward (-1) or upward (1)."""
+    place, pattern = _order(freedom.attrs[3])
+    fits = _fitting(freedom, operands, pattern)
+    return pattern(_farthest(fits, place(freedom.attrs[4].nearest(*operands)), step)) or 0
+
+
+def _fitting(freedom: Any, operands: tuple[int, ...], pattern: Callable[[int], int | None]) -> Callable[[int], bool]:
+    """Whether the pattern at a place is allowed."""
 
     def fits(n: int) -> bool:
         bits = pattern(n)
         return bits is not None and is_allowed(freedom, operands, bits)
 
-    centre = place(nearest)
-    places = [centre, *(_farthest(fits, centre, step) for step in (-1, 1)), centre - 1, centre + 1]
-    return [pattern(n) or 0 for n in dict.fromkeys(places) if fits(n)]
+    return fits
 
 
 def _order(type: Type) -> tuple[Callable[[int], int], Callable[[int], int | None]]:

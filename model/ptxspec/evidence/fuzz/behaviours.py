@@ -15,11 +15,28 @@ from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.fuzz.contracted_texts import contracted_texts
 from ptxspec.evidence.generate.cases import FILL, PROFILE
 from ptxspec.options import Engine
+from ptxspec.query.bounds import farthest_pattern
+from ptxspec.terms.profiles import Profile
 
 #: seeds of machines that choose at random
 SEEDS = (1, 2, 3)
 #: thread-instructions of a launch: a program has loops of four rounds at most
 STEPS = 1_000_000
+
+
+class AtTheBound(Profile):
+    """The machine of a seed, but that each approximate result is as far from the exact number as its bound allows, below it
+    (-1) or above it (1). For the exact engine."""
+
+    def __init__(self, seed: int, step: int) -> None:
+        super().__init__("portable", seed)
+        self.step = step
+        self.key += f", at the bound {'below' if step < 0 else 'above'}"
+
+    def value(self, freedom: Any, operands: tuple[int, ...]) -> int:
+        if self._nearest(freedom) is None:
+            return super().value(freedom, operands)
+        return farthest_pattern(freedom, operands, self.step)
 
 
 class Judged(NamedTuple):
@@ -51,6 +68,7 @@ def judged(case: Case, expected: np.ndarray, answers: list[np.ndarray]) -> list[
         return [Judged(expected, nothing, nothing) for _ in answers]
     others = [launched(case, profile=PROFILE, contract="all")]
     others += [launched(case, profile="portable", seed=seed) for seed in SEEDS]
+    others += [launched(case, profile=AtTheBound(SEEDS[0], step), seed=SEEDS[0]) for step in (-1, 1)]
     open_still = np.logical_or.reduce([answer != expected for answer in answers])
     undecided = np.logical_or.reduce([other != expected for other in others])
     for text in contracted_texts(case.text):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 MOST = 256
 _TYPE = r"((?:\.ftz)?(?:\.sat)?\.b?f(16|32|64)(x2)?)"
 _PLAIN = re.compile(
-    rf"(?P<before>(?:@!?%\w+\s+)?)(?P<opcode>add|sub|mul){_TYPE}\s+(?P<into>%\w+),\s*(?P<a>[^,;]+),\s*(?P<b>[^,;]+);"
+    rf"(?<![\w.])(?P<before>(?:@!?%\w+\s+)?)(?P<opcode>add|sub|mul){_TYPE}\s+"
+    r"(?P<into>%\w+),\s*(?P<a>[^,;]+),\s*(?P<b>[^,;]+);"
 )
 _STATEMENT = re.compile(r"[^;]*;")
 _FIRST = re.compile(r"[\w.]+\s+(%\w+),")
