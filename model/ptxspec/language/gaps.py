@@ -13,8 +13,8 @@ from ptxspec.terms.editions import Epoch
 
 
 class GapError(PtxError):
-    """A launch of an entry that may come to an instruction that PTX has and no page describes. `diagnostics` are these
-    instructions, as for `PtxError`.
+    """A launch of an entry that may reach an instruction of PTX that no page of the specification describes. `diagnostics` are
+    these instructions, as for `PtxError`.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_90
     ... .entry k() { cp.async.bulk.commit_group; ret; }

@@ -59,7 +59,8 @@ _NOT_VALUES: tuple[Any, ...] = (label, target_list)
 
 
 class Unsupported(Exception):
-    """A fragment that cannot be asked about: it touches memory or control.
+    """A fragment, or a request, that a function does not support. `evaluate`, `explain`, `allowed` and `find` do not support
+    instructions that access memory, branch, or depend on other threads.
 
     >>> try:
     ...     ptxspec.evaluate("bar.sync 0;")
