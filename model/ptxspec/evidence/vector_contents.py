@@ -40,9 +40,9 @@ There is one file for each opcode, `<opcode>.jsonl`. Each of its lines is a JSON
 Every value is a string: `0x` and the hexadecimal digits of the raw bits, for every type. A predicate is `0x0` or `0x1`.
 
 The entry takes two addresses in global memory. `in` points to 128 bytes for each thread: the values of its operand row, each in 8
-bytes, little endian. `out` points to 128 bytes for each thread, for the results. Thread `%tid.x` uses the row with that number; so a
-launch of one CTA executes as many rows as the CTA has threads, at most 1024. The entry does not read its third parameter, of 64
-bytes. An implementation that does not run PTX ignores `ptx` and computes the results from `form` and `rows`.
+bytes, little endian. `out` points to 128 bytes for each thread, for the results. Thread `%tid.x` uses the row with that number;
+so a launch of one CTA executes as many rows as the CTA has threads, at most 1024. The entry does not read its third parameter, of
+64 bytes. An implementation that does not run PTX ignores `ptx` and computes the results from `form` and `rows`.
 
 An instruction that updates memory has one more input, the old value in memory (`old`), and one more output, the new value
 (`new`). If the instruction reads or writes the condition code, it is the last input or output (`CC`): the bit as an addition

@@ -25,7 +25,7 @@ class GapError(PtxError):
     ...     module.launch("k")
     ... except ptxspec.GapError as error:
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
-    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes); it is not described here
+    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes), but no page describes it
     """
 
 

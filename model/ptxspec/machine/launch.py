@@ -283,7 +283,7 @@ class Launches:
             ready = program(self.checked, name, how.profile, *key[2:])
             if ready.copies and ready.owned:
                 raise ValueError(
-                    f"{name} has copies that finish later (cp.async): pass it arrays, not memory of your own"
+                    f"{name} has asynchronous copies (cp.async): pass arrays, not a Memory or its pointers"
                 )
             self._programs[key] = ready
         return self._programs[key]

@@ -109,7 +109,7 @@ class Module:
         - A Pointer is passed as its address, and the kernel may access all of its Memory.
 
         `memory` names each Memory that the kernel may access in addition: one whose addresses are passed as numbers, or are
-        stored in structures.
+        stored in structures. A kernel with asynchronous copies (cp.async) cannot use a Memory.
 
         `profile` names the profile, which chooses the results that PTX leaves open. `engine` is "native", which runs compiled
         code, or "exact", which interprets the kernel with Python's integers.
@@ -120,8 +120,8 @@ class Module:
         more than 64 bits atomically.
 
         `copies` says when asynchronous copies (cp.async) happen: "early", at the instruction, or "late", when the thread waits
-        for them. An integer is a seed, which chooses a time between the two for each copy. The native engine copies early. An
-        access that races with a copy ends the launch in each case.
+        for them. An integer is a seed, which chooses a time between the two for each copy. The native engine supports only
+        "early". An access that races with a copy ends the launch in each case.
 
         `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.

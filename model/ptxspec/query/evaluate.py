@@ -226,7 +226,7 @@ def values_of_inputs(
         if name in given:
             type = fragment.registers.get(name)
             if type is None:
-                raise TypeError(f"{name} is a special register, which a single thread has by itself")
+                raise TypeError(f"{name} is a special register, whose value a single thread has already")
             values[name] = bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
         elif name in specials:
             values[name] = specials[name]
