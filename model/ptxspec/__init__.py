@@ -181,8 +181,8 @@ _install_finder()
 
 
 def load(text: str, path: str = "<ptx>") -> Module:
-    """Parse and check a module's text. `path` is the name that diagnostics give it. Raises PtxError, and TypeError for bytes
-    or a path: `text` is what a file holds, decoded.
+    """Parse and check the text of a module. `text` is PTX as a str, not bytes and not a path; `path` is the file name that
+    diagnostics show. Raises PtxError if the text has errors, and TypeError if `text` is not a str.
 
     >>> module = ptxspec.load(".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }")
     >>> module.kernels
@@ -195,9 +195,9 @@ def load(text: str, path: str = "<ptx>") -> Module:
 
 
 def link(texts: Sequence[str], paths: Sequence[str] | None = None) -> Module:
-    """Check the texts of several modules and link them to one, as spec/functions/linking.md says. `paths` are the names that
-    diagnostics give them. Raises PtxError, also where a name is defined twice or nowhere, TypeError for a text alone, and
-    ValueError unless there are as many paths as texts.
+    """Check the texts of several modules and link them into one, by the rules of spec/functions/linking.md. `paths` are the file
+    names that diagnostics show. Raises PtxError if a text has errors, or if a name is defined twice or is used and never
+    defined; TypeError for a single text instead of a list; and ValueError if the numbers of paths and texts differ.
 
     >>> header = ".version 8.0 .target sm_80 .address_size 64 "
     >>> user = header + ".extern .global .u32 x; .visible .entry set() { st.global.u32 [x], 7; ret; }"

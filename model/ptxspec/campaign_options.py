@@ -11,12 +11,12 @@ import click
 from ptxspec.campaigns import Where
 
 _JOBS = click.option(
-    "--jobs", type=click.IntRange(1, 4096), help="Processes of this machine; one a processor otherwise."
+    "--jobs", type=click.IntRange(1, 4096), help="Worker processes on this machine. Default: one for each processor."
 )
 _SCHEDULER = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="The Dask scheduler whose workers do it instead: its address, of scheme tcp (needs the extra 'campaigns').",
+    help="Use the workers of the Dask scheduler at this address (tcp://…) instead; needs the extra 'campaigns'.",
 )
 
 

@@ -1,34 +1,34 @@
-"""The closed sets of words that public functions take and give back, for type checkers and for those who ask at run time."""
+"""The strings that options of public functions take and that results contain: types for type checkers, and sets at run time."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-#: what executes a launch: Python's integers, or compiled code
+#: what executes a launch: "native" is compiled code, "exact" interprets the kernel with Python's integers
 Engine = Literal["native", "exact"]
-#: when copies happen that finish later: where they are begun, where they are waited for, or where a seed says
+#: when asynchronous copies (cp.async) happen: at the instruction, at the wait, or where an integer, a seed, says
 Copies = Literal["early", "late"] | int
-#: which products and sums without rounding modifiers are contracted
+#: which products and sums without rounding modifiers are contracted to fused multiply-adds
 Contract = Literal["none", "all"]
-#: the same for a question to the prover, or as the assembler likes
+#: the same for a proof, where "any" stands for every choice of an assembler
 Contraction = Literal["none", "all", "any"]
-#: what two fragments are asked to be: equal, or the right one a refinement of the left one
+#: the relation to prove between two fragments: "equal", or "refines": the left one allows every behaviour of the right one
 Relation = Literal["equal", "refines"]
-#: what comes of a question to the prover
+#: the verdict of a proof; see `ptxspec.Verdict`
 Status = Literal["proved", "refuted", "exhausted", "vacuous", "approximated", "unknown", "unsupported"]
-#: who is asked to settle a question: z3, Bitwuzla, or both side by side
+#: the solver: z3, Bitwuzla, or "portfolio", both in parallel
 Solver = Literal["z3", "bitwuzla", "portfolio"]
-#: the kinds of results that PTX leaves open, and the one that a machine is known to get differently
+#: the kinds of results that PTX leaves open; "deviation" is an erratum: a GPU returns another result than PTX states
 Freedom = Literal["unspecified", "approximate", "undefined", "machine-specific", "deviation"]
-#: the shapes of images
+#: the geometries of textures: "a" is for arrays of layers, "ms" for multisampled images. Manual: 5.3
 Geometry = Literal["1d", "a1d", "2d", "a2d", "2dms", "a2dms", "3d", "cube", "acube"]
-#: the shapes of images that kernels may write
+#: the geometries of surfaces. Manual: 5.3
 SurfaceGeometry = Literal["1d", "a1d", "2d", "a2d", "3d"]
-#: what becomes of coordinates outside of an image
+#: how a lookup treats coordinates outside the image; "clamp" is "clamp_to_edge", and "border" is "clamp_to_border". Manual: 5.3.2
 AddressMode = Literal["wrap", "mirror", "clamp", "clamp_ogl", "border", "clamp_to_edge", "clamp_to_border"]
-#: how many texels a lookup takes
+#: "nearest" reads the nearest texel; "linear" interpolates linearly between neighbouring texels. Manual: 5.3.2
 FilterMode = Literal["nearest", "linear"]
-#: what a lookup makes of integers
+#: "element" returns integer texels as integers, "normalized_float" as fractions in [0, 1] or [−1, 1]
 ReadMode = Literal["element", "normalized_float"]
-#: how the texels of an image lie in memory
+#: the memory layout of an image: "array" is a CUDA array, "linear" is linear memory
 Layout = Literal["array", "linear"]

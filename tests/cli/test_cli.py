@@ -29,7 +29,7 @@ def asked(*words: str, status: int = 0) -> Any:
 
 
 def test_check() -> None:
-    assert "no complaints" in call("check", str(SAXPY))
+    assert "no errors" in call("check", str(SAXPY))
     assert asked("check", str(SAXPY))["kernels"]["saxpy"]["parameters"][0].startswith("saxpy_param")
 
 
@@ -43,7 +43,7 @@ def test_check_reports_where(tmp_path: Path) -> None:
 
 
 def test_check_reads_standard_input() -> None:
-    assert "no complaints" in call("check", "-", stdin=SAXPY.read_bytes())
+    assert "no errors" in call("check", "-", stdin=SAXPY.read_bytes())
     assert "expected '.version', not" in call("check", "-", status=1, stdin=b"garbage")
     assert "-:1:1: cannot read" in call("check", "-", status=1, stdin=b"\xff\xfe garbage")
 
@@ -61,7 +61,7 @@ def test_check_of_several_files(tmp_path: Path) -> None:
     assert [d["line"] for d in found][:2] == [at + 1, at + 2] and "there is no fma.rx.f32" in found[-1]["message"]
     assert len(found) == 3 and all(d["page"].startswith("spec/") for d in found)
     output = call("check", str(SAXPY), str(bad), status=1)
-    assert f"{SAXPY}: no complaints" in output and f"{bad}: 3 complaints" in output
+    assert f"{SAXPY}: no errors" in output and f"{bad}: 3 errors" in output
 
 
 def test_format(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_every_form_is_read_or_refused_with_a_way_out(opcode: str) -> None:
         ("ret;", "(return): "),
         ("exit;", "(exit): it ends the thread"),
         ("trap;", "(stop): it ends the launch"),
-        ("prefetch.global.L1 [a];", "fragments cannot touch memory"),
+        ("prefetch.global.L1 [a];", "fragments cannot access memory"),
         ("there: add.u32 d, a, b;", "no labels, blocks or declarations"),
     ],
 )

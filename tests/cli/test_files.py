@@ -140,7 +140,7 @@ def test_only_what_was_written_is_deleted(written: Path) -> None:
     found = asked("vectors write", str(written), "-o", "brev")
     assert found["left_alone"] == ["sub", "thesis.jsonl"] and (written / "thesis.jsonl").read_text() == "years of work"
     assert listed(written) == {"brev.jsonl", "README.md", "vectors.json", "thesis.jsonl", "sub"}
-    assert "left alone: sub, thesis.jsonl" in call("vectors write", str(written), "-o", "brev").stderr
+    assert "kept, not written by ptxspec: sub, thesis.jsonl" in call("vectors write", str(written), "-o", "brev").stderr
     assert json.loads((written / "vectors.json").read_text())["files"].keys() == {"brev.jsonl", "README.md"}
 
 

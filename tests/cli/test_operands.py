@@ -77,7 +77,7 @@ def test_a_value_is_shown_by_the_type_of_its_form(text: str, operands: str, show
         ("add.u32 d,a,b;", "a=1 b=2 c=3", "c: no operand is called that; the operands are a (.u32), b (.u32)"),
         ("add.u32 d,a,b;", "a=1 b=2 profile=3", "profile: no operand is called that"),
         ("add.f32 d,a,b;", "", "no value for a (.f32), b (.f32)"),
-        ("mov.u32 d,%tid.x;", "%tid.x=1", "%tid.x: a special register, which a single thread has by itself"),
+        ("mov.u32 d,%tid.x;", "%tid.x=1", "%tid.x: a special register, whose value a single thread has already"),
         ("add.u32 d,a,b;", "=1", "'=1' is not name=value"),
         ("add.u32 d,a,b;", "a=" + "9" * 5000 + " b=1", "a is .u32: a number of 5,000 characters is too long"),
     ],

@@ -12,7 +12,7 @@ KNOWN = {
     # ptxas is laxer than the text
     "we refuse: only a variable's address takes an offset here": "AMB-196",
     "we refuse: # does not fit into # bits": "AMB-197",
-    "we refuse: .* cannot reach a variable in": "AMB-198",
+    "we refuse: .* cannot access a variable in": "AMB-198",
     "we refuse: (ld|st|ldu|atom|red)\\S* needs an address in brackets here, not a variable's address": "AMB-198",
     "we refuse: .* needs a register of type .pred here, not the sink": "AMB-199",
     "we refuse: an address register has an integer": "AMB-204",
@@ -43,7 +43,7 @@ KNOWN = {
     "we refuse: .* needs a value of type .* here, not a floating-point constant": "AMB-207",
     "we refuse: exact bits of single precision stand alone": "AMB-207",
     "we refuse: expected a statement, not '.target'": "AMB-208",
-    "we refuse: \\S+ is no target that is known": "AMB-208",
+    "we refuse: \\S+ is no known target": "AMB-208",
     "we refuse: expected a target, not 'sm_#.address_size'": "AMB-208",
     "we refuse: expected ',' or ';', not '.[\\w#]+'": "AMB-209",
     "we refuse: this constant is no value of type": "AMB-160",

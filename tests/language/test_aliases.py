@@ -80,7 +80,7 @@ def test_a_second_name_that_other_modules_do_not_see() -> None:
         (TARGET + SAME.replace(";", "{ ret; }") + "¦.alias a, b;", "a has a body"),
         (TARGET + ".func a(.param .u32 x);¦.alias a, b;", "with other parameters"),
         (".entry b() { ret; } .func a(); ¦.alias a, b;", "b is an entry"),
-        (TARGET + SAME + ".alias a, b; ¦.alias a, b;", "another name of b already"),
+        (TARGET + SAME + ".alias a, b; ¦.alias a, b;", "an alias of b already"),
         (TARGET + "¦.alias b, b;", "b has a body"),
         (".weak " + TARGET + SAME + "¦.alias a, b;", "b is .weak"),
         (".extern " + TARGET.split("{")[0] + ";" + SAME + "¦.alias a, b;", "b is .extern"),

@@ -134,11 +134,11 @@ def test_instructions(text: str, message: str, page: str | None) -> None:
 def test_state_spaces_of_operands() -> None:
     shared = ".shared .u32 v;"
     found = refused(body(f"{shared} ld.global.u32 %r1, ¦[v];"))
-    assert "cannot reach a variable in .shared" in found.message and found.page == PAGES + "movement/ld.md"
+    assert "cannot access a variable in .shared" in found.message and found.page == PAGES + "movement/ld.md"
     found = refused(body(f"{shared} cvta.global.u64 %rd1, ¦v+4;"))
     assert found.page == PAGES + "movement/cvta.md"
     found = refused(body("ld.global.u64 %rd1, ¦[p];", ".param .u64 p"))
-    assert "cannot reach a variable in .param" in found.message
+    assert "cannot access a variable in .param" in found.message
 
 
 @pytest.mark.parametrize(
@@ -210,13 +210,13 @@ def test_declarations_in_functions(text: str, message: str) -> None:
         (".version ¦", "expected a version such as 9.0, not the end of the text"),
         (".version 9.0\n¦.entry k() {}", "expected '.target', not '.entry'"),
         (".version 9.0\n.target ¦;", "expected a target, not ';'"),
-        (".version 9.0\n.target ¦gpu", "gpu is no target that is known"),
+        (".version 9.0\n.target ¦gpu", "gpu is no known target"),
         (".version 9.0\n.target sm_90\n.address_size ¦48", "an address size is 32 or 64"),
         (".version 9.0\n.target sm_90\n.address_size ¦x", "expected 32 or 64, not 'x'"),
         (HEADER + "¦.frob;", "expected a directive of the module, not '.frob'"),
         (HEADER + "¦mov.u32 a, b;", "expected a directive of the module, not 'mov.u32'"),
         (HEADER + "¦.version 9.0", "expected a directive of the module, not '.version'"),
-        (HEADER + ".reg .u32 ¦x;", "a register of the module is gone since PTX ISA 3.0"),
+        (HEADER + ".reg .u32 ¦x;", "a register of the module was removed in PTX ISA 3.0"),
         (HEADER + ".visible¦", "expected an entry, a function or a declaration, not the end of the text"),
         (HEADER + ".func () ¦{ ret; }", "expected the function's name, not '{'"),
         (HEADER + ".func f(¦.shared .u32 x);", "expected '.param', '.reg' or ')', not '.shared'"),
@@ -240,7 +240,7 @@ def test_declarations_in_functions(text: str, message: str) -> None:
         (HEADER + ".global .u32 ¦x[2] = {1, 2, 3};", "3 values for 2 elements"),
         (HEADER + ".global .u32 ¦x[2] = 5;", "an array's or a vector's initializer is a list in braces"),
         (HEADER + ".global .u32 ¦x = {5};", "one value is needed here, not a list in braces"),
-        (HEADER + ".global .u64 ¦x = y;", "y, whose address is wanted here, is not declared"),
+        (HEADER + ".global .u64 ¦x = y;", "y, whose address is the initial value, is not declared"),
         (HEADER + ".global .u32 x = ¦;", "expected a value, not ';'"),
         (HEADER + ".global .u32 x[2] = {1 ¦2};", "expected ',' or '}', not '2'"),
         (HEADER + ".global .u32 x¦", "expected ',' or ';', not the end of the text"),
@@ -440,7 +440,7 @@ def test_semicolons_in_comments(text: str) -> None:
 
 
 def test_the_place_of_an_unknown_target() -> None:
-    assert "no target that is known" in refused(".version 9.0\n.target ¦e").message
+    assert "no known target" in refused(".version 9.0\n.target ¦e").message
 
 
 @pytest.mark.parametrize("text", [HEADER + "¦/* never ends", HEADER + ".entry k() { ret; } ¦/* .entry /* k() {}"])

@@ -181,12 +181,12 @@ def test_the_first_version_and_target(first: tuple[int, int, int], text: str, as
         (".func f(.param .b8 ¦a[], .param .b32 n) { ret; }", "a has no size, which only a function's last parameter", "functions/index.md"),
         (".func f() { .reg .b64 y; alloca.u64 y, 8, ¦3; ret; }", "alloca.u64 needs one of the constants 1, 2, 4, 8", "control/alloca.md"),
         (".func f(.param .b8 a[]) { ret; } .entry k() { .param .b16 b[2]; ¦call f, (b); ret; }", "b is aligned to 2 bytes, the parameter to 1", "functions/index.md"),
-        (".func f(.param .b32 a[2]) { ret; } .entry k() { .param .align 4 .b8 b[2][4]; ¦call f, (b); ret; }", "b is not what the parameter is, an array of one dimension", "functions/index.md"),
+        (".func f(.param .b32 a[2]) { ret; } .entry k() { .param .align 4 .b8 b[2][4]; ¦call f, (b); ret; }", "b is not an array of one dimension, as the parameter is", "functions/index.md"),
         (".func f(.param .s32 a[2]) { ret; } .entry k() { .param .u32 b[2]; ¦call f, (b); ret; }", "b holds values of another type, not .s32", "functions/index.md"),
         (".func f(.reg .v2 .b32 a) { ret; } .entry k() { .reg .b32 b; ¦call f, (b); ret; }", "f: a vector goes where there is a vector of as many elements", "functions/index.md"),
-        (".func f(.param .b32 a) { ¦call f, (a); ret; }", "a is what this function takes or gives", "functions/index.md"),
+        (".func f(.param .b32 a) { ¦call f, (a); ret; }", "a is a parameter or a result of this function", "functions/index.md"),
         (".func f() { .reg .b64 y; .param .b32 a; ¦mov.b64 y, a; ret; }", "a passes an argument or takes a result, and has no address", "functions/index.md"),
-        (".func (.param .b32 r) f() { .reg .b32 x; ¦ld.param.b32 x, [r]; ret; }", "a function writes its results, and does not read them", None),
+        (".func (.param .b32 r) f() { .reg .b32 x; ¦ld.param.b32 x, [r]; ret; }", "a function cannot read its results", None),
     ],
 )  # fmt: skip
 def test_diagnostics(text: str, message: str, page: str | None) -> None:

@@ -90,7 +90,7 @@ REFUSED = {
         module(".global .texref t;", "tex.cube.v4.f32.s32 {%f0, %f1, %f2, %f3}, [t, {%r5, %r6, %r7, %r7}];"),
         "there is no tex.cube.v4.f32.s32",
     ),
-    "a load of a texture": (module(".global .texref t;", "ld.global.u32 %r0, [t];"), "no opaque variable"),
+    "a load of a texture": (module(".global .texref t;", "ld.global.u32 %r0, [t];"), "not an opaque variable"),
     "a handle of other bits": (module(".global .texref t;", "mov.b64 %d0, t;"), "not an opaque variable"),
     "a handle in an early module": (
         module("", TEX + "[%d0, {%f4, %f5}];", head=HEAD.format("3.0", "sm_20", ".address_size 64\n")),

@@ -235,7 +235,7 @@ def test_what_goes_wrong_is_reported(engine: str, name: str, args: list[int], ru
         ("brx.idx r, p; ret;", "no list of labels"),
         ("t: .branchtargets X; brx.idx r, t; ret;", "X is no label"),
         ("l: .branchtargets L; call w, l; L: ret;", "neither .callprototype nor .calltargets"),
-        ("st.param.u32 [n], r; ret;", "parameters are not written"),
+        ("st.param.u32 [n], r; ret;", "parameters cannot be written"),
         ("call r; ret;", "needs"),
     ],
 )

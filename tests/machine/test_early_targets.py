@@ -218,5 +218,5 @@ def test_registers_of_the_module(engine: str, depth: int) -> None:
     for i, row in enumerate(out):
         total = 100 + sum(range(calls))
         assert row.tolist() == [i + calls, 5, total, int(np.float32(0.5 + calls).view(np.uint32))]
-    with pytest.raises(ptxspec.PtxError, match=r"a register of the module is gone since PTX ISA 3\.0"):
+    with pytest.raises(ptxspec.PtxError, match=r"a register of the module was removed in PTX ISA 3\.0"):
         ptxspec.load(text.replace(".version 2.3", ".version 3.0"))

@@ -265,7 +265,7 @@ def test_targets_before_sm_20_flush() -> None:
     [
         (".version 4.9 add.u32 d, a, b;", "1:10: there is no PTX ISA 4.9; the latest is 9.5"),
         (".version 4.1 .target sm_90 add.u32 d, a, b;", "1:22: sm_90 needs PTX ISA 7.8; the module says 4.1"),
-        (".target sm_9 add.u32 d, a, b;", "1:9: sm_9 is no target that is known"),
+        (".target sm_9 add.u32 d, a, b;", "1:9: sm_9 is no known target"),
         (".version add.u32 d, a, b;", "1:10: expected a version such as 9.0"),
         (".version 1.4 bfe.u32 d, a, b, c;", "1:14: bfe.u32 needs PTX ISA 2.0; the module says 1.4"),
         (".version 1.4 div.f32 d, a, b;", "1:14: div.f32 does not exist from PTX ISA 1.4 on"),

@@ -250,5 +250,5 @@ def test_a_description_is_prefetched_from_multiples_of_64(one: str) -> None:
 
 
 def test_a_prefetch_has_no_place_in_a_fragment() -> None:
-    with pytest.raises(Unsupported, match="cannot touch memory"):
+    with pytest.raises(Unsupported, match="cannot access memory"):
         ptxspec.evaluate("prefetch.L1 [a]; add.u32 d, b, c;", b=1, c=2)

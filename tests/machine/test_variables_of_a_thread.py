@@ -124,7 +124,7 @@ def test_such_a_module_has_no_abi(space: str) -> None:
     head = f"{HEADER}{space} .u32 v;"
     ptxspec.load(head + " .func f(.param .u16 n) { ret; } .entry k() { .param .u16 n; call f, (n); exit; }")
     for body, what in (
-        (".func f() { call f; ret; } .entry k() { call f; exit; }", "there is no recursion beside v"),
+        (".func f() { call f; ret; } .entry k() { call f; exit; }", "there is recursion needs an ABI v"),
         (".func f() { ret; } .entry k() { .reg .u64 d; mov.u64 d, f; exit; }", "neither an indirect call nor"),
         (".extern .func f(); .entry k() { call f; exit; }", "nothing defines f"),
     ):
@@ -132,5 +132,5 @@ def test_such_a_module_has_no_abi(space: str) -> None:
             ptxspec.load(head + body)
         found = caught.value.diagnostics
         assert any(what in d.message for d in found) and all(d.line == 3 for d in found)
-    with pytest.raises(ptxspec.PtxError, match=r"is gone since PTX ISA 3\.0"):
+    with pytest.raises(ptxspec.PtxError, match=r"was removed in PTX ISA 3\.0"):
         ptxspec.load(head.replace("2.3", "3.0") + ".entry k() { exit; }")

@@ -13,8 +13,13 @@ from ptxspec.cli.shared import FILES, JSON_OPTION, once, put_json, read_text, sa
 @FILES
 @JSON_OPTION
 def command(files: tuple[str, ...], as_json: bool) -> int:
-    """Parse and check PTX files ("-": standard input). All complaints are printed; exit status 1 if there are any. Gaps, which
-    are instructions that PTX has and no page describes, are listed apart and are no complaints."""
+    """Parse and check PTX files ("-": standard input).
+
+    Prints the first 100 errors of each file, and the number of the others. A gap is an instruction of PTX that this
+    specification does not describe yet; gaps are listed separately and are not errors.
+
+    Exit status 0 if no file has an error, 1 if one has, 2 if a file cannot be read.
+    """
     reports = []
     for file in once(files):
         reports.append(_report(file))
@@ -26,7 +31,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 
 
 def _report(file: str) -> dict[str, Any]:
-    """What there is to say of a file."""
+    """The result of checking a file: its entries and gaps, or its errors."""
     from ptxspec.language.check import check
     from ptxspec.language.diagnostics import PtxError
     from ptxspec.language.gaps import gaps_of
@@ -52,9 +57,9 @@ def _show(report: dict[str, Any]) -> None:
     if "error" in report:
         say(report["error"], err=True, fg="red")
         count = len(report["diagnostics"]) + report["more"]
-        say(f"{report['file']}: {count} complaint{'s' if count > 1 else ''}", err=True)
+        say(f"{report['file']}: {count} error{'s' if count > 1 else ''}", err=True)
         return
     for gap in report["gaps"]:
         say(f"{Diagnostic(**gap)}\n", fg="yellow")
     count = len(report["gaps"])
-    say(f"{report['file']}: no complaints" + (f", {count} gap{'s' if count > 1 else ''}" if count else ""))
+    say(f"{report['file']}: no errors" + (f", {count} gap{'s' if count > 1 else ''}" if count else ""))

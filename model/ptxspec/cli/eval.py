@@ -10,16 +10,24 @@ from ptxspec.cli.failures import Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
-@click.command("eval")
+@click.command("eval", short_help="Execute instructions on operands.")
 @click.argument("fragment")
 @click.argument("operands", nargs=-1)
-@click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
+@click.option(
+    "--profile",
+    default="hopper",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
 @JSON_OPTION
 def command(fragment: str, operands: tuple[str, ...], profile: str, as_json: bool) -> None:
     """Execute instructions on operands: ptxspec eval "bfe.s32 d, a, b, c;" a=0x80 b=4 c=8
 
-    A decimal is a number: 1 is 1.0 where the operand is a floating-point number. 0x3f800000, 0b101, 0f3f800000 and
-    0d3ff0000000000000 are bits. Predicates are true or false.
+    A decimal is a number: 1 means 1.0 for a floating-point operand. 0x3f800000, 0b101, 0f3f800000 and
+    0d3ff0000000000000 are bit patterns. A predicate is true or false.
+
+    Exit status 0 if the results are printed, 1 if the text is wrong, an instruction has an effect or a result that PTX
+    leaves open is needed, 2 if an operand does not fit.
     """
     with asked_rightly():
         from ptxspec.query.evaluate import executed

@@ -1,4 +1,4 @@
-"""`ptxspec explain`: how an instruction comes to its result, statement by statement."""
+"""`ptxspec explain`: how an instruction computes its result, statement by statement."""
 
 from __future__ import annotations
 
@@ -10,17 +10,27 @@ from ptxspec.cli.failures import Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
-@click.command("explain")
+@click.command("explain", short_help="Show how instructions compute their results.")
 @click.argument("fragment")
 @click.argument("operands", nargs=-1)
-@click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
-@click.option("--depth", default=1, show_default=True, help="Levels of functions that are looked into.")
+@click.option(
+    "--profile",
+    default="hopper",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
+@click.option(
+    "--depth",
+    default=1,
+    show_default=True,
+    help="How many levels of function calls to show, 1 to 8: 1 is the definition alone.",
+)
 @JSON_OPTION
 def command(fragment: str, operands: tuple[str, ...], profile: str, depth: int, as_json: bool) -> None:
     """Execute instructions, and show the statements of their definitions with their values:
     ptxspec explain "bfe.s32 d, a, b, c;" a=0x80 b=4 c=8
 
-    Operands are written as for eval. With --depth 2 and more, functions of other pages are shown too.
+    Operands are written as for eval. With --depth 2 or more, the output includes the functions that a definition calls.
     """
     with asked_rightly():
         from ptxspec.query.explaining import explained
@@ -53,7 +63,11 @@ def _show(step: Any, profile: str) -> None:
     for line in step.lines:
         _show_line(line, "    " + "    " * line.depth)
     for choice in step.chosen:
-        by = f"chosen by the profile {profile}" if choice.by == "profile" else "the nearest that is allowed"
+        by = (
+            f"chosen by the profile {profile}"
+            if choice.by == "profile"
+            else "the nearest of the numbers that are allowed"
+        )
         say(f"  {choice.kind}: {choice.entry} is {choice.bits:#x}, {by}", fg="yellow")
     for name, value in step.writes.items():
         say("  → " + line_of(name, value, step.types[name]))

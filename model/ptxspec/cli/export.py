@@ -11,15 +11,19 @@ from ptxspec.cli.failures import Failed
 from ptxspec.cli.shared import JSON_OPTION, put, put_json, say
 
 
-@click.command("export")
+@click.command("export", short_help="Write the ISA as JSON.")
 @click.option(
-    "--to", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file, whole or not at all."
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the JSON to this file, completely or not at all, and print a summary.",
 )
 @click.option("--opcode", "-o", "opcodes", multiple=True, help="This opcode only; may be given several times.")
 @JSON_OPTION
 def command(to: Path | None, opcodes: tuple[str, ...], as_json: bool) -> None:
     """Write the ISA as JSON: opcodes, forms, operands, types, availability, defaults, unspecified results, evidence, anchors.
-    The format is JSON with or without --json, which concerns what is said beside --to."""
+
+    The data are always JSON. With --to, --json makes the printed summary JSON too.
+    """
     from ptxspec.language import forms
 
     for name in opcodes:

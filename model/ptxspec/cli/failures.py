@@ -65,7 +65,7 @@ def known(error: BaseException) -> Failed | None:
     if _is(error, "ptxspec.machine.errors", "LaunchError"):
         return Failed(str(error), "fault", fault=_fault(error))
     if _is(error, "ptxspec.terms.exact", "NoChoice"):
-        return Failed(f"{error}, and the profile chooses nothing", "open")
+        return Failed(f"{error}, which the profile does not choose", "open")
     if _is(error, "ptxspec.query.fragments", "Unsupported"):
         return Failed(str(error), "unsupported")
     return None

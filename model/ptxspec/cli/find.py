@@ -11,13 +11,20 @@ from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
-@click.command("find")
+@click.command("find", short_help="Find inputs that meet a condition.")
 @click.argument("fragment")
 @click.option("--where", "-w", required=True, help="A condition on inputs and results, such as 'd == 0 and a != 0'.")
-@click.option("--count", "-n", default=1, show_default=True, help="How many inputs at most.")
-@click.option("--assume", "-a", help="A condition on the inputs alone, in which a name is the value before.")
-@click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
+@click.option("--count", "-n", default=1, show_default=True, help="The most inputs to find.")
+@click.option(
+    "--assume", "-a", help="A condition on the inputs alone; a name is the register's value before the fragment."
+)
+@click.option(
+    "--profile",
+    default="hopper",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for the whole search.")
 @JSON_OPTION
 def command(
     fragment: str, where: str, count: int, assume: str | None, profile: str, timeout: float, as_json: bool
@@ -25,7 +32,7 @@ def command(
     """Find inputs for which a condition holds, the simplest first:
     ptxspec find "add.sat.s32 d, a, b;" --where "d == 0x7fffffff and a < 16" --count 3
 
-    Exit status 0 if some are found, 1 if it is proved that there are none, 2 otherwise.
+    Exit status 0 if inputs are found, 1 if it is proved that there are none, 2 otherwise.
     """
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")

@@ -1,4 +1,4 @@
-"""`ptxspec format`: lay files out anew."""
+"""`ptxspec format`: format PTX files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ from ptxspec.escaping import LINES, printable
 @click.command("format")
 @FILES
 @click.option(
-    "--in-place", "-i", is_flag=True, help="Write the files anew instead of printing them: all of them or none."
+    "--in-place", "-i", is_flag=True, help="Overwrite the files instead of printing them: all of them or none."
 )
-@click.option("--check", "only_check", is_flag=True, help="Print the names of files that would change; exit status 1.")
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Only print the names of files that would change; exit status 1 if there are any.",
+)
 @JSON_OPTION
 def command(files: tuple[str, ...], in_place: bool, only_check: bool, as_json: bool) -> int:
-    """Lay out PTX files anew ("-": standard input), comments kept. They need not pass the checker, only be readable."""
+    """Format PTX files ("-": standard input). Only white space changes, and comments are kept. A file must parse, but need not
+    pass `ptxspec check`."""
     if in_place and only_check:
         raise Failed("--in-place writes files and --check does not: which one?")
     if in_place and "-" in files:

@@ -11,11 +11,11 @@ from ptxspec.cli.failures import Failed
 from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
-@click.command("forms")
+@click.command("forms", short_help="List the forms of an opcode.")
 @click.argument("opcode", required=False)
 @JSON_OPTION
 def command(opcode: str | None, as_json: bool) -> None:
-    """List the forms of an opcode, or count those of every opcode."""
+    """List the forms of an opcode, such as bfe, or of a mnemonic's beginning, such as cvt.rn; or count those of every opcode."""
     from ptxspec.language.forms import no_page_defines, registry
 
     known = registry().opcodes

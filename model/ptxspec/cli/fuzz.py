@@ -1,4 +1,4 @@
-"""`ptxspec fuzz`: random programs put to an assembler, an emulator or our native engine."""
+"""`ptxspec fuzz`: random programs for an assembler, an emulator or our native engine."""
 
 from __future__ import annotations
 
@@ -21,19 +21,42 @@ COUNT = 100
 NOTHING_RAN = "NOTHING WAS EXECUTED: only whether the assembler accepts programs was judged, not what its code computes"
 
 
-@click.command("fuzz")
-@click.option("--ptxas", is_flag=False, flag_value="", help="An assembler: its path, or NVIDIA's that is installed.")
-@click.option("--levels", default="0,3", show_default=True, help="The levels of optimization for --ptxas.")
-@click.option("--library", type=click.Path(exists=True, dir_okay=False), help="A shared library with ptx_run.")
-@click.option("--engine", is_flag=True, help="Our native engine, against the exact one.")
+@click.command("fuzz", short_help="Test an assembler or an emulator with random programs.")
+@click.option(
+    "--ptxas",
+    is_flag=False,
+    flag_value="",
+    help="Test an assembler: the ptxas at this path, or without a path the installed one.",
+)
+@click.option("--levels", default="0,3", show_default=True, help="The optimization levels for --ptxas, 0 to 3.")
+@click.option(
+    "--library", type=click.Path(exists=True, dir_okay=False), help="Test a shared library that exports ptx_run."
+)
+@click.option("--engine", is_flag=True, help="Test the native engine of ptxspec against the exact one.")
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
-@click.option("--count", type=click.IntRange(1), help="Seeds; 100 without --seconds.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Begin no further seed after so many.")
-@click.option("--limit", type=click.FloatRange(0, min_open=True), default=20.0, help="Seconds for one answer.")
-@click.option("--patience", type=click.FloatRange(0), default=60.0, help="Seconds to make a failing program small.")
-@click.option("--report", type=click.Path(file_okay=False, path_type=Path), help="The folder for findings.")
-@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="A file to resume from.")
-@click.option("--again", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Ask a finding anew.")
+@click.option("--count", type=click.IntRange(1), help="The number of seeds. Default: 100, and with --seconds no limit.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), help="Start no further program after this many seconds."
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Seconds for one answer of the target.",
+)
+@click.option(
+    "--patience", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds to reduce a failing program."
+)
+@click.option("--report", type=click.Path(file_okay=False, path_type=Path), help="Write each finding to this folder.")
+@click.option(
+    "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep outcomes in this file, and resume from it."
+)
+@click.option(
+    "--again",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Test the finding in this folder again.",
+)
 @where_options
 @JSON_OPTION
 def command(
@@ -52,13 +75,16 @@ def command(
     where: Where,
     as_json: bool,
 ) -> int:
-    """Put random programs to a compiler or an emulator, and judge what it does by the definitions:
+    """Run random programs through an assembler or an emulator, and check the results against the definitions:
     ptxspec fuzz --ptxas --count 100 --report findings
 
-    Exit status 0 if nothing is found, 1 if something is, 2 if nobody could be asked.
+    A finding is a program whose result PTX does not allow, or that the target rejects, crashes on or does not finish. Name one
+    target: --ptxas, --library or --engine.
+
+    Exit status 0 if nothing is found, 1 if something is, 2 if the target could not be tested.
     """
     if sum((ptxas is not None, library is not None, engine)) != 1:
-        raise Failed("name one who is asked: --ptxas, --library or --engine")
+        raise Failed("name one target: --ptxas, --library or --engine")
     from ptxspec import campaigns
     from ptxspec.evidence.fuzz import judging
 
@@ -179,7 +205,7 @@ def _again(folder: Path, target: Any, limit: float, as_json: bool) -> int:
     case, before = reports.read(folder)
     seen = judging.look(case, target, limit)
     found = seen.found
-    kind, message = ("", "it is not there any more") if found is None else (found.kind, found.message)
+    kind, message = ("", "the finding does not occur any more") if found is None else (found.kind, found.message)
     if as_json:
         told = {"folder": str(folder), "before": before["kind"], "now": kind or None, "message": message}
         put_json({**told, "executed": seen.executed})

@@ -10,13 +10,14 @@ from ptxspec.cli.failures import Failed
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
-@click.command("ledger")
+@click.command("ledger", short_help="Show what evidence each form has.")
 @click.option(
-    "--update", "bring_up_to_date", is_flag=True, help="Compute what is missing or out of date first (minutes)."
+    "--update", "bring_up_to_date", is_flag=True, help="First compute what is missing or out of date (minutes)."
 )
 @JSON_OPTION
 def command(bring_up_to_date: bool, as_json: bool) -> None:
-    """What evidence each form has, as it was last computed: in a checkout kept in its build/, else in the user's cache."""
+    """Show what evidence each form has, as it was last computed. The results are kept in build/ of a checkout, otherwise in the
+    user's cache."""
     from ptxspec.evidence import ledger as book
 
     found = _updated(as_json) if bring_up_to_date else book.rows()

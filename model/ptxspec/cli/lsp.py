@@ -9,16 +9,21 @@ import click
 from ptxspec.cli.failures import Failed
 
 
-@click.command("lsp")
-@click.option("--stdio", is_flag=True, help="Speak on the standard input and output, as is done without it too.")
+@click.command("lsp", short_help="Run a language server for PTX.")
+@click.option(
+    "--stdio",
+    is_flag=True,
+    help="Use the standard input and output. This is the default; some editors pass the option.",
+)
 @click.option(
     "--site",
     default="",
     metavar="URL",
-    help="Where the specification's site is: hovers link to its pages, and not to the documents on disk.",
+    help="The address of the specification's site: hovers link to its pages instead of the documents on disk.",
 )
 def command(stdio: bool, site: str) -> int:
-    """A language server for PTX, on the standard input and output: an editor starts it. It needs the extra `lsp`."""
+    """Run a language server for PTX on the standard input and output. An editor starts it. It needs the extra `lsp`:
+    pip install 'ptxspec[lsp]'."""
     try:
         import pygls  # noqa: F401
     except ModuleNotFoundError:

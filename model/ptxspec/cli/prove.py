@@ -1,4 +1,4 @@
-"""`ptxspec prove`: ask whether two fragments compute the same."""
+"""`ptxspec prove`: ask whether two fragments compute the same results."""
 
 from __future__ import annotations
 
@@ -18,34 +18,41 @@ from ptxspec.cli.sides import buffers_of, text_of
 OUT = click.Path(dir_okay=False)
 
 
-@click.command("prove")
+@click.command("prove", short_help="Prove that two sides compute the same, or refute it.")
 @click.argument("left", required=False)
 @click.argument("right", required=False)
 @click.option("--assume", "-a", help="A condition on the inputs, such as 'a != 0 and b < 32'.")
-@click.option("--refines", is_flag=True, help="Ask whether every behaviour of RIGHT is one that LEFT allows.")
+@click.option("--refines", is_flag=True, help="Ask whether LEFT allows every behaviour of RIGHT.")
 @click.option(
     "--profile",
     default="portable",
     show_default=True,
-    help="Who chooses what PTX leaves open; two, as in portable,hopper, for the two sides.",
+    help="The profile, which chooses the results that PTX leaves open; portable,hopper names one for each side.",
 )
 @click.option(
     "--contract",
     type=click.Choice(["none", "all", "any"]),
-    help="Which products and sums are contracted: any is as the assembler likes, and the default with --refines.",
+    help="Which products and sums without rounding modifiers are contracted to fused multiply-adds: any stands for every choice "
+    "of an assembler. Default: none, and with --refines any.",
 )
 @click.option(
-    "--timeout", default=60.0, show_default=True, help="Seconds for the solver, and again for running every input."
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    help="Seconds for the solver, and as many for running every input if the solver gives up.",
 )
-@click.option("--unroll", default=16, show_default=True, help="How often a loop is taken at most.")
-@click.option("--invariant", help="A condition that holds wherever the single loop begins, such as 's == 3*i'.")
+@click.option("--unroll", default=16, show_default=True, help="The most iterations of a loop that are followed.")
+@click.option(
+    "--invariant", help="A condition that holds at the start of each iteration of the only loop, such as 's == 3*i'."
+)
 @click.option(
     "--buffer",
     "-b",
     "buffers",
     multiple=True,
     metavar="NAME=BYTES",
-    help="What a register or a parameter points to: p=64, p='64 shared align 8', p='64 read-only', or q=p+16.",
+    help="The buffer that a register or a parameter points to: its size, as in p=64, p='64 shared align 8' or p='64 read-only'; "
+    "or an address in another buffer, as in q=p+16.",
 )
 @click.option("--warp", is_flag=True, help="Execute both sides by the 32 lanes of a warp.")
 @click.option(
@@ -53,19 +60,29 @@ OUT = click.Path(dir_okay=False)
     type=click.Choice(["z3", "bitwuzla", "portfolio"]),
     default="z3",
     show_default=True,
-    help="Who is asked; the portfolio asks both side by side.",
+    help="The solver; portfolio runs both in parallel.",
 )
-@click.option("--smtlib", type=OUT, help="Write the query to this file, as SMT-LIB 2.")
+@click.option("--smtlib", type=OUT, help="Write the query to this file in SMT-LIB 2.")
 @click.option("--ptx", type=OUT, help="Write a kernel that shows the counterexample to this file.")
-@click.option("--certificate", type=OUT, help="Write to this file what is needed to check the verdict again.")
 @click.option(
-    "--check", "checked", type=click.Path(dir_okay=False), help="Check a certificate again; takes no fragments."
+    "--certificate", type=OUT, help="Write a certificate to this file: what --check needs to check the verdict again."
+)
+@click.option(
+    "--check",
+    "checked",
+    type=click.Path(dir_okay=False),
+    help="Check the certificate in this file again; takes no fragments.",
 )
 @JSON_OPTION
 def command(left: str | None, right: str | None, checked: str | None, as_json: bool, **options: Any) -> int:
-    """Ask whether two fragments, functions or kernels compute the same, or with --refines whether whatever RIGHT does is what
-    LEFT allows. A side is a text, @FILE, or the path of a .ptx file. Exit status 0 if proved, or if every input was run and the
-    sides agree, 1 if refuted, 3 if no input meets the assumption, 2 otherwise."""
+    """Ask whether two fragments, functions or kernels compute the same results for all inputs; or, with --refines, whether LEFT
+    allows every behaviour of RIGHT: ptxspec prove "shl.b32 d, a, 1;" "add.u32 d, a, a;"
+
+    A side is PTX text, @FILE, or the path of a .ptx file.
+
+    Exit status 0 if proved, or if every input was run and the sides agree; 1 if refuted; 3 if no input meets the assumption;
+    2 otherwise. With --check, 0 if the certificate holds, 1 if it does not.
+    """
     options["relation"] = "refines" if options.pop("refines") else "equal"
     options["profile"] = _profiles(options["profile"])
     options["buffers"] = buffers_of(options["buffers"])

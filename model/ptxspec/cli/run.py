@@ -12,21 +12,25 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 from ptxspec.escaping import LINES, printable
 
 
-@click.command("run")
+@click.command("run", short_help="Run a kernel of a PTX file.")
 @click.argument("file", type=FILE)
-@click.option("--kernel", "-k", help="The entry to run; may be left out if there is one only.")
-@click.option("--grid", "-g", default="1", show_default=True, help="CTAs: x, x,y or x,y,z.")
-@click.option("--block", "-b", default="1", show_default=True, help="Threads a CTA: x, x,y or x,y,z.")
+@click.option("--kernel", "-k", help="The entry to run; needed only if the file has several.")
+@click.option("--grid", "-g", default="1", show_default=True, help="CTAs in the grid: x, x,y or x,y,z.")
+@click.option("--block", "-b", default="1", show_default=True, help="Threads in a CTA: x, x,y or x,y,z.")
 @click.option(
     "--arg",
     "-a",
     "arguments",
     multiple=True,
-    help="An argument, in order: u32=7, s32=-5, f32=1.5, f32=0x3fc00000 (bits), or an array: f32[64]=zeros, =arange, =random, "
-    "=1,2,3, or @file.npy.",
+    help="The next argument: u32=7, s32=-5, f32=1.5, f32=0x3fc00000 (bits), or an array: f32[64]=zeros, f32[64]=arange, "
+    "f32[64]=random, f32[3]=1,2,3 or @file.npy. Give one --arg for each parameter.",
 )
 @click.option(
-    "--save", "-s", multiple=True, metavar="N=FILE.npy", help="Write argument N's array to a .npy file afterwards."
+    "--save",
+    "-s",
+    multiple=True,
+    metavar="N=FILE.npy",
+    help="After the launch, write the array of argument N (from 0) to a .npy file.",
 )
 @click.option(
     "--dynamic-shared",
@@ -35,41 +39,54 @@ from ptxspec.escaping import LINES, printable
     show_default=True,
     help="Bytes of dynamic shared memory.",
 )
-@click.option("--cluster", "-c", help="CTAs a cluster: x, x,y or x,y,z. Without it the entry's directives say.")
-@click.option("--nonportable-cluster", is_flag=True, help="Allow a cluster larger than every machine has room for.")
-@click.option("--profile", default="hopper", show_default=True, help="Who chooses what PTX leaves open.")
-@click.option("--engine", type=click.Choice(["native", "exact"]), default="native", show_default=True)
+@click.option("--cluster", "-c", help="CTAs in a cluster: x, x,y or x,y,z. Default: as the entry's directives say.")
+@click.option("--nonportable-cluster", is_flag=True, help="Allow a cluster size that not every machine supports.")
+@click.option(
+    "--profile",
+    default="hopper",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["native", "exact"]),
+    default="native",
+    show_default=True,
+    help="native compiles the kernel; exact interprets it.",
+)
 @click.option(
     "--workers",
     default=1,
     type=click.IntRange(1, 256),
     show_default=True,
-    help="Threads of this machine over which the CTAs are spread.",
+    help="Host threads that execute the CTAs.",
 )
 @click.option(
     "--copies",
     default="early",
     show_default=True,
     metavar="early|late|SEED",
-    help="When copies happen that finish later. The native engine copies early.",
+    help="When asynchronous copies (cp.async) happen: at the instruction, at the wait, or where a seed says. The native engine "
+    "copies early.",
 )
 @click.option(
     "--contract",
     type=click.Choice(["none", "all"]),
     default="none",
     show_default=True,
-    help="Which products and sums without rounding modifiers become fused multiply-adds.",
+    help="Which products and sums without rounding modifiers are contracted to fused multiply-adds.",
 )
 @click.option(
     "--step-limit",
     type=click.IntRange(0, 1 << 62),
-    help="Most thread-instructions to execute; without it, what ends loops in a minute.",
+    help="The most thread-instructions to execute. Default: as "
+    "spec/machine/limits.md says; an endless loop usually ends within a minute.",
 )
-@click.option("--time-limit", type=float, help="Most seconds that the launch may take.")
+@click.option("--time-limit", type=float, help="The most seconds that the launch may take, compilation included.")
 @click.option(
     "--memory-limit",
     type=click.IntRange(0, 1 << 62),
-    help="Most bytes for the threads that are resident together.",
+    help="The most bytes for the threads that are resident together. Default: as spec/machine/limits.md says.",
 )
 @JSON_OPTION
 def command(
@@ -84,7 +101,11 @@ def command(
     copies: str,
     **options: Any,
 ) -> None:
-    """Run an entry of a PTX file and show the arrays it leaves behind."""
+    """Run an entry (a kernel) of a PTX file, and print the arrays that it changed.
+
+    Exit status 0 if the launch ended well, 1 if the text is wrong or the program breaks a rule, 2 if an argument or a file is
+    wrong.
+    """
     from ptxspec.cli import arguments as reading
     from ptxspec.cli import saving
 

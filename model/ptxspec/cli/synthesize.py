@@ -11,17 +11,29 @@ from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
-@click.command("synthesize")
+@click.command("synthesize", short_help="Find the shortest sequence that equals a fragment.")
 @click.argument("fragment")
 @click.option(
-    "--with", "-w", "opcodes", multiple=True, required=True, help="An instruction that it may have: lop3.b32."
+    "--with",
+    "-w",
+    "opcodes",
+    multiple=True,
+    required=True,
+    help="An instruction that the sequence may have, such as lop3.b32; may be given several times.",
 )
-@click.option("--most", default=3, show_default=True, help="The greatest length.")
-@click.option("--result", "-r", help="The register that counts; else the one that is written last.")
-@click.option("--constant", "-c", "constants", multiple=True, help="A further constant to be tried first.")
+@click.option("--most", default=3, show_default=True, help="The greatest length of the sequence, at most 6.")
+@click.option("--result", "-r", help="The register to compute. Default: the one that the fragment writes last.")
+@click.option(
+    "--constant", "-c", "constants", multiple=True, help="A constant to try before others; may be given several times."
+)
 @click.option("--assume", "-a", help="A condition on the inputs, such as 'c < 32'.")
-@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds.")
+@click.option(
+    "--profile",
+    default="portable",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for the whole search.")
 @JSON_OPTION
 def command(
     fragment: str,
@@ -34,10 +46,10 @@ def command(
     timeout: float,
     as_json: bool,
 ) -> int:
-    """Look for the shortest sequence of instructions that equals a fragment, and prove that it does:
+    """Find the shortest sequence of instructions that computes the same result as a fragment, and prove that it does:
     ptxspec synthesize "div.u16 d, a, 3;" --with mul.hi.u16 --with shr.u16
 
-    Exit status 0 if one is found, 1 if it is known that there is none, 2 otherwise.
+    Exit status 0 if a sequence is found, 1 if there is none up to that length, 2 otherwise.
     """
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")

@@ -10,9 +10,9 @@ from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
-@click.group("vectors")
+@click.group("vectors", short_help="Operands and results, to check implementations.")
 def command() -> None:
-    """Operands and results of single instructions, for holding other implementations against the definitions."""
+    """Operands and results of single instructions, to check other implementations against the definitions."""
 
 
 _OPCODES = click.option(
@@ -20,13 +20,18 @@ _OPCODES = click.option(
 )
 
 
-@command.command(name="write")
+@command.command(name="write", short_help="Write operands, kernels and expected results.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @_OPCODES
-@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open.")
+@click.option(
+    "--profile",
+    default="portable",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open.",
+)
 @JSON_OPTION
 def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json: bool) -> None:
-    """Write operand rows, one-instruction kernels and expected results; FOLDER/README.md describes the format."""
+    """Write operand rows, one-instruction kernels and expected results to FOLDER; its README.md describes the format."""
     with asked_rightly(status=FAILED):
         from ptxspec.evidence import vector_files
 
@@ -39,16 +44,27 @@ def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json:
         f"profile {profile}"
     )
     if facts["left_alone"]:
-        say(f"left alone: {', '.join(facts['left_alone'])}", err=True)
+        say(f"kept, not written by ptxspec: {', '.join(facts['left_alone'])}", err=True)
 
 
 @command.command(name="check")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--recorded", is_flag=True, help="Hold the recorded answers of an H200 against the definitions instead.")
+@click.option("--recorded", is_flag=True, help="Check the recorded answers of an H200 instead of a folder.")
 @_OPCODES
-@click.option("--profile", default="portable", show_default=True, help="Who chooses what PTX leaves open, for FOLDER.")
-@click.option("--show", default=3, show_default=True, type=click.IntRange(min=0), help="Differing rows shown a form.")
-@click.option("--partial", is_flag=True, help="Forms without results are no fault.")
+@click.option(
+    "--profile",
+    default="portable",
+    show_default=True,
+    help="The profile, which chooses the results that PTX leaves open. With --recorded it is the GPU's.",
+)
+@click.option(
+    "--show",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="The most differing rows to print for each form.",
+)
+@click.option("--partial", is_flag=True, help="Accept forms without results.")
 @JSON_OPTION
 def vectors_check(
     folder: Path | None,
@@ -59,9 +75,9 @@ def vectors_check(
     partial: bool,
     as_json: bool,
 ) -> int:
-    """Hold results in FOLDER, as `vectors write` describes them, against the definitions.
+    """Check results in FOLDER against the definitions. README.md in the folder of `vectors write` describes the format.
 
-    Exit status 1 if a result is not allowed, or if a form has no results; 2 if the folder cannot be read.
+    Exit status 0 if all results are allowed, 1 if one is not or a form has no results, 2 if the folder cannot be read.
     """
     if recorded == (folder is not None):
         raise Failed("name a folder of results, or --recorded, and not both")

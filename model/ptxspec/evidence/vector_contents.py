@@ -23,47 +23,47 @@ README = """# Vectors
 
 Operands and expected results of single PTX instructions, under the profile `{profile}`.
 
-There is a file an opcode, `<opcode>.jsonl`. Each of its lines is a JSON object and describes one form:
+There is one file for each opcode, `<opcode>.jsonl`. Each of its lines is a JSON object and describes one form:
 
 | key | value |
 |---|---|
 | `form` | the instruction, with names for its operands: `bfe.s32 d, a, b, c;` |
 | `page` | the document and line that define it |
-| `ptx` | a PTX module with one entry, `vector`, that executes the instruction once a thread |
+| `ptx` | a PTX module with one entry, `vector`, that executes the instruction once in each thread |
 | `inputs` | name and type of each value of an operand row, in order |
 | `outputs` | name and type of each value of a result row, in order |
 | `rows` | the operand rows |
 | `expected` | for each operand row, the result row |
-| `open` | what PTX leaves open in `expected`; see below |
-| `results` | `null`: to be filled in |
+| `open` | the results in `expected` that PTX leaves open; see below |
+| `results` | `null`, until you fill in your results |
 
-Every value is a string of hexadecimal digits after `0x`, the raw bits, whatever its type. A predicate is `0x0` or `0x1`.
+Every value is a string: `0x` and the hexadecimal digits of the raw bits, for every type. A predicate is `0x0` or `0x1`.
 
-The entry takes two addresses in global memory. `in` points to 128 bytes a thread: the row's values, each in 8 bytes, little
-endian. `out` points to 128 bytes a thread likewise: the results. Thread `%tid.x` has the row of that number from there, so that a
-launch of one CTA takes as many rows as the CTA has threads, 1024 at most. A third parameter of 64 bytes is not read. Whoever does
-not run PTX ignores `ptx` and computes the results from `form` and `rows`.
+The entry takes two addresses in global memory. `in` points to 128 bytes for each thread: the values of its operand row, each in 8
+bytes, little endian. `out` points to 128 bytes for each thread, for the results. Thread `%tid.x` uses the row with that number;
+so a launch of one CTA executes as many rows as the CTA has threads, at most 1024. The entry does not read its third parameter, of
+64 bytes. An implementation that does not run PTX ignores `ptx` and computes the results from `form` and `rows`.
 
-An instruction that updates memory has one more input, what stands in memory before (`old`), and one more output, what stands
-there afterwards (`new`). The condition code, where it is read or written, is the last input or output (`CC`): the bit as
-an addition writes and reads it.
+An instruction that updates memory has one more input, the old value in memory (`old`), and one more output, the new value
+(`new`). If the instruction reads or writes the condition code, it is the last input or output (`CC`): the bit as an addition
+writes and reads it.
 
-A value of `expected` that begins with `?` is open: more than one result is allowed there. After the `?` comes the name of an
-entry of `spec/ambiguities.md`, and of an approximate result the nearest of the allowed values. `open` says of each such name
-what decides about a result:
+A value of `expected` that begins with `?` is open: PTX allows more than one result. After the `?` follows the name of an entry of
+`spec/ambiguities.md`, and for an approximate result the nearest of the allowed values. For each such name, `open` says which
+results are allowed:
 
 | `decided_by` | what is allowed |
 |---|---|
-| `bound` | numbers within the bound of the error that the page states |
+| `bound` | numbers within the error bound that the page states |
 | `condition` | what the page states, such as any NaN |
 | `anything` | all bit patterns |
 
-`vectors.json` says which opcodes were written, under which profile, and the digests of the files. Writing again replaces these
-files and no others; it refuses where one of them was changed, for it may hold results.
+`vectors.json` names the opcodes that were written, the profile, and the digests of the files. A further run of
+`ptxspec vectors write` replaces only these files. It stops if one of them was changed, since that file may contain results.
 
-To hold results against the definitions, fill in `results`: a row of hexadecimal strings for each operand row. Then run
-`ptxspec vectors check FOLDER`. Of the other keys only `form` must stay; `rows` are compared if they are there. A line whose
-`results` are `null` or missing counts as a form without results. A value may be written without leading zeros.
+To check your results against the definitions, fill in `results`: a row of hexadecimal strings for each operand row. Then run
+`ptxspec vectors check FOLDER`. Of the other keys only `form` is required; `rows` are compared if they are present. A line whose
+`results` are `null` or missing counts as a form without results. Leading zeros of a value may be omitted.
 """
 
 

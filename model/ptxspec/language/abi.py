@@ -21,7 +21,11 @@ def keep_to_the_abi(context: Context) -> None:
     least = contracts.functions().LEAST_BITS
     defined = {context.symbols[f.name] for f in context.module.functions if f.body is not None}
     for position in context.pointed if without is not None else ():
-        context.complain(position, f"there is no function's address beside {without}", cited.FUNCTIONS)
+        context.complain(
+            position,
+            f"the address of a function needs an ABI, which this module cannot have: {without}",
+            cited.FUNCTIONS,
+        )
     said: set[int] = set()
     narrow: dict[int, bool] = {}
     circle = components(leads) if without is not None else {}
@@ -32,31 +36,31 @@ def keep_to_the_abi(context: Context) -> None:
                 if id(signature) not in narrow:
                     narrow[id(signature)] = _is_narrow(signature, least)
                 if narrow[id(signature)]:
-                    problem = f"an integer that functions take or give has at least {least} bits"
+                    problem = f"an integer parameter or result of a function has at least {least} bits"
             elif called is None:
-                problem = f"there is neither an indirect call nor a function's address beside {without}"
+                problem = f"an indirect call needs an ABI, which this module cannot have: {without}"
             elif called not in defined:
-                problem = f"there is no call of another module beside {without}"
+                problem = f"a call of another module needs an ABI, which this module cannot have: {without}"
             elif circle[called] == circle[name]:
-                problem = f"there is no recursion beside {without}"
+                problem = f"recursion needs an ABI, which this module cannot have: {without}"
             if problem and position not in said:
                 said.add(position)
                 context.complain(position, problem, cited.FUNCTIONS)
 
 
 def _without_abi(context: Context) -> str | None:
-    """What an ABI does not have, if the module has it: something with several results, or a thread's variable that the module
-    declares."""
+    """Why the module cannot have an ABI, or None: it declares a thread's variable outside of functions, or a function has several
+    results."""
     for variable in context.module.variables:
         if spaces().SPACES[unbanked(variable.space)].shared_by == "a thread":
-            return f"{variable.name}, which the module declares in .{variable.space}"
+            return f"it declares {variable.name} in .{variable.space} outside of functions"
     several = [s for s in context.signatures.values() if s.has_several_results]
     several += [s for found in context.mentions.values() for _, _, s in found if s.has_several_results]
-    return f"{several[0].name}, which has several results" if several else None
+    return f"{several[0].name} has several results" if several else None
 
 
 def _is_narrow(signature: Signature, least: int) -> bool:
-    """Whether a function takes or gives an integer of fewer bits."""
+    """Whether a parameter or a result of a function is an integer of fewer bits."""
     passed = [f.type for f in (*signature.returns, *signature.parameters) if not f.is_array and f.vector == 1]
     return any(type.kind in ("u", "s", "pred") and type.width < least for type in passed)
 

@@ -33,13 +33,13 @@ class Aliases:
         if problem is None:
             one, other = (self.context.signatures[self.context.symbols[name]] for name in (alias.name, alias.of))
             if alias.name in functions:
-                problem = f"{alias.name} has a body, and is no other function's name"
+                problem = f"{alias.name} has a body, and cannot be an alias"
             elif alias.name in self.context.aliases:
-                problem = f"{alias.name} is another name of {self.context.aliases[alias.name]} already"
+                problem = f"{alias.name} is an alias of {self.context.aliases[alias.name]} already"
             elif [[f.declared for f in fs] for fs in one[1:3]] != [[f.declared for f in fs] for fs in other[1:3]]:
                 problem = f"{alias.name} was declared with other parameters than {alias.of}"
             elif self.context.functions[alias.of].linkage in ("weak", "extern"):
-                problem = f"{alias.of} is .{self.context.functions[alias.of].linkage}, and has no other name"
+                problem = f"{alias.of} is .{self.context.functions[alias.of].linkage}, and cannot have an alias"
             elif self.aliased(alias.of) == alias.name:
                 problem = self._circle(alias)
         if problem is not None:
@@ -59,8 +59,8 @@ class Aliases:
             name = self.context.aliases[name]
         names.append("…" if name != alias.name else name)
         if len(names) == 2:
-            return f"{alias.name} would be another name of itself"
-        return f"{alias.name} would be another name of itself: {' is '.join(names)}"
+            return f"{alias.name} would be an alias of itself"
+        return f"{alias.name} would be an alias of itself: {' is '.join(names)}"
 
     def aliased(self, name: str) -> str:
         """The function that a name stands for. Names on the way are led closer to it, so that no way is gone twice."""

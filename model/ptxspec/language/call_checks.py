@@ -149,14 +149,14 @@ class Calls:
             if not place.framed or place.space != "param":
                 return f"{name} lies in .{place.space}, not in .param of this function"
             if is_formal(place, kernel):
-                return f"{name} is what this function takes or gives: copy it into a variable of its own"
+                return f"{name} is a parameter or a result of this function: copy it to another variable"
             if place.size != formal.size and not formal.is_open:
                 return f"{place.size} bytes for a parameter of {formal.size}"
             if place.aligned != formal.aligned:
                 return f"{name} is aligned to {place.aligned} bytes, the parameter to {formal.aligned}"
             if place.dimensions != int(formal.is_array):
                 wanted = "an array of one dimension" if formal.is_array else "no array"
-                return f"{name} is not what the parameter is, {wanted}"
+                return f"{name} is not {wanted}, as the parameter is"
             page = contracts.functions()
             agrees = page.arrays_agree if formal.is_array else self.context.rules.agrees
             if place.type is None or not agrees(formal.type, place.type):

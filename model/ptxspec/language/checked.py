@@ -191,7 +191,7 @@ class Missing(NamedTuple):
 
     @property
     def said(self) -> str:
-        return f"{self.family} is PTX ({self.what}); it is not described here"
+        return f"{self.family} is PTX ({self.what}), but no page describes it"
 
 
 class Gap(NamedTuple):

@@ -21,9 +21,9 @@ _CHUNK = 1 << 16
 
 
 class Diagnostic(NamedTuple):
-    """One complaint. Lines and columns count from 1; `source` is the line, or 200 characters of a longer one, which begin at
-    the column `begins`; `page` is the document that states the rule, if one does. All of it is as the text has it; control
-    characters are escaped where it becomes text for people (`str`).
+    """One error in PTX text. Lines and columns count from 1. `source` is the line, or 200 characters of a longer line, which
+    begin at the column `begins`. `page` is the document that states the rule, or None. The fields contain the text's own
+    characters; `str` escapes control characters.
 
     >>> print(ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "add.u32 %r1, 1, 2;"))
     k.ptx:3:5: nothing is called %r1
@@ -49,7 +49,7 @@ class Diagnostic(NamedTuple):
         return text + (f"\nsee {self.page}" if self.page else "")
 
     def as_dict(self) -> dict[str, object]:
-        """The fields by their names, with the text's own characters: JSON escapes what needs it.
+        """The fields by name, for JSON, with the text's own characters.
 
         >>> ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "").as_dict()["line"]
         3
@@ -58,9 +58,9 @@ class Diagnostic(NamedTuple):
 
 
 class PtxError(Exception):
-    """PTX text that cannot be accepted. `diagnostics` are the first complaints in the order of the text, at least one and at
-    most 100 of a module; `more` is how many others there are, and `whole` whether the text was read to its end: after 20,000
-    errors of syntax it is not.
+    """PTX text with errors. `diagnostics` are the first errors in the order of the text: at least one, and at most 100 for each
+    module. `more` is the number of the other errors. `whole` says whether the parser read the text to its end: it stops after
+    20,000 syntax errors.
 
     >>> try:
     ...     ptxspec.load(".version 8.0 .target sm_80 .entry k() { bfe.u32; }", "k.ptx")

@@ -76,7 +76,7 @@ def changes(text: str, path: str = "<ptx>") -> list[Change]:
     places = _places(text, split)
     parts = [_written(_gap(text, split, i), places[i], split.words[i], newline, i == 0) for i in range(count)]
     parts.append(_written(_gap(text, split, count), Place(0, None), "", newline, count == 0))
-    assert _same_words(split, parts), f"{path}: another layout would be read otherwise"
+    assert _same_words(split, parts), f"{path}: the formatted text would have another meaning"
     made = []
     for i, part in enumerate(parts):
         start, end = _end_before(split, i), split.starts[i]

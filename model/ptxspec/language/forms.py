@@ -38,9 +38,9 @@ _MOST_RANKED = 200
 
 
 class Form(NamedTuple):
-    """An opcode with its modifiers, one definition's meaning for them, and the syntax line that admits it. `marks` are what
-    its operands carry beside: selectors by the names of their sets, and True for the name of each negation. `epoch` is that of
-    the module whose form it is; None for the newest that has it.
+    """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. `marks` has
+    what is written at its operands: a selector by the name of its set of selectors, and True for the name of each negation.
+    `epoch` is the PTX version and target of the module that has the form; None stands for the newest ones that have it.
 
     >>> form = ptxspec.forms("bfe")[0]
     >>> print(form)
@@ -70,17 +70,19 @@ class Form(NamedTuple):
 
     @property
     def only(self) -> tuple[str, ...]:
-        """The targets of whose features the form needs one's, such as sm_100f; none if all from the sm number on have it."""
+        """The targets, such as sm_100f, one of whose feature sets the form needs; empty if every target from the sm number on has
+        the form."""
         return self.definition.only(self.modifiers)
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the assemblers of today refuse the form in all modules: it needs addresses of 32 bits."""
+        """Whether today's assemblers reject the form in every module, since it needs 32-bit addresses."""
         return self.definition.needs_narrow_addresses(self.modifiers)
 
     @property
     def removal(self) -> tuple[tuple[int, int], int] | None:
-        """(PTX ISA version, sm number) from which on, both together, the form no longer exists; None if it stays."""
+        """(PTX ISA version, sm number): the form no longer exists in modules that have reached both. None if it was not
+        removed."""
         return self.definition.removal(self.modifiers)
 
     @property
@@ -89,7 +91,7 @@ class Form(NamedTuple):
 
     @property
     def places(self) -> list[tuple[notation.Operand, ...]]:
-        """The operands as they are written: those in one pair of braces together."""
+        """The operands in the order of the syntax; those within one pair of braces or brackets are grouped."""
         found: list[tuple[notation.Operand, ...]] = []
         for operand in self.syntax.operands:
             if operand.group and found and found[-1][0].group == operand.group:
@@ -99,29 +101,28 @@ class Form(NamedTuple):
         return found
 
     def marked(self, operand: notation.Operand, text: str) -> str:
-        """An operand's text with the selector and the sign that the form has for it."""
+        """An operand's text, with the minus sign and the selector that the form has for this operand."""
         sign = "-" if self.marks.get(operand.negation) else ""
         selector = self.marks.get(operand.selector.name) if operand.selector else None
         return f"{sign}{text}.{selector}" if selector else sign + text
 
     @property
     def absences(self) -> list[tuple[str, ...]]:
-        """The sets of optional operands that may be left out: from the right, one more at a time."""
+        """The sets of optional operands that may be omitted: none, then the last one, the last two, and so on."""
         names = [o.name for o in self.syntax.operands if o.optional]
         return [tuple(names[i:]) for i in range(len(names), -1, -1)]
 
     @property
     def plain(self) -> bool:
-        """Whether its operands carry nothing that could be left out, and it has no hint."""
+        """Whether it has no optional selector or sign at its operands, and no hint."""
         return self.marks == self.syntax.signs and not any(
             s.hint and s.name in self.modifiers for s in self.syntax.slots
         )
 
     @property
     def variants(self) -> list[Form]:
-        """The form as it is, then with selectors and signs on its operands, so many that every member of each operand's set
-        occurs, or a spread of it if there are many. The operands' sets are gone through together, each from another start.
-        Last, once with hints, if it may have any."""
+        """The form itself, then variants of it whose operands have selectors and signs: enough that each selector of each operand
+        occurs, or an even selection of them if there are more than 16. The last variant has hints, if the form may have any."""
         selectors = [o.selector for o in self.syntax.operands if o.selector]
         negations = [o.negation for o in self.syntax.operands if o.sign == "{-}"]
         chosen = [(s.name, spread(s.options)) for s in selectors]
@@ -135,8 +136,8 @@ class Form(NamedTuple):
 
     @property
     def hinted(self) -> Form:
-        """The form with hints: which, is drawn from its name, so that all combinations occur among many forms. None of them says
-        what is so without it."""
+        """The form with hints. A hash of its mnemonic chooses which ones, so that all combinations occur among many forms. A hint
+        that only names the default is not chosen."""
         slots = self.syntax.telling
         count = math.prod(len(s.options) + 1 for s in slots)
         number = zlib.crc32(self.mnemonic.encode()) % (count - 1) + 1
@@ -149,21 +150,21 @@ class Form(NamedTuple):
         return self._replace(mnemonic=self.syntax.spelled(names), modifiers=bound, syntax=self.syntax.with_hints(names))
 
     def meaning(self, absent: tuple[str, ...] = ()) -> Meaning:
-        """What the definition says; `absent` are the optional operands left out. A source operand that the syntax line does
-        not have at all is absent too."""
+        """The meaning of the form: the result of evaluating its definition. `absent` names the optional operands that are
+        omitted. A source operand that the syntax line does not have is absent too."""
         return self.definition.meaning({**self.modifiers, **self.marks}, self._lacking(absent), self.epoch)
 
     @property
     def changes(self) -> list[tuple[str, Edition]]:
-        """Where its meaning depends on the edition, among the modules that have it: (the entry of the register of ambiguities,
-        the edition)."""
+        """The editions (ranges of PTX versions and targets) on which its meaning depends, among the modules that have the form:
+        (the entry of the register of ambiguities, the edition)."""
         found = self._asked
         epochs = self._epochs if found else []
         return [(slug, e) for slug, e in found if len({e.holds(epoch) for epoch in epochs}) == 2]
 
     @property
     def editions(self) -> list[Form]:
-        """The form in modules of other editions, once for each meaning that it has there and not in the newest."""
+        """The form in modules of other editions, once for each meaning that differs from the newest one."""
         found = {id(self.meaning()): self}
         for dated in (self._replace(epoch=epoch) for epoch in (self._epochs if self._asked else [])):
             found.setdefault(id(dated.meaning()), dated)
@@ -193,7 +194,7 @@ class Form(NamedTuple):
         return (*(n for n in self.definition.sources if n not in written), *absent)
 
     def written(self, texts: Mapping[str, str]) -> str:
-        """The instruction with these operands, by their names; those that have no text are left out."""
+        """The text of the instruction with these operands, by the operands' names. Operands without a text are omitted."""
         operands: list[str] = []
         for members in self.places:
             shown = ", ".join(texts[o.name] for o in members if o.name in texts)
@@ -548,7 +549,7 @@ def opcodes() -> dict[str, bool]:
 
 
 def forms(opcode: str | None = None) -> list[Form]:
-    """Every form of an opcode, or of all. Raises KeyError for an opcode no page defines.
+    """Every form of an opcode, or of all opcodes. Raises KeyError for an opcode that no page defines.
 
     >>> [form.mnemonic for form in ptxspec.forms("bfe")]
     ['bfe.u32', 'bfe.u64', 'bfe.s32', 'bfe.s64']

@@ -13,8 +13,8 @@ from ptxspec.terms.editions import Epoch
 
 
 class GapError(PtxError):
-    """A launch of an entry that may come to an instruction that PTX has and no page describes. `diagnostics` are these
-    instructions, as for `PtxError`.
+    """A launch of an entry that may reach an instruction of PTX that no page of the specification describes. `diagnostics` are
+    these instructions, as for `PtxError`.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_90
     ... .entry k() { cp.async.bulk.commit_group; ret; }
@@ -25,7 +25,7 @@ class GapError(PtxError):
     ...     module.launch("k")
     ... except ptxspec.GapError as error:
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
-    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes); it is not described here
+    2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes), but no page describes it
     """
 
 

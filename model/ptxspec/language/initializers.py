@@ -102,9 +102,9 @@ class Initializers:
         if found is None or (
             self.context.outer.places.get(name) is found[1] and self.context.position_of(name) >= position
         ):
-            raise page.Refused(f"{name}, whose address is wanted here, is not declared before")
+            raise page.Refused(f"{name}, whose address is the initial value, is not declared before")
         place = found[1]
         if unbanked(place.space) not in page.ADDRESS_SPACES:
-            raise page.Refused(f"{name} lies in .{place.space}, where no initializer points")
+            raise page.Refused(f"{name} is in .{place.space}, and its address cannot be an initial value")
         self.context.since("an address as an initial value", position)
         return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -124,23 +124,23 @@ class InstructionRules:
         says ::func of the latter."""
         framed = place.framed if place is not None else kernel.signature is not None or bool(said)
         if said and place is not None and not framed:
-            problem = f"{item.mnemonic} reaches what belongs to a function, not an entry's parameters"
+            problem = f"{item.mnemonic} accesses what belongs to a function, not an entry's parameters"
             self.context.complain(item.position, problem, cited.STATE_SPACES)
             return None
         taken = kernel.signature.parameters if kernel.signature is not None else ()
         if op.guard is not None and place is not None and framed and not is_formal(place, kernel):
             self.context.complain(
-                item.position, "what passes an argument or a result of a call has no guard", cited.FUNCTIONS
+                item.position,
+                "an access that passes an argument or a result of a call cannot have a guard",
+                cited.FUNCTIONS,
             )
         if not isinstance(effect, effects.Load) and (not framed or any(f.place is place is not None for f in taken)):
             self.context.complain(
-                item.position, "an entry's or a function's parameters are not written", cited.FUNCTIONS
+                item.position, "an entry's or a function's parameters cannot be written", cited.FUNCTIONS
             )
         if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
             if any(f.place is place for f in kernel.signature.returns):
-                self.context.complain(
-                    item.position, "a function writes its results, and does not read them", cited.FUNCTIONS
-                )
+                self.context.complain(item.position, "a function cannot read its results", cited.FUNCTIONS)
         return op._replace(space=spaces().OF_FRAMES if framed else "")
 
     def reaches_function(self, op: Op, item: tree.Instruction, kernel: Kernel) -> bool:
@@ -151,7 +151,7 @@ class InstructionRules:
         for operand in op.operands:
             place = _named_place(operand, kernel)
             if place is not None and place.framed:
-                problem = f"{item.mnemonic} reaches an entry's parameters, not a function's"
+                problem = f"{item.mnemonic} accesses an entry's parameters, not a function's"
                 self.context.complain(item.position, problem, cited.FUNCTIONS)
                 return True
         return False

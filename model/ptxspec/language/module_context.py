@@ -102,7 +102,7 @@ class Context:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
         gone = contracts.directives().GONE[what]
         if self.version >= gone:
-            self.complain(position, f"{what} is gone since PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
+            self.complain(position, f"{what} was removed in PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
             return False
         return True
 

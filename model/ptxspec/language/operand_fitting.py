@@ -234,9 +234,9 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
                 return f"an address register has an integer or bit-size type of 32 or 64 bits, not {type}"
         case kinds.Variable(space):
             if space != said:
-                return f"{form.mnemonic} cannot reach a variable in .{space}: say its state space"
+                return f"{form.mnemonic} cannot access a variable in .{space}: name its state space in the instruction"
         case kinds.Opaque():
-            return f"{form.mnemonic} reaches memory, no opaque variable"
+            return f"{form.mnemonic} accesses memory, not an opaque variable"
         case _:
             return "an address is a register or a variable, with an offset"
     return None

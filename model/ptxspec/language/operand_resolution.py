@@ -103,7 +103,7 @@ class Operands:
         if isinstance(of, Plain) or not isinstance(base, tree.Name):
             raise Unresolved(f"{operand.base.text} is no address")
         if operand.offset and isinstance(of, kinds.Opaque):
-            raise Unresolved("what stands for an image has no offset")
+            raise Unresolved("a texture, a sampler or a surface has no offset")
         return tree.Address(base, operand.offset, operand.unified), self._kind(kinds.Memory, of)
 
     def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Name | tree.Braces, Kind]:

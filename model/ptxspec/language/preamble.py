@@ -25,7 +25,7 @@ def target_problem(target: str, version: tuple[int, int] | None) -> str | None:
     page = contracts.directives()
     since = page.TARGETS.get(re.sub("^compute_", "sm_", target))
     if since is None:
-        return f"{target} is no target that is known{did_you_mean(target, page.TARGETS)}"
+        return f"{target} is no known target{did_you_mean(target, page.TARGETS)}"
     if version is None or version >= since:
         return None
     return f"{target} needs PTX ISA {since[0]}.{since[1]}; the module says {version[0]}.{version[1]}"

@@ -75,7 +75,7 @@ def names_agree(context: Context) -> None:
             context.complain(function.position, f"{function.name} {what}", _LINKING)
         before = linkages.setdefault(function.name, function.linkage)
         if function.linkage != before and (function.linkage is not None or before not in ("visible", "weak")):
-            shown = f".{before}" if before else "without a word about its linkage"
+            shown = f".{before}" if before else "without a linkage directive"
             context.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
         if (".noreturn" in first.performance) != (".noreturn" in function.performance):
             what = f"every declaration of {function.name} is .noreturn, or none"

@@ -30,7 +30,8 @@ class Violation(Exception):
 
 
 class Where(NamedTuple):
-    """The thread and instruction at fault. Coordinates are (x, y, z); lines and columns count from 1.
+    """The thread and the instruction that broke a rule. `thread` is its %tid and `cta` its %ctaid, both (x, y, z); `path`, `line`
+    and `column` locate the instruction, and lines and columns count from 1.
 
     >>> where = ptxspec.Where((31, 0, 0), (2, 0, 0), "k.ptx", 12, "st.global.u32 [a], 1;")
     >>> f"{where.path}:{where.line}, thread {where.thread[0]}"
@@ -46,11 +47,12 @@ class Where(NamedTuple):
 
 
 class LaunchError(Exception):
-    """A launch that did not end well. The caller's arrays are as they were before it.
+    """A launch that broke a rule or exceeded a limit. The caller's arrays are as they were before the launch.
 
-    `rule` names what was broken ("misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit",
-    "no choice", …), `where` the thread and instruction (None where the fault is nobody's alone), `address` the address
-    accessed, `page` the document and line that state the rule. Where two instructions race, `other` is the one that came first.
+    `rule` names the rule: "misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit", "no choice"
+    (a result is needed that PTX leaves open and the profile does not choose) and others. `note` says what happened. `where` is
+    the thread and its instruction, or None if no single thread is at fault. `address` is the address accessed, or None. `page` is
+    the document and the line that state the rule. If two instructions race, `other` is the earlier one.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p];

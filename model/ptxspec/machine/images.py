@@ -64,12 +64,13 @@ def _channel(what: str, level: Any) -> Type:
 
 
 class Surface:
-    """An image that kernels may write.
+    """An image that kernels may read and write with surface instructions.
 
-    `texels` is an array of uint8, uint16, uint32, int8, int16, int32, float16 or float32, whose last axis is the channels
-    (1, 2 or 4) and whose leading axes are, outermost first, layer, depth, height, width, as far as the `geometry` ("1d", "2d",
-    "3d", "a1d", "a2d") has them. It is copied; `surface.texels` is the array after a launch. `layout` is "array" or "linear".
-    Raises TypeError or ValueError for what no surface is made of. Manual: 5.3.
+    `texels` is an array of uint8, uint16, uint32, int8, int16, int32, float16 or float32. Its last axis is the channels (1, 2 or
+    4). The axes before it depend on the `geometry`: "1d" has (width), "2d" (height, width), "3d" (depth, height, width), "a1d"
+    (layer, width) and "a2d" (layer, height, width). The surface copies the array; `surface.texels` has the texels after a launch.
+    `layout` is "array" for a CUDA array, or "linear" for linear memory (1d and 2d). Raises TypeError for an element type that
+    texels cannot have, and ValueError for a shape or a geometry that no surface has. Manual: 5.3.
 
     >>> surface = ptxspec.Surface(np.zeros((2, 3, 4), np.uint8))
     >>> surface.texels.shape
@@ -87,7 +88,7 @@ class Surface:
 
     @property
     def texels(self) -> np.ndarray:
-        """The texels now, a copy in the shape and type that they were given in.
+        """A copy of the current texels, in the shape and the type of the original array.
 
         >>> ptxspec.Surface(np.ones((2, 2, 1), np.uint8)).texels.ravel()
         array([1, 1, 1, 1], dtype=uint8)
@@ -96,11 +97,13 @@ class Surface:
 
 
 class Sampler:
-    """How a texture is looked up, for modules in independent texture mode.
+    """How texture instructions look up a texture, for modules in independent texture mode.
 
-    `address` is one mode or one a direction: "wrap", "mirror", "clamp", "clamp_ogl", "border"; `filter` and `mipmap_filter` are
-    "nearest" or "linear"; `levels` are the least and the greatest level of detail, `bias` is added to it (in levels).
-    `force_unnormalized_coords` makes coordinates count texels whatever the texture says. Raises ValueError. Manual: 5.3.2.
+    `address` is an addressing mode, or one for each direction (x, y, z; by default "clamp_to_edge"): "wrap", "mirror", "clamp" or
+    "clamp_to_edge" (the same), "clamp_ogl", "border" or "clamp_to_border" (the same). `filter` and `mipmap_filter` are "nearest"
+    or "linear". `levels` are the least and the greatest level of detail; `bias` is added to the level of detail.
+    `force_unnormalized_coords` makes coordinates count texels even if those of the texture are normalized. Raises ValueError for
+    any other value. Manual: 5.3.2.
 
     >>> sampler = ptxspec.Sampler(("clamp", "wrap"), "linear", mipmap_filter="linear", levels=(0, 4))
     """
@@ -137,13 +140,15 @@ class Sampler:
 
 
 class Texture:
-    """An image that kernels look up, with the sampler that belongs to it.
+    """An image that kernels read with texture instructions, and its own sampler.
 
-    `texels` are as for a Surface, of any geometry ("1d", "a1d", "2d", "a2d", "2dms", "a2dms", "3d", "cube", "acube": the layers
-    of cubes are their faces, six each; samples come after the width); a list of such arrays is a chain of levels of detail.
-    Or it is a Surface, whose texels the texture then shares. `address`, `filter`, `mipmap_filter`, `levels` and `bias` are
-    those of a Sampler. `normalized_coords`: coordinates go from 0 to 1, not to the number of texels. `read` is "element", or
-    "normalized_float" for 8-bit and 16-bit integers as fractions. Raises TypeError or ValueError. Manual: 5.3.
+    `texels` is an array as for a Surface, or a list of arrays, one for each mipmap level, each half as large as the one before.
+    In addition to those of a surface, the `geometry` may be "2dms" (height, width, sample), "a2dms" (layer, height, width,
+    sample), or "cube" or "acube" (face, height, width), with six faces for each cube. `texels` may also be a Surface; the texture
+    then shares its texels. `address`, `filter`, `mipmap_filter`, `levels` and `bias` are those of a Sampler.
+    `normalized_coords` means that the coordinates 0 to 1 span the image; otherwise coordinates count texels. `read` is "element",
+    or "normalized_float", by which 8-bit and 16-bit integer texels are read as fractions. Raises TypeError or ValueError as
+    Surface and Sampler do. Manual: 5.3.
 
     >>> texels = np.arange(16, dtype=np.float32).reshape(4, 4, 1)
     >>> texture = ptxspec.Texture(texels, filter="linear", address="clamp", normalized_coords=True)

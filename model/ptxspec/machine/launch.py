@@ -46,7 +46,8 @@ IMAGES = tuple(OPAQUE_TYPES)
 
 
 class Outcome(NamedTuple):
-    """What a launch did: thread-instructions executed.
+    """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
+    executes counts 32 times.
 
     >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
     >>> ptxspec.load(text).launch("nothing", block=32).steps
@@ -282,7 +283,7 @@ class Launches:
             ready = program(self.checked, name, how.profile, *key[2:])
             if ready.copies and ready.owned:
                 raise ValueError(
-                    f"{name} has copies that finish later (cp.async): pass it arrays, not memory of your own"
+                    f"{name} has asynchronous copies (cp.async): pass arrays, not a Memory or its pointers"
                 )
             self._programs[key] = ready
         return self._programs[key]

@@ -26,7 +26,7 @@ def in_order(args: Sequence[Any]) -> Sequence[Any]:
     """The arguments, if they are a sequence with a value a parameter. Raises TypeError for what has another order or none."""
     ordered = hasattr(args, "__len__") and hasattr(args, "__getitem__") and not hasattr(args, "keys")
     if not ordered or isinstance(args, np.ndarray | str | bytes | bytearray | memoryview):
-        raise TypeError(f"args is a list or a tuple with a value a parameter, not {_article(args)}")
+        raise TypeError(f"args is a list or a tuple with a value for each parameter, not {_article(args)}")
     return args
 
 
@@ -145,9 +145,7 @@ def _converted(what: str, value: Any) -> np.ndarray:
     except Exception as why:  # whatever the object's own code raises
         raise TypeError(f"{what}: {kind} that does not become a NumPy array: {why}") from why
     if not _is_one(first, second):
-        raise TypeError(
-            f"{what}: {kind}, of which only a copy is to be had; pass np.asarray(x), and use that afterwards"
-        )
+        raise TypeError(f"{what}: {kind}, which NumPy can only copy; pass np.asarray(x), and use that array afterwards")
     return first
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class Module:
-    """A loaded PTX module. Its variables keep their values from launch to launch. `ptxspec.load` and `ptxspec.link` make one.
-    Threads of the host may share it: its launches, and what reads and sets its variables, wait for one another.
+    """A loaded PTX module, as `ptxspec.load` and `ptxspec.link` return it. Its variables keep their values between launches. Host
+    threads may share a module: launches, and methods that access its variables, run one at a time.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .global .u32 launches;
@@ -48,7 +48,7 @@ class Module:
 
     @property
     def kernels(self) -> list[str]:
-        """The names of the entries.
+        """The names of the module's entries (kernels).
 
         >>> text = ".version 8.0 .target sm_80 .visible .entry a() { ret; } .visible .entry b() { ret; }"
         >>> ptxspec.load(text).kernels
@@ -58,8 +58,9 @@ class Module:
 
     @alone
     def bind(self, name: str, thing: Texture | Sampler | Surface) -> None:
-        """Say what a module's .texref, .samplerref or .surfref stands for, from now on. Raises KeyError for a name that is none,
-        and TypeError for a thing of another kind. Manual: 5.3.
+        """Bind a texture, sampler or surface to the module's .texref, .samplerref or .surfref variable `name`, for the launches
+        that follow. Raises KeyError if the module has no such variable, and TypeError if the variable has another opaque type.
+        Manual: 5.3.
 
         >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .texref image;")
         >>> module.bind("image", ptxspec.Texture(np.zeros((4, 4, 1), np.float32), filter="linear"))
@@ -90,46 +91,59 @@ class Module:
         copies: options.Copies = "early",
         contract: options.Contract = "none",
     ) -> Outcome:
-        """Run an entry over a grid.
+        """Run an entry (a kernel) over a grid of CTAs, and return when all of them have ended.
 
-        `grid` and `block` are extents (x, y, z); missing ones are 1. `args` has one value a parameter, in order: a NumPy array
-        becomes a buffer in global memory whose address is passed, written back into the array when the launch has ended; so
-        does an array of another library that NumPy sees without a copy; a NumPy scalar is passed by value and must have the
-        parameter's size; a Python int or float is converted to the parameter's type; bytes fill a parameter that is an array; a
-        Texture, a Sampler or a Surface fills a parameter of its opaque type, and its handle is passed for a 64-bit one; a
-        Pointer is passed as the address that it is, and the kernel reaches all of its memory. `memory` names memories of the
-        caller's beside those, for addresses that are passed as numbers or lie in structures. `cluster` is the extents of a
-        cluster in CTAs, of which those of the grid are multiples; without it the entry's directives say whether there are
-        clusters, and of which size. A cluster of more CTAs than every machine has room for must be allowed by
-        `nonportable_cluster`. `profile` names the choices for results that PTX leaves open, `engine` is "native" or "exact".
+        `grid` is the number of CTAs and `block` the number of threads in a CTA: an int, or up to three extents (x, y, z); missing
+        extents are 1. `cluster` is the shape of a cluster in CTAs, and divides the grid; by default the entry's directives
+        decide. `nonportable_cluster` allows a cluster size that not every machine supports. `dynamic_shared` is in bytes.
 
-        `workers` is how many threads of the host the CTAs are spread over. A program whose CTAs do not race gives the same as
-        under one. One is used where the order of CTAs shows: with a `step_limit`, under the exact engine, and for a kernel that
-        reads a clock, asks images or the system, has copies that finish later, or updates more than 64 bits at once.
+        `args` has one value for each parameter, in order:
 
-        `copies` says when copies happen that finish later (cp.async): "early", where they are begun, or "late", where their
-        thread waits for them; an integer is a seed that chooses a place between the two for each. The native engine copies early.
-        An access that races with a copy ends the launch under all of them.
+        - A NumPy array, or an array of another library that NumPy sees without a copy, becomes a buffer in global memory, and the
+          parameter receives its address. When the launch has ended, the buffer is copied back into the array. A read-only array
+          becomes a read-only buffer.
+        - A NumPy scalar is passed by value and must have the parameter's size. A Python int or float is converted to the
+          parameter's type.
+        - Bytes fill a parameter that is an array.
+        - A Texture, a Sampler or a Surface fills a parameter of its opaque type; a 64-bit parameter receives its handle.
+        - A Pointer is passed as its address, and the kernel may access all of its Memory.
 
-        `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may have
-        them (spec/arithmetic/contraction.md): "none", or "all" that follow one another.
+        `memory` names each Memory that the kernel may access in addition: one whose addresses are passed as numbers, or are
+        stored in structures. A kernel with asynchronous copies (cp.async) cannot use a Memory.
 
-        `seed` decides what PTX leaves open and the profile does not choose: what registers, shared memory and the first bytes of
-        local memory hold before they are written, zeros without a seed, and results that nothing else settles. It decides the
-        same under both engines, and the same again in another launch.
+        `profile` names the profile, which chooses the results that PTX leaves open. `engine` is "native", which runs compiled
+        code, or "exact", which interprets the kernel with Python's integers.
 
-        `step_limit` is the most thread-instructions to execute; without it, the work on CTAs that are resident together is
-        limited as spec/machine/limits.md says. `time_limit` is in seconds of real time, preparation and compilation included.
-        `memory_limit` is in bytes for the threads that are resident together, and has a default there. `progress` is called now
-        and then, and at the end, with three integers: thread-instructions executed, CTAs that have ended, CTAs in all.
-        `printed` is called with each text that a thread prints, as the thread printed it; without it, the texts go to the
-        standard output. If that is a terminal, control characters other than line feeds and tabs appear as escapes there.
+        `workers` is the number of host threads that execute the CTAs. A program whose CTAs do not race computes the same with any
+        number. A single host thread executes all CTAs if their order is observable: with a `step_limit`, under the exact engine,
+        and for a kernel that reads a clock, accesses images, calls the system, has asynchronous copies, or updates a vector or
+        more than 64 bits atomically.
 
-        A launch waits until those of other threads of the host have ended, so that none loses what another one stored. What
-        `printed` calls runs during the launch: it gets a RuntimeError if it launches the module or uses its variables.
+        `copies` says when asynchronous copies (cp.async) happen: "early", at the instruction, or "late", when the thread waits
+        for them. An integer is a seed, which chooses a time between the two for each copy. The native engine supports only
+        "early". An access that races with a copy ends the launch in each case.
 
-        Raises LaunchError if the program breaks a rule, and ValueError or TypeError for arguments that do not fit; the
-        arrays and the caller's memories are then as they were.
+        `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may
+        decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.
+
+        `seed` decides what PTX leaves open and the profile does not choose: results, and what registers, shared memory and the
+        first 4096 bytes of local memory hold before the program writes them. Without a seed, registers and memory begin as zeros.
+        A seed decides the same under both engines and in every launch.
+
+        `step_limit` is the most thread-instructions to execute; without it, spec/machine/limits.md limits the work of the CTAs
+        that are resident together. `time_limit` is in seconds of wall time, preparation and compilation included. `memory_limit`
+        is in bytes, for the threads that are resident together; that page has the default.
+
+        `progress` is called from time to time, and at the end, with three integers: the thread-instructions executed, the CTAs
+        that have ended, and all CTAs. `printed` is called with each text that a thread prints. By default the texts go to the
+        standard output; on a terminal, control characters other than line feeds and tabs are escaped.
+
+        If several host threads launch kernels of one module, the launches run one after the other. A function that is called
+        during the launch, such as `printed`, gets a RuntimeError if it launches the module or uses its variables.
+
+        Raises LaunchError if the program breaks a rule, GapError if the entry may reach an instruction that no page describes,
+        and ValueError or TypeError for wrong arguments or options. After an error the arrays, the caller's memories, the images
+        and the module's variables are unchanged.
 
         >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
         ... .visible .entry fill(.param .u64 out, .param .f32 value) {
@@ -156,8 +170,9 @@ class Module:
 
     @alone
     def read(self, name: str) -> np.ndarray:
-        """The bytes of a module's variable in .global or .const, as they are now. A variable in a bank of constants has what the
-        bank holds; `.const[2]` is a bank's own name. Raises KeyError for another name.
+        """The current bytes of a module variable in .global or .const, as an array of uint8 that is a copy. A variable in a
+        constant bank has the bytes of the bank, and the name `.const[2]` stands for a whole bank. Raises KeyError if there is no
+        such variable.
 
         >>> module = ptxspec.load(".version 8.0 .target sm_80 .global .u16 pair[2] = { 1, 258 };")
         >>> module.read("pair"), module.read("pair").view(np.uint16)
@@ -167,11 +182,11 @@ class Module:
 
     @alone
     def write(self, name: str, value: Any) -> None:
-        """Set a module's variable in .global or .const, from its beginning on, for the launches to come: bytes, or an array or
-        scalar whose bytes are taken in the order of its elements. Raises KeyError for another name, ValueError if the
-        variable has fewer bytes, and TypeError for what has no size of its own, such as an int or a list. What is written to
-        a variable in a bank of constants, or to `.const[2]`, is all that the bank holds from then on, for all its variables.
-        Manual: 5.1.3.1.
+        """Write to a module variable in .global or .const, from its first byte on, for the launches that follow. `value` is
+        bytes, a NumPy array, whose elements are written in order, or a NumPy scalar. Writing to a variable in a constant bank, or
+        to the name `.const[2]`, replaces the contents of the whole bank, for all its variables (manual: 5.1.3.1). Raises KeyError
+        if there is no such variable, ValueError if it has fewer bytes, and TypeError for a value whose size is not defined, such
+        as an int or a list.
 
         >>> module = ptxspec.load(".version 8.0 .target sm_80 .const .f32 scale;")
         >>> module.write("scale", np.float32(2))

@@ -48,13 +48,13 @@ class Piece(NamedTuple):
 
 
 class Memory:
-    """Global memory that the caller owns, for launches of any modules: pieces are allocated and freed, keep their bytes from
-    launch to launch, and may hold the addresses of one another.
+    """Global memory that the caller owns. Launches of any modules may share it. The caller allocates and frees pieces of it; they
+    keep their bytes between launches, and may contain the addresses of other pieces.
 
-    No address is used twice, and pieces are apart, so that an access beyond a piece, or to one that was freed, ends a launch
-    with an error. `base` is where the first piece lies; it is the same for every memory without one, so that addresses are the
-    same in every run. Two memories of one launch need bases far apart, and a 32-bit pointer one below 2³². Raises ValueError for
-    a base that global memory has no room at.
+    No address is allocated twice, and there is a gap between pieces. So an access beyond a piece, or to a piece that was freed,
+    ends a launch with an error. `base` is the address of the first piece. It has a fixed default, and addresses are the same in
+    every run. Two memories of one launch need bases that are far apart; 32-bit pointers need a base below 2³². Raises ValueError
+    for a base that is not aligned or lies outside global memory.
 
     >>> memory = ptxspec.Memory()
     >>> numbers = memory.put(np.arange(8, dtype=np.uint32))
@@ -84,8 +84,8 @@ class Memory:
 
     @alone
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
-        """So many bytes, zeros, from an address that is a multiple of `align`, a power of two (256 without one). `name` is what
-        messages call the piece. Raises ValueError for a size below zero, and for an alignment that is none.
+        """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
+        messages call the piece `name`. Raises ValueError for a negative size, and for an alignment that is no power of two.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0
@@ -119,8 +119,8 @@ class Memory:
 
     @alone
     def put(self, values: Any, align: int | None = None, name: str = "") -> Pointer:
-        """Allocate as many bytes as `values` have, and copy them in: bytes, an array or a NumPy scalar. Raises TypeError for what
-        has no size in memory.
+        """Allocate a piece and copy `values` into it: bytes, an array or a NumPy scalar. Raises TypeError for values whose size
+        is not defined, such as an int or a list, and ValueError as `allocate` does.
 
         >>> memory = ptxspec.Memory()
         >>> memory.read(memory.put(np.arange(3, dtype=np.uint16)), 6).hex()
@@ -133,9 +133,9 @@ class Memory:
 
     @alone
     def register(self, array: Any, name: str = "") -> Pointer:
-        """Let kernels reach the array's own bytes, at the address that they have in the host's memory; if it is read-only, for
-        reading alone. The array is kept until it is freed. Raises TypeError for what is no array on the host or whose elements do
-        not follow one another, and ValueError for bytes that are registered already.
+        """Let kernels access the bytes of a host array without a copy, at their address in host memory. A read-only array can
+        only be read. The memory keeps the array alive until it is freed here. Raises TypeError for a value that is no host array
+        or is not contiguous, and ValueError if its bytes are registered already.
 
         >>> memory, words = ptxspec.Memory(), np.arange(4, dtype=np.uint32)
         >>> int(memory.register(words)) == words.ctypes.data
@@ -151,8 +151,8 @@ class Memory:
 
     @alone
     def free(self, pointer: Pointer | int) -> None:
-        """Give a piece back, by the pointer to its first byte. Views that are kept of it keep its bytes. Raises ValueError if it
-        was given back before, and for a pointer to anything else.
+        """Free the piece whose first byte `pointer` points to. Views of the piece remain valid, and keep its bytes. Raises
+        ValueError if the piece was freed already, and for any other pointer.
 
         >>> memory = ptxspec.Memory()
         >>> p = memory.allocate(64, name="buffer")
@@ -176,8 +176,9 @@ class Memory:
 
     @alone
     def write(self, pointer: Pointer | int, values: Any) -> None:
-        """Copy bytes, or an array or NumPy scalar in the order of its elements, to an address. Raises ValueError if they do not
-        lie within one piece that may be written, and TypeError for what has no size in memory.
+        """Copy bytes, an array, whose elements are written in order, or a NumPy scalar to an address. Raises ValueError if the
+        destination is not within one writable piece, and TypeError for values whose size is not defined, such as an int or a
+        list.
 
         >>> memory = ptxspec.Memory()
         >>> node, following = memory.allocate(16), memory.allocate(16)
@@ -190,7 +191,7 @@ class Memory:
 
     @alone
     def read(self, pointer: Pointer | int, size: int) -> bytes:
-        """So many bytes from an address on. Raises ValueError if they do not lie within one piece.
+        """A copy of `size` bytes from an address on. Raises ValueError if they are not within one piece.
 
         >>> memory = ptxspec.Memory()
         >>> memory.read(memory.allocate(4), 4)
@@ -202,9 +203,9 @@ class Memory:
     def view(
         self, pointer: Pointer | int, dtype: DTypeLike = np.uint8, shape: int | Sequence[int] | None = None
     ) -> np.ndarray:
-        """An array on the very bytes from an address on, not a copy: what a kernel writes is seen in it, and the other way round.
-        Without a shape it has as many elements as follow in the piece. Raises ValueError if they do not lie within one piece,
-        and TypeError for elements that are not as in memory.
+        """An array that shares the bytes from an address on: it shows what kernels write, and kernels read what is written to it.
+        Without a shape it extends to the last whole element of the piece. Raises ValueError if the array is not within one piece,
+        and TypeError for a dtype that memory cannot hold, such as object or one in another byte order.
 
         >>> memory = ptxspec.Memory()
         >>> p = memory.allocate(16)

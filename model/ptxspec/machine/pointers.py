@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pointer:
-    """An address in a memory that the caller owns. Integers are added and subtracted in bytes; `int(p)` is the address that a
-    kernel sees, which may be stored in memory.
+    """An address in a Memory of the caller's. Adding or subtracting an integer moves it by bytes; the difference of two pointers
+    is in bytes. `int(p)` is the address that a kernel sees, and may be stored in memory.
 
     >>> memory = ptxspec.Memory()
     >>> p = memory.allocate(64)

@@ -27,16 +27,17 @@ def allowed(
     profile: str = "portable",
     **operands: Operand,
 ) -> bool:
-    """Whether a straight-line fragment may leave behind `results` (register -> value), all of them together, for these operands.
+    """Whether PTX allows `results` (register -> value), all of them together, as results of a straight-line fragment for these
+    operands.
 
-    Values are given as `evaluate` takes them, operands also as a mapping `inputs`. A result that PTX leaves open may be whatever
-    the condition of its freedom says: any NaN, a number within the bound of an approximate instruction, or any bits at all; but
-    it is the same one wherever the same freedom meets operands of the same values, as for `prove`. `profile` may narrow that
-    down: where it has a choice, nothing else is allowed.
+    Operands and results are written as the operands of `evaluate`; `inputs` has operands by name. PTX may allow several values
+    for a result that it leaves open: any NaN, any number within the error bound of an approximate instruction, or any bits. But
+    for equal operands the same freedom has the same value, as for `prove`. If `profile` chooses a result, only that value is
+    allowed.
 
-    Raises PtxError for text that is wrong, Unsupported for instructions that one thread's registers do not decide, TypeError for
-    operands or results that are missing, unknown or too large, and NoChoice where an approximate result goes into a further
-    computation, or the solver finds no answer, so that what is allowed cannot be told.
+    Raises PtxError if the text has errors; Unsupported for instructions whose results depend on more than the registers of one
+    thread; TypeError for operands or results that are missing, unknown or too large; and NoChoice if the answer is not known,
+    because another instruction reads an approximate result, or because the solver gives up.
 
     >>> ptxspec.allowed("rcp.approx.f32 d, a;", {"d": 0.33333334}, a=3.0)
     True

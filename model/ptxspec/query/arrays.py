@@ -27,9 +27,7 @@ class Columns(Results):
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("chosen", "steps"):
-            raise AttributeError(
-                f"'{name}' is told of one evaluation, not of arrays: evaluate the operands of one element"
-            )
+            raise AttributeError(f"an evaluation of arrays has no '{name}': evaluate the operands of one element")
         raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
 
 

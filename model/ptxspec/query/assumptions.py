@@ -54,7 +54,7 @@ _CLASSES: dict[str, Callable[[contracts.FloatingPoint], Callable[[Int, Type], Bo
 
 
 class AssumptionError(ValueError):
-    """A condition that cannot be read.
+    """A condition with an error: its syntax is wrong, it names an unknown register, or it is too large.
 
     >>> try:
     ...     ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a ==")

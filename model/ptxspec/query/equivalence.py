@@ -58,30 +58,39 @@ def prove(
     buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
     warp: bool = False,
 ) -> Verdict:
-    """Whether two fragments are "equal": whether for every input, and for every machine, they leave the same in all registers
-    that both write, taken together. Or, as `relation`, whether the right one "refines" the left one: whether each of its
-    behaviours, for every input, is one that the left one allows, as a compiler or a machine must have it. Registers that both
-    read before writing are shared inputs. A machine is free in what PTX leaves open, but for equal operands it makes equal
-    choices. Special registers have only values that a thread may meet.
+    """Decide whether two fragments compute the same ("equal"), or whether the left one allows every behaviour of the right one
+    ("refines"), for all inputs.
 
-    `assume` restricts the inputs, `profile` fixes results that PTX leaves open, of both sides, or as a pair of each. `contract`
-    says which products and sums without rounding modifiers are contracted to a fused multiply-add: "none", "all" that plainly
-    may be, or "any", as the assembler likes; without it "none" for "equal" and "any" for "refines". `timeout` is what the
-    solver may take, in seconds. `solver` is "z3", "bitwuzla" (an extra) or "portfolio", which asks both side by side. Where none
-    answers and there are at most 2^32 inputs, all of them are run, which may take as long again; `progress` is then called with
-    how many were, and how many there are. Files are written where they are named: `smtlib` has the query as standard
-    SMT-LIB 2, `ptx` a kernel that shows the counterexample, if there is one, and `certificate` what is needed to check
-    the verdict again. A result is compared in the type of the form that writes it, in the wider one where the sides'
-    differ. The verdict's `statement` says what was claimed. Raises PtxError, AssumptionError or ValueError for a question that
-    is put wrongly, OSError for a file that cannot be written, and Unsupported for a file that a verdict has nothing for.
+    The inputs are the registers that a side reads before it writes them; both sides share them by name. Special registers have
+    only values that a thread may read. PTX leaves some results open, and a machine chooses them; for equal operands it makes
+    equal choices. Fragments are "equal" if, for every input and every machine, all registers that both write have the same
+    values. The right fragment "refines" the left one if, for every input, PTX allows each of its behaviours for the left one too:
+    that is what a compiler's output must satisfy.
 
-    A side may branch, loop, call functions and touch memory, or be a module with one entry or with functions alone. A loop is
-    taken `unroll` times at most, or stepped over by an `invariant`, a condition that holds wherever it begins. `buffers` says
-    what registers and parameters point to: so many bytes, as in 64 or "64 shared align 8", or ("p", 16), byte 16 of buffer p.
-    What a kernel or a function reads before it is written holds any value: the same on both "equal" sides under one name, and
-    of one that "refines" another whatever either side finds there.
-    What buffers hold in the end is compared, a byte at a time; one side is undefined only where the other is. With `warp` both
-    sides are executed by the lanes of a warp.
+    `assume` is a condition on the inputs. `profile` chooses results that PTX leaves open, for both sides, or is a pair with a
+    profile for each side. `contract` says which products and sums without rounding modifiers are contracted to fused
+    multiply-adds: "none", "all" pairs that may be, or "any", which stands for every choice of an assembler; the default is "none"
+    for "equal" and "any" for "refines". Results are compared in the type that their form gives them, or in the wider one of the
+    two sides' types.
+
+    `timeout` is in seconds, for the solver. `solver` is "z3", "bitwuzla" (an extra) or "portfolio", which runs both in parallel.
+    If no solver answers and there are at most 2^32 inputs, all of them are run, which may take as long again; `progress` is then
+    called with two integers: the inputs that were run, and all inputs.
+
+    Three options name a file to write: `smtlib` the query in SMT-LIB 2, `ptx` a kernel that shows the counterexample, and
+    `certificate` what is needed to check the verdict again.
+
+    A side may also branch, loop, call functions and access memory, or be a module with one entry or only functions. `unroll` is
+    the most iterations of a loop that are followed. `invariant` replaces that for a single loop: a condition that holds at the
+    start of each iteration. `buffers` says what registers and parameters point to: a size in bytes, as in 64 or "64 shared align
+    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A side that breaks a rule of an
+    access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of "refines" is
+    undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes them may
+    hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
+    both sides.
+
+    Raises PtxError, AssumptionError or ValueError for a wrong question, OSError for a file that cannot be written, and
+    Unsupported if the verdict has nothing to write to a file.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'

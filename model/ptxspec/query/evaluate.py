@@ -32,9 +32,10 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class Chosen(NamedTuple):
-    """A result that PTX leaves open: the kind of freedom, its entry in the register of ambiguities, the bits that were taken,
-    and by what: the "profile" chose them, or they are the "nearest" of those allowed to the exact result. Of the kind "deviation"
-    it is another result than PTX states.
+    """A result that PTX leaves open, and the value that was used. `kind` is the kind of the freedom, `entry` its name in the
+    register of ambiguities, and `bits` the value. `by` is "profile" if the profile chose it, or "nearest" if it is the allowed
+    number nearest to the exact result. The kind "deviation" is an erratum: the profile's GPU returns another result than PTX
+    states.
 
     >>> results = ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0)
     >>> results.chosen
@@ -48,8 +49,9 @@ class Chosen(NamedTuple):
 
 
 class Executed(NamedTuple):
-    """An instruction of a fragment, the document line that defines it, and what it wrote. `executed` is False for one that its
-    guard kept from it; it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None.
+    """An instruction of a fragment: its text, the document and line that define it, and the registers that it wrote, as raw bits.
+    `guard` is its guard predicate, with "!" if it is negated, or None. `executed` is False if the guard was false; `writes` then
+    has the registers' old values.
 
     >>> first, second = ptxspec.evaluate("setp.lt.u32 p, a, b; @!p mov.u32 d, a;", a=1, b=2, d=7).steps
     >>> first.writes, first.guard, second.executed, second.guard
@@ -64,10 +66,10 @@ class Executed(NamedTuple):
 
 
 class Results(dict[str, Any]):
-    """Register -> its final bits as an unsigned number, or a bool for a predicate. A result has as many bits as the form that
-    wrote it last gives to its destination; a wider register, which other instructions may ask for, holds them extended. `types`
-    gives those types, and those of the registers that are only read; `inputs` is what was put in, `chosen` what was left open on
-    the way, `steps` what became of each instruction.
+    """The results of a fragment: a dict from each register that it writes to the register's final bits, an unsigned int, or a
+    bool for a predicate. A result is as wide as the destination type of the form that wrote it last, even if the register is
+    wider. `types` has these types, and those of the registers that are only read. `inputs` has the operands as bits. `chosen`
+    lists the results that PTX leaves open and the values used for them. `steps` lists the instructions with what each wrote.
 
     >>> results = ptxspec.evaluate("add.f32 d, a, b; setp.gt.f32 p, d, 1.0;", a=1.0, b=0x3f000000)
     >>> results, results.types["d"].width, results.inputs
@@ -90,22 +92,23 @@ def evaluate(
     profile: str = "hopper",
     **operands: Operand | Array,
 ) -> Results:
-    """Execute a straight-line fragment on one thread, by the exact interpretation.
+    """Execute a straight-line fragment on one thread, by the exact interpretation, and return the registers that it writes.
 
-    `operands` are the registers read before they are written: an int (negative ones as two's complement), a float (rounded to
-    the register's width), or a bool for a predicate. An int is the register's bits, also of a floating-point operand: a=1 is the
-    least subnormal number there, and a=1.0 is one. (The command `ptxspec eval` takes text, in which 1 is a number and 0x1 is
-    bits.) `inputs` are more of them, by name, for names that Python's calls do not take: {"%r1": 3, "profile": 1}. Results are
-    raw bits. The text is of the newest PTX ISA and target, unless it begins with others, as in `.version 3.0 .target sm_13`.
+    `operands` are the values of the registers that the fragment reads before it writes them. A bool is for a predicate. An int is
+    the register's bits, a negative one in two's complement, even for a floating-point operand: a=1 is then the least subnormal
+    number. A float is a number, rounded to the operand's format: a=1.0 is one. (The command `ptxspec eval` takes text, in which 1
+    is a number and 0x1 is bits.) `inputs` has operands by name, for names that no keyword argument can have:
+    {"%r1": 3, "profile": 1}. Results are raw bits. Without a version and a target at its beginning, as in
+    `.version 3.0 .target sm_13`, the text has the newest PTX ISA and target that have its instructions.
 
-    Of arrays (NumPy's, of shapes that fit one another), each element is an operand, and the results are arrays of unsigned
-    integers, or of bool. They are computed by compiled code, the native interpretation, which lets other threads of Python run;
-    `steps` and `chosen` are told of one evaluation alone. A result that `profile` leaves open and gives the nearest number of
-    is computed one by one.
+    Operands may also be NumPy arrays that broadcast to one shape; each element is an operand. The results are then arrays of
+    unsigned integers, or of bool, with elements of at most 64 bits. Compiled code, the native interpretation, computes them,
+    without `steps` and `chosen`, and releases Python's global interpreter lock. If `profile` takes the nearest number for an
+    approximate result, Python computes it element by element.
 
-    Raises PtxError for text that is wrong, TypeError for operands missing, unknown, given twice, too large or of the wrong kind,
-    Unsupported for instructions that one thread's registers do not decide, and NoChoice where `profile` leaves open a result
-    that was needed.
+    Raises PtxError if the text has errors; TypeError for operands that are missing, unknown, given twice, too large or of the
+    wrong kind; Unsupported for instructions whose results depend on more than the registers of one thread; and NoChoice if a
+    result is needed that PTX leaves open and `profile` does not choose.
 
     >>> ptxspec.evaluate("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8)
     {'d': 8}
@@ -223,7 +226,7 @@ def values_of_inputs(
         if name in given:
             type = fragment.registers.get(name)
             if type is None:
-                raise TypeError(f"{name} is a special register, which a single thread has by itself")
+                raise TypeError(f"{name} is a special register, whose value a single thread has already")
             values[name] = bits(name, given.pop(name), fragment.formats.get(name, type), fragment.taken.get(name))
         elif name in specials:
             values[name] = specials[name]

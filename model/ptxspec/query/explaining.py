@@ -25,8 +25,9 @@ LONGEST = 256
 
 
 class ExplainedValue(NamedTuple):
-    """What a name of a definition is: an integer, a truth value, or a text for what is neither; and the same to be read, with the
-    hexadecimal digits of what is not small, and as a floating-point number where it is a pattern of the instruction's format.
+    """The value of a name in a definition: an int, a bool, or a str that describes any other value. `text` is the value for
+    people: with hexadecimal digits unless it is small, and as a floating-point number if it is a bit pattern of the instruction's
+    format.
 
     >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
     >>> step.lines[1].values[0]
@@ -39,8 +40,9 @@ class ExplainedValue(NamedTuple):
 
 
 class ExplainedLine(NamedTuple):
-    """A statement of a page that ran: the page and its line, the source, what it bound or returned, the conditions that it
-    selects by, the function that it is in, and how deep that is below the instruction's own (0).
+    """A statement of a definition that ran: the page and line, and the source. `values` are the names that it bound, or the value
+    that it returned; `conditions` are the conditions of its selects. `function` is the function that contains the statement, and
+    `depth` the depth of its call: 0 for the instruction's definition.
 
     >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
     >>> line = step.lines[-1]
@@ -74,9 +76,9 @@ class ExplainedLine(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """An instruction and what became of it. `executed` is False where its guard kept it from being executed: then there are no
-    lines. `reads` and `writes` are the definition's operands and the registers written, as raw bits, with their `types`;
-    `chosen` is what PTX leaves open on the way, and what was taken.
+    """An instruction, and how it computed its results. `executed` is False if its guard was false; then there are no `lines`.
+    `reads` has the operands of the definition and `writes` the registers written, both as raw bits, with their `types`. `lines`
+    are the statements that ran. `chosen` lists the results that PTX leaves open and the values used for them.
 
     >>> _, skipped = ptxspec.explain("setp.eq.u32 p, a, 1; @!p neg.s32 d, a;", a=1, d=0).steps
     >>> skipped.instruction, skipped.guard, skipped.executed, skipped.lines
@@ -117,7 +119,7 @@ class Explained(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """An evaluation: its results, as `evaluate` returns them, and its instructions explained.
+    """The results of a fragment, as `evaluate` returns them, and an explanation of each instruction.
 
     >>> ptxspec.explain("add.u32 d, a, b;", a=1, b=2).results
     {'d': 3}
@@ -148,12 +150,12 @@ def explain(
     depth: int = 1,
     **operands: Operand,
 ) -> Explanation:
-    """Execute a straight-line fragment as `evaluate` does, and say how each result comes about: which statements of the
-    instruction's definition run, at which line of which document, and what they bind for these operands.
+    """Execute a straight-line fragment as `evaluate` does, and explain each result: which statements of the instruction's
+    definition run, at which line of which document, and which values they compute for these operands.
 
-    `depth` is how many levels of functions are looked into: 1 is the definition alone, 2 also the functions of other pages that
-    it calls, up to 8. Operands are given as for `evaluate`, also those named like an option in `inputs`. An instruction whose
-    guard does not hold has no lines. Raises as `evaluate` does, and ValueError for another depth.
+    `depth` is the number of levels of function calls to explain, 1 to 8: 1 is the definition alone, 2 adds the functions of the
+    specification's pages that it calls. Operands are written as for `evaluate`. An instruction whose guard is false has no lines.
+    Raises what `evaluate` raises, and ValueError for another depth.
 
     >>> (step,) = ptxspec.explain("bfe.s32 d, a, b, c;", a=0x80, b=4, c=8).steps
     >>> for line in step.lines:

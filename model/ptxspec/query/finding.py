@@ -31,10 +31,10 @@ REFUSED = 8
 
 
 class Finding(dict[str, Any]):
-    """Input -> its bits as an unsigned number, or a bool for a predicate: one for which the condition holds, as the exact
-    interpretation has confirmed. `results` has the final bits of each register that is written (but for
-    those that stay open, where the condition does not depend on them), `types` the types of all of them,
-    and `choices` what a machine chose where PTX leaves a result open.
+    """Inputs that meet the condition, confirmed by the exact interpretation: a dict from each input to its bits, an unsigned int,
+    or a bool for a predicate. `results` has the final bits of the registers that the fragment writes, except open results that
+    the condition does not depend on. `types` has the types of inputs and results. `choices` lists the results that PTX leaves
+    open, as a machine chose them.
 
     >>> (found,) = ptxspec.find("add.sat.s32 d, a, b;", "d == 0x7fffffff and a == 1")
     >>> found, found.results, str(found.types["a"])
@@ -63,9 +63,9 @@ class Finding(dict[str, Any]):
 
 
 class Findings(list[Finding]):
-    """What was found, the simplest first. `status` is "found", "none" (it is proved that there are none) or "unknown"; `complete`
-    says whether it is proved that there are no others, and `ordered` whether it is proved that no other is simpler; `reason` says
-    why in words, and `seconds` how long it took.
+    """The list of the inputs that `find` found, the simplest first. `status` is "found", "none" (proved: there are none) or
+    "unknown". `complete` is True if it is proved that there are no others, and `ordered` if it is proved that no others are
+    simpler. `reason` explains the status in words. `seconds` is the time that it took.
 
     >>> found = ptxspec.find("popc.b32 d, a;", "d == 33")
     >>> found, found.status, found.reason
@@ -90,7 +90,8 @@ class Findings(list[Finding]):
 
     @property
     def exit_status(self) -> int:
-        """The status with which the command ends: 0 if something is found, 1 if there is nothing, 2 if that is not known.
+        """The exit status of `ptxspec find`: 0 if inputs are found, 1 if it is proved that there are none, 2 if that is not
+        known.
 
         >>> ptxspec.find("popc.b32 d, a;", "d == 33").exit_status
         1
@@ -122,19 +123,20 @@ def find(
     profile: str = "hopper",
     timeout: float = 60.0,
 ) -> Findings:
-    """Inputs of a straight-line fragment for which the condition `where` holds: `count` of them at most, all different, the
-    simplest first; or a proof that there are none.
+    """Find inputs of a straight-line fragment for which the condition `where` holds: at most `count`, all different, the simplest
+    first; or prove that there are none.
 
-    `where` is a Python expression over the inputs and the results, as unsigned numbers; a name that is written is its final value
-    there. signed(d), nan(d), infinite(d), zero(d), subnormal(d) and negative(d) read a register, and real(d) reads one as an
-    exact number, to compare with a decimal or with another: "real(d) == 0.5". `assume` is a condition on the inputs alone, in
-    which a name is the value before. `profile` chooses what PTX leaves open; of what it leaves open too, some choice of a
-    machine has to meet the condition. `timeout` is in seconds, for all.
+    `where` is a Python expression over inputs and results. A name stands for the register as an unsigned number; a register that
+    the fragment writes has its final value. signed(d), nan(d), infinite(d), zero(d), subnormal(d) and negative(d) interpret a
+    register, and real(d) is its exact number, to compare with a decimal or with another: "real(d) == 0.5". `assume` is a
+    condition on the inputs alone, in which a name is the register's value before the fragment. `profile` chooses the results that
+    PTX leaves open. For a result that it does not choose, inputs qualify if some machine's choice meets the condition. `timeout`
+    is in seconds, for the whole search.
 
-    Each input was replayed by the exact interpretation. Of two inputs that is simpler whose first value is, by name in the order
-    in which the fragment reads them: see the guide. Raises PtxError for text that is wrong, AssumptionError for a condition that
-    is, with names that are neither inputs nor results among them, Unsupported for instructions that one thread's registers do
-    not decide, and ValueError for another argument.
+    The exact interpretation confirms all inputs found. The input that the fragment reads first counts most in the order of
+    simplicity, which the guide "Ask questions" describes. Raises PtxError if the text has errors; AssumptionError for a condition
+    with an error, such as a name that is neither an input nor a result; Unsupported for instructions whose results depend on more
+    than the registers of one thread; and ValueError for any other wrong argument.
 
     >>> for one in ptxspec.find("add.sat.s32 d, a, b;", "d == 0x7fffffff and a < 16", count=3):
     ...     print({name: hex(value) for name, value in one.items()})

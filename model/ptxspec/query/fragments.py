@@ -59,7 +59,8 @@ _NOT_VALUES: tuple[Any, ...] = (label, target_list)
 
 
 class Unsupported(Exception):
-    """A fragment that cannot be asked about: it touches memory or control.
+    """A fragment, or a request, that a function does not support. `evaluate`, `explain`, `allowed` and `find` do not support
+    instructions that access memory, branch, or depend on other threads.
 
     >>> try:
     ...     ptxspec.evaluate("bar.sync 0;")
@@ -75,7 +76,7 @@ _INSTEAD = (
 
 
 def told(effect: Effect) -> tuple[str, str]:
-    """A word for an effect, and what an instruction that has it does that values of one thread do not tell."""
+    """A word for an effect, and what it does beyond computing values of one thread."""
     match effect:
         case Load():
             return "load", "reads memory"
@@ -84,9 +85,9 @@ def told(effect: Effect) -> tuple[str, str]:
         case Update():
             return "update", "reads and writes memory"
         case AddressCheck():
-            return "check", "ends the launch unless something holds of an address"
+            return "check", "checks an address, and may end the launch"
         case Copy() | Commit() | Await():
-            return "copy", "begins a copy that finishes later, or waits for one"
+            return "copy", "starts an asynchronous copy, or waits for one"
         case Collective():
             return "collective", "depends on the other lanes of the warp"
         case Arrive() | Wait() | ClusterArrive() | ClusterWait():
@@ -102,9 +103,9 @@ def told(effect: Effect) -> tuple[str, str]:
         case Stop():
             return "stop", "ends the launch"
         case ImageAccess():
-            return "image", "asks a texture or a surface"
+            return "image", "accesses a texture or a surface"
         case StackEnd() | Reserve() | Release():
-            return "stack", "asks for the stack of a thread"
+            return "stack", "uses the stack of a thread"
         case _:
             assert_never(effect)
 
@@ -192,7 +193,7 @@ def read_fragment(
     """Parse, type and evaluate a fragment symbolically: in a module of the version and the target that stand before it, or else
     the newest that has its instructions. `types` fixes the types of some names (the other side's, say), `contract` says which
     products and sums are contracted.
-    Raises PtxError for text that is wrong, Unsupported for instructions that touch memory or control."""
+    Raises PtxError if the text has errors, and Unsupported for instructions that access memory or branch."""
     source = Source(ended(text), path)
     heading, items = parse_fragment(source)
     epoch = _epoch(heading, source)
@@ -200,7 +201,7 @@ def read_fragment(
     if len(instructions) < len(items):
         raise Unsupported(f"a fragment is a sequence of instructions: no labels, blocks or declarations; {_INSTEAD}")
     if len(items) > MOST_INSTRUCTIONS:
-        raise Unsupported(f"a fragment of {len(items):,} instructions: {MOST_INSTRUCTIONS:,} are the most; {_INSTEAD}")
+        raise Unsupported(f"a fragment has at most {MOST_INSTRUCTIONS:,} instructions, not {len(items):,}; {_INSTEAD}")
     reading = _Reading(source, _types(instructions, source, types or {}), epoch)
     ops = reading.contracted([reading.op(item) for item in instructions], contract)
     steps = [reading.step(op) for op in ops]
@@ -336,7 +337,7 @@ def _is_special(type: Type | None) -> bool:
 
 def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:
     if isinstance(operand, tree.Address):
-        raise Unsupported(f"an address in brackets: fragments cannot touch memory; {_INSTEAD}")
+        raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
     if isinstance(operand, tree.Not):
         return ~read(operand.name.text, TYPES["pred"])
     if isinstance(operand, tree.Number | tree.Real):
@@ -345,7 +346,7 @@ def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Typ
         return constant(bool(bits)) if type.kind == "pred" else constant(bits)
     name = operand.text if operand.text in registers else first_name(operand.text)
     if name not in registers and changing(name) is not None:
-        raise Unsupported(f"{name} changes while a program runs, so that a fragment has no value for it")
+        raise Unsupported(f"{name} changes while a program runs; a fragment has no value for it")
     value = read(name, registers.get(name) or specials[name])
     return value if isinstance(value, Bool) else low_bits(value, width)
 

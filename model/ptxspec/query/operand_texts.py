@@ -32,7 +32,7 @@ def values_of_texts(read: Fragment, given: Mapping[str, str]) -> dict[str, Any]:
     if unknown:
         named = ", ".join(f"{n} ({taken_as(read, n)})" for n in own) or "none"
         special = unknown[0] in read.inputs
-        why = "a special register, which a single thread has by itself" if special else "no operand is called that"
+        why = "a special register, whose value a single thread has already" if special else "no operand is called that"
         raise ValueError(f"{unknown[0]}: {why}; the operands are {named}")
     missing = [name for name in own if name not in given and name not in read.carried]
     if missing:

@@ -19,9 +19,9 @@ _CLAIMS = {
 
 
 class Statement(NamedTuple):
-    """A claim: the relation, the inputs and the compared registers with their types, the assumption, each side's profile and the
-    version of PTX and target that its text says, which products and sums are contracted, and notes on what a reader might
-    take for granted.
+    """The claim that `prove` decided: the relation, the inputs and the compared registers with their types, the assumption, each
+    side's profile, each side's PTX version and target, the contraction of products and sums, and notes on facts that a reader
+    might not expect.
 
     >>> statement = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, c;", assume="b + c == 1 << 32").statement
     >>> statement.inputs, statement.compared
@@ -40,7 +40,7 @@ class Statement(NamedTuple):
     notes: tuple[str, ...]
 
     def words(self) -> list[str]:
-        """The claim, a sentence or two an element.
+        """The claim in English: each element is one or two sentences.
 
         >>> ptxspec.prove("mov.u32 d, 1;", "mov.u32 d, 1;").statement.words()[0]
         'Both sides leave the same in d (.u32).'
@@ -56,7 +56,7 @@ class Statement(NamedTuple):
         return found + list(self.notes)
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON, and the words.
+        """The fields by name, and `words`, for JSON.
 
         >>> ptxspec.prove("mov.u32 d, 1;", "mov.u32 d, 1;").statement.as_dict()["compared"]
         {'d': '.u32'}

@@ -11,9 +11,9 @@ from ptxspec.terms.types import Type
 
 
 class TraceStep(NamedTuple):
-    """An instruction of one side, the document line that defines it, what it wrote (bits, or a sentence where the result is
-    open), and the types that the instruction's form gives to that. `executed` is False where its guard kept it from being
-    executed: then it wrote what was there before. `guard` is the predicate, with "!" where it is negated, or None.
+    """An instruction of one side: its text, the document and line that define it, and the registers that it wrote, as bits, or as
+    a sentence for a result that is open. `types` has the types of these results. `guard` is its guard predicate, with "!" if it
+    is negated, or None. `executed` is False if the guard was false; `writes` then has the registers' old values.
 
     >>> verdict = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5")
     >>> step = verdict.counterexample.left[0]
@@ -39,8 +39,9 @@ class TraceStep(NamedTuple):
 
 
 class OpenChoice(NamedTuple):
-    """A choice that the machine of a counterexample makes: the entry in the register of ambiguities, the operands' values,
-    the bits, of the type, and the operation whose choice it is, or "" if the entry is of one alone.
+    """A result that PTX leaves open, as the machine of a counterexample chooses it: the entry in the register of ambiguities, the
+    operands' values, and the chosen bits with their type. `operation` is the operation that returns the result, or "" if the
+    entry belongs to a single operation.
 
     >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
     >>> choice.entry, choice.operands, choice.bits != 5
@@ -66,8 +67,8 @@ class OpenChoice(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Why the sides of a counterexample differ: a name, such as "signed overflow", where that is, in words, and the condition
-    under which it cannot be, also in words.
+    """A cause for which the sides of a counterexample differ: its name, such as "signed overflow"; in `detail` where and how it
+    occurs; and in `unless` the condition that excludes it, both in words.
 
     >>> found = ptxspec.prove("add.s32 x, a, 1; setp.gt.s32 p, x, a;", "setp.eq.s32 p, a, a;").counterexample
     >>> (cause,) = found.why().causes
@@ -81,9 +82,9 @@ class Cause(NamedTuple):
 
 
 class Why(NamedTuple):
-    """The causes of a counterexample. `holds_if` is a condition that keeps them out and under which the claim is proved, or ""
-    where none was found; then each cause says something of this counterexample alone. `assume` is the condition as an
-    assumption, if it can be written as one.
+    """The causes of a counterexample. `holds_if` is a condition that excludes them and under which the claim is proved. If none
+    was found, it is "", and the causes apply to this counterexample only. `assume` is the condition in the syntax of `prove`'s
+    `assume`, or None if that syntax cannot express it.
 
     >>> shift = "and.b32 x, b, 31; shl.b32 d, a, x;"
     >>> why = ptxspec.prove("shl.b32 d, a, b;", shift).counterexample.why()
@@ -108,9 +109,10 @@ class Why(NamedTuple):
 
 
 class Counterexample(NamedTuple):
-    """Inputs on which the sides differ, and the choices of a machine for which they do, replayed through the exact
-    interpretation. `types` has the types of the inputs, and of the other registers that the sides leave; `compared`
-    those in which results are compared; `question` is what was asked: both sides, the assumption, the profile.
+    """Inputs for which the sides differ, and the `choices` of a machine with which they do, confirmed by the exact
+    interpretation. `differing` names the registers, or bytes of memory, that differ. `left` and `right` are the instructions of
+    each side, with what they wrote. `types` has the types of the inputs and of the registers that the sides write, and `compared`
+    the types in which results are compared. `question` is the question: both sides, the assumption and the profile.
 
     >>> found = ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;", assume="a == 5").counterexample
     >>> found.inputs, found.types["a"].width, found.differing
@@ -155,12 +157,19 @@ class Counterexample(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`status` is "proved", "refuted", "exhausted" (every input was run, and the sides agree on each), "vacuous" (no
-    input meets the assumption, so that nothing was said), "approximated" (there is no proof for whatever number an
-    approximate result may be, and no input was found at which its bound tells), "unknown" (no solver answered, and the
-    inputs could not all be run) or "unsupported" (the question cannot be asked); `reason` says why, and of "unknown" what
-    was tried and for how long; `seconds` is what it took; `statement` is what was claimed, None of a question that cannot
-    be asked.
+    """The answer of `prove`. `status` is one of:
+
+    - "proved";
+    - "refuted": `counterexample` has inputs for which the claim is false;
+    - "exhausted": every input was run, and the claim holds for each;
+    - "vacuous": no input meets the assumption;
+    - "approximated": neither proved nor refuted. The sides would differ if approximate results could be any number, and no input
+      was found for which they differ within the error bounds;
+    - "unknown": no solver answered, and not all inputs could be run;
+    - "unsupported": `prove` cannot decide such questions.
+
+    `reason` says why, and for "unknown" what was tried and for how long. `seconds` is the time that it took. `statement` is the
+    claim, or None if the status is "unsupported".
 
     >>> ptxspec.prove("shl.b32 d, a, 1;", "add.u32 d, a, a;").status
     'proved'
@@ -174,7 +183,8 @@ class Verdict(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """The status with which the command ends.
+        """The exit status of `ptxspec prove` for this verdict: 0 for "proved" and "exhausted", 1 for "refuted", 3 for "vacuous",
+        and 2 for the others.
 
         >>> ptxspec.prove("neg.s32 d, a;", "not.b32 d, a;").exit_status
         1

@@ -13,7 +13,7 @@ Choice = Callable[[Any, tuple[int, ...]], int]
 
 
 class NoChoice(Exception):
-    """A result that PTX leaves open was needed, and nothing chooses it. `freedom` is the term.
+    """A result was needed that PTX leaves open and the profile does not choose. `freedom` is the term of this result.
 
     >>> try:
     ...     ptxspec.evaluate("div.u32 d, a, b;", a=1, b=0, profile="portable")

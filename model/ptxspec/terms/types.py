@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A fundamental type, an alternate format, or several values of one type side by side. `kind` is one of b, u, s, f, pred,
-    and x for packed values; `width` counts bits (1 for a predicate).
+    """A fundamental type, an alternate floating-point format, or a packed type, which has several values of one type. `kind` is
+    "b", "u", "s", "f", "pred", or "x" for a packed type. `width` is in bits; a predicate has 1. Manual: 5.2.
 
     >>> type = ptxspec.evaluate("clz.b64 d, a;", a=1).types["a"]
     >>> type.name, type.kind, type.width, str(type)
@@ -28,7 +28,7 @@ class Type(NamedTuple):
 
     @property
     def is_integer(self) -> bool:
-        """Signed or unsigned, not bits."""
+        """Whether it is a signed or an unsigned integer type; untyped bits are neither."""
         return self.kind in "su"
 
     @property
@@ -38,7 +38,7 @@ class Type(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many elements a value has: one, unless the type is packed."""
+        """The number of elements of a value: 1 unless the type is packed."""
         return int(self.name.rpartition("x")[2]) if self.kind == "x" else 1
 
     @property
@@ -48,7 +48,7 @@ class Type(NamedTuple):
 
     @property
     def element_step(self) -> int:
-        """The bits from one element to the next, which may be more than it has."""
+        """The distance from one element to the next in bits, which may be greater than an element's width."""
         return self.width // self.elements
 
     @property

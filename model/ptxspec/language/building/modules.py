@@ -111,7 +111,7 @@ class Modules:
             return []
         for variable in declared:
             if linkage == ".common" and variable.space != "global":
-                self.text.complain(at, "what is .common lies in .global", cited.VARIABLES)
+                self.text.complain(at, "a .common variable is in .global", cited.VARIABLES)
             if linkage == ".extern" and variable.values is not None:
                 self.text.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
         return [variable._replace(linkage=word) for variable in declared]

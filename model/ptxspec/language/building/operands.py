@@ -78,13 +78,13 @@ class Operands:
         if not further:
             return base if mark is None else base._replace(unified=True)
         if mark is not None:
-            self.text.complain(mark, "what has coordinates is not .unified", OPERANDS)
+            self.text.complain(mark, "an operand with coordinates cannot be .unified", OPERANDS)
         if base.base is None:
-            self.text.complain(at + 1, "what has coordinates is a name", OPERANDS)
+            self.text.complain(at + 1, "an operand with coordinates needs a name before them", OPERANDS)
             return base
         assert isinstance(base.base, Name)
         if base.offset:
-            self.text.complain(at + 1, "what has coordinates has no offset", OPERANDS)
+            self.text.complain(at + 1, "an operand with coordinates cannot have an offset", OPERANDS)
         return Bracket((base.base, *further))
 
     def unified(self, at: int, word: str) -> int:

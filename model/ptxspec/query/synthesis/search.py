@@ -24,10 +24,10 @@ LONGEST, HOLES, EACH = 6, 3, 5.0
 
 
 class Synthesis(NamedTuple):
-    """`status` is "found", "none" (no sequence of the instructions does, up to the length asked for and with the constants that
-    `excluded` tells), or "unknown" (some sequences could not be decided in time). `text` is the sequence, `length` the number of
-    its instructions, and `verdict` the proof that it equals the fragment. `excluded` says of each shorter length what was ruled
-    out.
+    """The answer of `synthesize`. `status` is "found", "none" (proved: no sequence of these instructions, up to the length
+    `most`, computes the result), or "unknown" (some sequences could not be decided in time). `text` is the sequence, `length` the
+    number of its instructions, and `verdict` the proof that it computes the same as the fragment. `excluded` says which sequences
+    were ruled out, for each length that was searched.
 
     >>> found = ptxspec.synthesize("add.u32 x, a, a; add.u32 d, x, x;", ["shl.b32"])
     >>> found.text, found.verdict.status
@@ -47,7 +47,7 @@ class Synthesis(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """The status with which the command ends: 0 if a sequence is found, 1 if there is none, 2 if that is not known.
+        """The exit status of `ptxspec synthesize`: 0 if a sequence is found, 1 if there is none, 2 if that is not known.
 
         >>> ptxspec.synthesize("popc.b32 d, a;", ["and.b32"], most=1).exit_status
         1
@@ -77,17 +77,17 @@ def synthesize(
     profile: str = "portable",
     timeout: float = 60.0,
 ) -> Synthesis:
-    """The shortest sequence of instructions that leaves what a fragment leaves in one register, for every input that meets the
-    condition `assume`, with the proof of it.
+    """Find the shortest sequence of instructions that computes one result of a fragment, for every input that meets the condition
+    `assume`, and prove that it does.
 
-    `opcodes` are the instructions that it may have, with all their modifiers: "lop3.b32", "shf.l.wrap.b32". `most` is the
-    greatest length, up to 6. `result` is the register that counts: the one that is written last, if it is not given. Operands
-    are the inputs, earlier results, and constants: first those in the fragment, 0, 1, −1, the width, the width less 1 and
-    `constants`, then, in up to three places, constants of any value, which the solver finds. `profile` is that of the proof;
-    `timeout` is in seconds, for all.
+    `opcodes` are the instructions that the sequence may have, with all their modifiers: "lop3.b32", "shf.l.wrap.b32". `most` is
+    the greatest length, at most 6. `result` is the register to compute; by default the one that the fragment writes last.
+    Operands of the sequence are the inputs, earlier results, and constants. The search first tries the constants in the fragment,
+    0, 1, −1, the width, the width minus 1 and `constants`; then the solver finds constants of any value, for at most three
+    operands. `profile` is the profile of the proof. `timeout` is in seconds, for the whole search.
 
-    Raises PtxError for text that is wrong, AssumptionError for such a condition, Unsupported for instructions that have effects
-    or operands that no sequence can have, and ValueError for another argument.
+    Raises PtxError if the text has errors; AssumptionError for a condition with an error; Unsupported for instructions with
+    effects, or with operands that a sequence cannot have; and ValueError for any other wrong argument.
 
     >>> ptxspec.synthesize("shr.u32 x, a, 4; and.b32 d, x, 0xff;", ["bfe.u32", "shl.b32"]).text
     'bfe.u32 d, a, 4, 8;'
