@@ -16,7 +16,7 @@ _JOBS = click.option(
 _SCHEDULER = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Use the workers of the Dask scheduler at this address (tcp://…) instead; needs the extra 'campaigns'.",
+    help="Use the workers of the Dask scheduler at this address (host and port) instead; needs the extra 'campaigns'.",
 )
 
 

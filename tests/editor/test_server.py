@@ -294,7 +294,7 @@ def test_gaps_are_warnings_and_errors_lead_to_pages(server: Client) -> None:
     (gap,) = server.diagnostics(other)
     assert (
         gap["severity"] == 2
-        and "not described" in gap["message"]
+        and "no page describes it" in gap["message"]
         and gap["range"]["start"] == {"line": 2, "character": 13}
     )
     server.open(f"{heading}.entry k() {{ bfe.u32; }}\n", other)

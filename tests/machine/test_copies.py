@@ -770,5 +770,5 @@ def test_memory_of_the_caller_is_not_copied_from() -> None:
     text = """.version 9.0 .target sm_90 .address_size 64
     .visible .entry k(.param .u64 a) { .shared .align 16 .b8 s[16]; .reg .b64 %a; ld.param.u64 %a, [a];
     cp.async.ca.shared.global [s], [%a], 16; cp.async.wait_all; ret; }"""
-    with pytest.raises(ValueError, match="k has copies that finish later"):
+    with pytest.raises(ValueError, match="k has asynchronous copies"):
         ptxspec.load(text, "k.ptx").launch("k", args=[memory.allocate(16)])

@@ -160,7 +160,7 @@ def test_arrays_of_others_are_written_in_place(kind: Any, engine: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (Copied(np.zeros(3, np.uint32)), "only a copy"), (Exchanged(np.zeros(3, np.uint32), 2), "on a device"),
+        (Copied(np.zeros(3, np.uint32)), "can only copy"), (Exchanged(np.zeros(3, np.uint32), 2), "on a device"),
         (Failing(np.zeros(3)), "gradient"), (Viewed(np.zeros(3, ">u4")), "byte order"),
         (Viewed(np.array([None])), "copy|objects"),
     ],
