@@ -92,6 +92,15 @@ def without_prose(page: bytes) -> bytes:
     return b"".join(kept) if kept else page
 
 
+def fences(page: bytes) -> bytes:
+    """The fences of a page, wherever on the page they are.
+
+    >>> fences(b"# add\\n\\nA sum.\\n\\n```python\\nx\\n```\\n\\nProse.\\n")
+    b'```python\\nx\\n```'
+    """
+    return b"\n".join(fence[0] for fence in _FENCE.finditer(page))
+
+
 def read_by_programs(path: Path) -> bytes:
     """What a program can read of a file: of a page what is left without prose, of others all. Raises OSError."""
     data = path.read_bytes()

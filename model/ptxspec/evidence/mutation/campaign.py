@@ -1,6 +1,6 @@
 """The campaign: every mutant judged, on every core there is, and what was found kept.
 
-A judgement is kept under a digest of all that it depends on: the mutant, the texts of the pages that its instructions are made
+A judgement is kept under a digest of all that it depends on: the mutant, the Python of the pages that its instructions are made
 of, and the claims about them, which are identities and laws. When a page changes, only what depends on it is judged again; what
 noticed a mutant before is then tried first. What an oracle noticed is put to the claims again when there are others, so that the
 figure of what claims alone notice is true.
@@ -39,7 +39,9 @@ FAILED = "failure of the campaign"
 
 @cache
 def _text_digest(module: str) -> str:
-    return hashlib.sha256(source(module)[1].encode()).hexdigest()
+    """Of a page's Python, wherever on the page it is: prose has no part in a judgement."""
+    lines = (line for line in source(module)[1].splitlines() if line.strip())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 @cache

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.files import write_whole
+from ptxspec.literate.documents import fences
 from ptxspec.literate.finder import DOCUMENTS
 
 #: what was found, kept with the project
@@ -62,11 +63,11 @@ def counted(rows: Iterable[dict[str, Any]]) -> Score:
 
 
 def digest() -> str:
-    """Of all pages, of definitions and of proofs: a score of others is out of date."""
+    """Of the fences of all pages, of definitions and of proofs: a score of others is out of date."""
     total = hashlib.sha256()
     for folder in ("spec", "proofs"):
         for path in sorted((DOCUMENTS / folder).glob("**/*.md")):
-            data = path.read_bytes()
+            data = fences(path.read_bytes())
             total.update(f"{path.relative_to(DOCUMENTS).as_posix()} {len(data)}\n".encode() + data)
     return total.hexdigest()
 
