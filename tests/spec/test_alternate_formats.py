@@ -202,6 +202,7 @@ def test_every_pattern_of_ue4m3() -> None:
         again = known(FORMATS.signed_again(integer(pattern)))
         wanted = decoded("e4m3", pattern)
         assert here("e4m3", again) == wanted
+        assert known(FORMATS.signed_again(integer(1 << 7 | pattern))) == again  # there are seven bits
         if isinstance(wanted, Fraction):
             exponent = -(wanted.denominator.bit_length() - 1)
             assert known(FORMATS.to_ue4m3("rn", integer(wanted.numerator), exponent)) == pattern

@@ -352,6 +352,24 @@ def test_gathers_of_the_gpu(name: str) -> None:
         agrees(gathered, (32, 32), rows[:, [0, 1, 2 + place]])
 
 
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("filtered-single", 126),
+        ("filtered-half", 24),
+        ("filtered-unsigned", 17),
+        ("filtered-signed", 16),
+        ("filtered-signed-byte", 14),
+    ],
+)
+def test_a_sum_may_be_off_by_so_much_whatever_its_weights(name: str, bits: int) -> None:
+    """As the page's prose states the bounds: of one texel that is zero, nothing else may be off."""
+    allowed = filtering.RULES[name].approximation(filtering.one_level, 8).allowed
+    last = pattern(2.0**-bits)
+    assert allowed(0, 0) and allowed(last, 0) and allowed(1 << 31 | last, 0)
+    assert not allowed(last + 1, 0) and not allowed(1 << 31 | last + 1, 0)
+
+
 # Cubes and levels ------------------------------------------------------------------------------------------------------
 
 

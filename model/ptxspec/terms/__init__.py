@@ -60,7 +60,7 @@ from ptxspec.terms.definitions import (
     takes_no_constants,
     takes_wider_registers,
 )
-from ptxspec.terms.image_access import Image, Sampler, read_image, refuse, write_image
+from ptxspec.terms.image_access import Image, Sampler, read_image, refuse, refuse_if, write_image
 from ptxspec.terms.kinds import (
     absent,
     address,
@@ -230,6 +230,7 @@ __all__ = [
     "read_image",
     "reads_special_registers",
     "refuse",
+    "refuse_if",
     "release",
     "remainder",
     "removed",

@@ -208,13 +208,13 @@ def access_image(
     rule: Callable[..., Any],
     *operands: Int | int,
     sampler: Int | None = None,
-    answers: tuple[int, ...] = (),
+    answers: int = 0,
 ) -> list[Int]:
     """Ask the image that a handle stands for: what is to be done is what `rule` says of it (see `read_image`), given the
-    description of the image, that of the sampler, and the operands. It gives as many numbers, of so many bits each, as `answers`
-    has entries."""
+    description of the image, that of the sampler, and the operands. It gives `answers` numbers, of which the low 64 bits are
+    known."""
     _note(ImageAccess(image, sampler, rule, tuple(map(integer, operands))))
-    return [low_bits(variable(f"%answer{i}", 64), width) for i, width in enumerate(answers)]
+    return [variable(f"%answer{i}", 64) for i in range(answers)]
 
 
 def branch(target: Special) -> None:

@@ -9,7 +9,7 @@ say; the terms that it gives are the meaning of the access.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, variable
@@ -109,8 +109,18 @@ def write_image(offset: Int | int, bits: int, value: Int | int, when: Bool | boo
     _open().writes.append(Write(truth(when), integer(offset), bits, low_bits(value, bits)))
 
 
-def refuse(rule: str, note: str, when: Bool | bool = TRUE) -> None:
-    """The access breaks the rule of this name where the condition holds."""
+class _Refused(Exception):
+    """The access breaks a rule, whatever its operands are."""
+
+
+def refuse(rule: str, note: str) -> NoReturn:
+    """The access breaks the rule of this name, and does nothing else."""
+    refuse_if(TRUE, rule, note)
+    raise _Refused
+
+
+def refuse_if(when: Bool | bool, rule: str, note: str) -> None:
+    """The access breaks the rule of this name where the condition holds, and does nothing else there."""
     _open().faults.append(Fault(truth(when), rule, note))
 
 
@@ -125,13 +135,13 @@ def access_of(
         names.append((f"%operand{i}", width))
         raw = variable(*names[-1])
         given.append(sign_extend(raw, width) if signed else raw)
-    outer, _Trace.current = _Trace.current, _Trace()
+    outer, _Trace.current = _Trace.current, (trace := _Trace())
     try:
         answers = rule(image, sampler, *given) or ()
-        trace = _Trace.current
+    except _Refused:
+        answers = ()
     finally:
         _Trace.current = outer
-    assert trace is not None
     return Access(
         tuple(names), tuple(trace.reads), tuple(trace.writes), tuple(trace.faults), tuple(map(integer, answers))
     )
