@@ -21,7 +21,7 @@ from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import DEVIATION, freedoms_in, resolve
 
 #: operand rows of a pair of terms; seconds of a question to the solver, of all those about one mutant, and for proofs of parts
-ROWS, EACH, TOGETHER, PARTS = 24, 3.0, 10.0, 60.0
+ROWS, EACH, TOGETHER, PARTS = 24, 8.0, 30.0, 60.0
 
 #: machines: as PTX states it, and as an H200 does
 PROFILES = ("portable", "hopper")
