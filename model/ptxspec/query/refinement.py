@@ -311,7 +311,7 @@ def refined(asked: Question, means: Means) -> Verdict:
         answer = _UNSAT if _is_false(wrong) else means.solve(wrong, asked, _WANTED, soon=not sampled)
         if answer.status == "unsat":
             return _proved()
-        found = means.no_answer(answer)
+        found = open_still if open_still.status == "approximated" else means.no_answer(answer)
         if answer.status == "sat":
             found, strategy = _looked_at(claim, answer, means.timeout)
             if strategy is not None:
