@@ -146,7 +146,7 @@ class SystemFunctions(Protocol):
         """Whether a piece may lie where one of so many bytes has been given back."""
 
     def is_declared(
-        self, own: SystemFunction, takes: tuple[int, ...], gives: tuple[int, ...], of_integers: bool
+        self, function: SystemFunction, takes: tuple[int, ...], gives: tuple[int, ...], of_integers: bool
     ) -> bool:
         """Whether a declaration with parameters and results of so many bytes is that of a function of the system."""
 
