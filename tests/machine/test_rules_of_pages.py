@@ -168,7 +168,7 @@ CASES = {
     "what calls put by": Case("functions.index", "kept", lambda right: lambda sizes: 8 * right(sizes), calling(1000)),
     "which registers calls put by": Case("functions.index", "put_by", lambda right: lambda *given: set(), SUM),
     "between pieces": Case("functions.index", "extended", state("ALIVE"), BETWEEN),
-    "after they were given back": Case("functions.index", "cut_back", state("NEVER"), GIVEN_BACK),
+    "after they were given back": Case("functions.index", "released", state("NEVER"), GIVEN_BACK),
     "where a stack ends": Case(
         "functions.index", "may_end", lambda right: lambda to, least, most: right(to, least + 1, most), GIVEN_BACK
     ),

@@ -107,10 +107,10 @@ class Functions(Protocol):
         """What becomes of a stack that ended at an address and gets a piece."""
 
     @overload
-    def cut_back(self, to: int, end: int) -> tuple[Span, ...]: ...
+    def released(self, to: int, end: int) -> tuple[Span, ...]: ...
     @overload
-    def cut_back(self, to: Int, end: Int) -> tuple[Span, ...]: ...
-    def cut_back(self, to: Int | int, end: Int | int) -> tuple[Span, ...]:
+    def released(self, to: Int, end: Int) -> tuple[Span, ...]: ...
+    def released(self, to: Int | int, end: Int | int) -> tuple[Span, ...]:
         """What becomes of a stack that ended at an address and is cut back."""
 
     def address_of(self, number: int) -> int:
