@@ -247,7 +247,7 @@ def test_integer_coordinates(geometry: str, names_level: bool) -> None:
         for index, size in places:
             inside = inside & coordinates.is_inside(index, size)
         i, j, k = (coordinates.nearest_inside(index, size) for index, size in places)
-        zero = coordinates.gives_zero(inside, names_level)
+        zero = coordinates.returns_zero(inside, names_level)
         if names_level:
             zero = zero | (lod != 0)
         return select(zero, 0, from_integer(F32, "rn", (k * height + j) * width + i + 1))
@@ -266,7 +266,7 @@ def test_lines(name: str) -> None:
     def looked_up(x: Int) -> Int:
         reads = coordinates.reads_line(name != "line.float", name != "line.array")
         index = sign_extend(x, 32)
-        zero = coordinates.gives_zero(coordinates.is_inside(index, size), name == "line.lev")
+        zero = coordinates.returns_zero(coordinates.is_inside(index, size), name == "line.lev")
         found = from_integer(F32, "rn", coordinates.nearest_inside(index, size) + 1)
         return select(reads, select(zero, 0, found), 0)
 
