@@ -255,7 +255,7 @@ def test_a_rule_that_says_something_else(what: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("name", "step", "wrong", "source"),
     [
-        ("warps", "members", lambda right: lambda came, together, masked: select(masked, came, 0), TOGETHER),
+        ("warps", "members", lambda right: lambda arrived, together, masked: select(masked, arrived, 0), TOGETHER),
         ("threads", "begin", lambda right: lambda cta, threads: right(cta, threads + 1), kernel("bar.sync 0;")),
         ("threads", "begin_warp", lambda right: lambda warp, lacking: right(warp, 0),
          kernel("vote.sync.any.pred %p1, 1, 0xffffffff;")),
