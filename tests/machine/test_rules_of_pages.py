@@ -168,7 +168,7 @@ CASES = {
     "what calls put by": Case("functions.index", "kept", lambda right: lambda sizes: 8 * right(sizes), calling(1000)),
     "which registers calls put by": Case("functions.index", "put_by", lambda right: lambda *given: set(), SUM),
     "between pieces": Case("functions.index", "extended", state("ALIVE"), BETWEEN),
-    "after they were given back": Case("functions.index", "cut_back", state("NEVER"), GIVEN_BACK),
+    "after they were given back": Case("functions.index", "released", state("NEVER"), GIVEN_BACK),
     "where a stack ends": Case(
         "functions.index", "may_end", lambda right: lambda to, least, most: right(to, least + 1, most), GIVEN_BACK
     ),
@@ -255,7 +255,7 @@ def test_a_rule_that_says_something_else(what: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("name", "step", "wrong", "source"),
     [
-        ("warps", "members", lambda right: lambda came, together, masked: select(masked, came, 0), TOGETHER),
+        ("warps", "members", lambda right: lambda arrived, together, masked: select(masked, arrived, 0), TOGETHER),
         ("threads", "begin", lambda right: lambda cta, threads: right(cta, threads + 1), kernel("bar.sync 0;")),
         ("threads", "begin_warp", lambda right: lambda warp, lacking: right(warp, 0),
          kernel("vote.sync.any.pred %p1, 1, 0xffffffff;")),

@@ -150,7 +150,7 @@ def test_boxes() -> None:
 def test_levels_of_detail() -> None:
     def level(lod: Int, bias: Int, least: Int, greatest: Int, blends: Int) -> Int:
         found = levels.within_range(
-            levels.cut(lod) + levels.bias_of(bias), levels.bound(least), levels.bound(greatest), integer(9)
+            levels.truncated_level(lod) + levels.bias_of(bias), levels.bound(least), levels.bound(greatest), integer(9)
         )
         lower, share = cube.blended_levels(found)
         return select(blends == 1, lower * 256 + share, cube.nearest_level(found) * 256)
@@ -247,7 +247,7 @@ def test_integer_coordinates(geometry: str, names_level: bool) -> None:
         for index, size in places:
             inside = inside & coordinates.is_inside(index, size)
         i, j, k = (coordinates.nearest_inside(index, size) for index, size in places)
-        zero = coordinates.gives_zero(inside, names_level)
+        zero = coordinates.returns_zero(inside, names_level)
         if names_level:
             zero = zero | (lod != 0)
         return select(zero, 0, from_integer(F32, "rn", (k * height + j) * width + i + 1))
@@ -266,7 +266,7 @@ def test_lines(name: str) -> None:
     def looked_up(x: Int) -> Int:
         reads = coordinates.reads_line(name != "line.float", name != "line.array")
         index = sign_extend(x, 32)
-        zero = coordinates.gives_zero(coordinates.is_inside(index, size), name == "line.lev")
+        zero = coordinates.returns_zero(coordinates.is_inside(index, size), name == "line.lev")
         found = from_integer(F32, "rn", coordinates.nearest_inside(index, size) + 1)
         return select(reads, select(zero, 0, found), 0)
 
@@ -393,7 +393,7 @@ def test_held_distances_end_at_the_centres() -> None:
 def test_patterns_are_cut_toward_zero_and_bounds_downwards() -> None:
     values = [0.0, 0.999 / 256, -0.999 / 256, 1.5, -1.5, -1e-40, 1e30, -1e30, 3.0001, -3.0001]
     rows = [(pattern(v),) for v in values]
-    cuts, bounds = (both(f, (32,), rows) for f in (levels.cut, levels.bound))
+    cuts, bounds = (both(f, (32,), rows) for f in (levels.truncated_level, levels.bound))
     for v, c, b in zip(values, cuts, bounds, strict=True):
         limited = min(max(float(np.float32(v)) * 256, -levels.FAR), levels.FAR)
         assert signed(c) == int(limited)

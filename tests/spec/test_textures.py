@@ -417,7 +417,7 @@ def test_levels_of_the_gpu(name: str) -> None:
     between = name.split(".")[1] == "1"
 
     def level(x: Int) -> Int:
-        lod = levels.within_range(levels.cut(x), integer(0), integer(4 << 8), integer(5))
+        lod = levels.within_range(levels.truncated_level(x), integer(0), integer(4 << 8), integer(5))
         lower, share = cube.blended_levels(lod)
         return lower * 256 + share if between else cube.nearest_level(lod) * 256
 

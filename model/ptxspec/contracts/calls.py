@@ -107,10 +107,10 @@ class Functions(Protocol):
         """What becomes of a stack that ended at an address and gets a piece."""
 
     @overload
-    def cut_back(self, to: int, end: int) -> tuple[Span, ...]: ...
+    def released(self, to: int, end: int) -> tuple[Span, ...]: ...
     @overload
-    def cut_back(self, to: Int, end: Int) -> tuple[Span, ...]: ...
-    def cut_back(self, to: Int | int, end: Int | int) -> tuple[Span, ...]:
+    def released(self, to: Int, end: Int) -> tuple[Span, ...]: ...
+    def released(self, to: Int | int, end: Int | int) -> tuple[Span, ...]:
         """What becomes of a stack that ended at an address and is cut back."""
 
     def address_of(self, number: int) -> int:
@@ -146,7 +146,7 @@ class SystemFunctions(Protocol):
         """Whether a piece may lie where one of so many bytes has been given back."""
 
     def is_declared(
-        self, own: SystemFunction, takes: tuple[int, ...], gives: tuple[int, ...], of_integers: bool
+        self, function: SystemFunction, takes: tuple[int, ...], gives: tuple[int, ...], of_integers: bool
     ) -> bool:
         """Whether a declaration with parameters and results of so many bytes is that of a function of the system."""
 

@@ -25,7 +25,7 @@ class Warps(Protocol):
 
     @property
     def Group(self) -> type[State]:
-        """Lanes that wait for one another; its field `came` is a mask."""
+        """Lanes that wait for one another; its field `arrived_lanes` is a mask."""
 
     @property
     def group_of(self) -> Step:
@@ -41,7 +41,7 @@ class Warps(Protocol):
 
     @property
     def members(self) -> Step:
-        """Whose values a lane learns: (who came under its mask, who goes on with it, whether it named a mask)."""
+        """Whose values a lane learns: (who arrived under its mask, who goes on with it, whether it named a mask)."""
 
     @property
     def look(self) -> Step:

@@ -352,7 +352,7 @@ class Memory:
 
     def cut(self, thread: int, to: int, end: int) -> None:
         """Let a thread's stack, which ended at `end`, end earlier."""
-        self._mark(thread, contracts.functions().cut_back(to, end))
+        self._mark(thread, contracts.functions().released(to, end))
 
     def _mark(self, thread: int, spans: Iterable[contracts.Span]) -> None:
         start = thread * self.strides["local"]

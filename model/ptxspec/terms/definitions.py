@@ -44,7 +44,7 @@ class Definition:
         self.special_registers: dict[str, tuple[Any, ...]] | None = None
         #: operands that may be no constants, and the modifiers of the forms of which that is so
         self.of_registers: list[tuple[frozenset[str], dict[str, tuple[Any, ...]]]] = []
-        self.gives_addresses = False
+        self.returns_addresses = False
         self.changes_nothing = False
         #: why no GPU can be asked what its forms do, if that is so
         self.unasked: str | None = None
@@ -418,10 +418,10 @@ def takes_no_constants(definition: Definition, *operands: str, **where: Any) -> 
     definition.of_registers.append((frozenset(operands or definition.sources), _values(where)))
 
 
-def gives_addresses(*definitions: Definition) -> None:
+def returns_addresses(*definitions: Definition) -> None:
     """Results are addresses, which differ from machine to machine: other machines' answers are not compared."""
     for definition in definitions:
-        definition.gives_addresses = True
+        definition.returns_addresses = True
 
 
 def may_discard_result(*definitions: Definition) -> None:

@@ -38,7 +38,7 @@ def comparable(form: Form) -> bool:
     among other accesses alone, which a thread by itself cannot see, the one that states none stands for all."""
     meaning = form.meaning(form.absences[-1])
     said = isinstance(meaning.effect, Access) and says_how(form, meaning.effect)
-    return pure(form) and not form.definition.gives_addresses and not said and not undefined(meaning)
+    return pure(form) and not form.definition.returns_addresses and not said and not undefined(meaning)
 
 
 def says_how(form: Form, access: Access) -> bool:

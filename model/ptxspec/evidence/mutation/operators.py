@@ -46,7 +46,7 @@ _STEPS = {
     "saturated": "saturation",
     "clamp": "saturation",
     "rectified": "saturation",
-    "limited_to_finite": "saturation",
+    "saturated_to_finite": "saturation",
     "flushed": "flush",
     "absolute": "absolute",
     "sign_extend": "extension",

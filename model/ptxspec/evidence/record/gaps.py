@@ -44,7 +44,7 @@ def unasked(form: Form) -> str | None:
     if isinstance(effect, Stop):
         return "it ends the launch, which leaves nothing to read"
     names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
-    if form.definition.gives_addresses or (effect is None and names_place):
+    if form.definition.returns_addresses or (effect is None and names_place):
         return "it deals in addresses or other numbers that differ from machine to machine"
     return None
 

@@ -188,7 +188,7 @@ class Machine(Protocol):
     def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:
         """A look at those that wait for whoever comes: (whether all go on, whether the impatient do)."""
 
-    def members_of(self, came: int, together: int, masked: int, /) -> int:
+    def members_of(self, arrived: int, together: int, masked: int, /) -> int:
         """Whose values a lane learns."""
 
     def begin_cta(self, cta: int, threads: int, /) -> None:

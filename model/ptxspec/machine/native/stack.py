@@ -64,7 +64,7 @@ class Stack:
 
     def cut(self, to: str, end: str) -> None:
         """Let the thread's stack, which ended at `end`, end earlier."""
-        self._mark(self.page.cut_back(TO, END), {"%to": to, "%end": end})
+        self._mark(self.page.released(TO, END), {"%to": to, "%end": end})
 
     def has_room(self, given: dict[str, str], end: Int, used: str = "0") -> str:
         """Whether there is room for a stack that ends where a term over what is given says, and for so many bytes that calls have

@@ -128,7 +128,7 @@ class Collectives:
                 walk.fault(done[lane] & ~own.condition)
                 goes = page.may_go(group, mask, gone, effect.whole)
                 self._beyond(done[lane] & ~goes, where)
-            members = page.members(group.came, together, masked)
+            members = page.members(group.arrived_lanes, together, masked)
             env.update(given)
             env.update({"%own": constant(lane), "%members": members, "%at_once": together})
 
