@@ -139,7 +139,8 @@ def test_a_mistake_on_a_shared_page_reaches_those_that_import_it() -> None:
     mutant = next(
         m
         for m in own
-        if (m.original, m.mutated) == ("x >> own.width * int(selector[1])", "x << own.width * int(selector[1])")
+        if (m.original, m.mutated)
+        == ("x >> type_of_part.width * int(selector[1])", "x << type_of_part.width * int(selector[1])")
     )
     assert {"vadd", "vmad"} <= graph().opcodes(mutant) and "bfe" not in graph().opcodes(mutant)
     with planted(mutant):
@@ -370,6 +371,17 @@ def test_what_nothing_can_notice_is_not_asked_again() -> None:
     assert campaign.is_known(own, {**row, "status": EQUIVALENT, "by": "proof"})
     assert campaign.is_known(own, {**row, "status": KILLED, "by": "construction"})
     assert not campaign.is_known(own, {**row, "status": SURVIVOR, "by": ""})
+
+
+def test_what_nothing_noticed_is_asked_again_when_there_are_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxspec.evidence.mutation import by_tests
+
+    own = difference()
+    row = campaign._row(own, campaign.Judgement(SURVIVOR), 1.0)
+    assert campaign.is_known(own, row)
+    first = by_tests.tests()[0]
+    monkeypatch.setattr(by_tests, "about", lambda mutant: [first])
+    assert not campaign.is_known(own, row)
 
 
 def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,20 @@ def ask(claim: Identity) -> Any:
     return claim.check(timeout=TIMEOUT)
 
 
+@pytest.mark.parametrize(
+    ("left", "opcodes"),
+    [
+        ("min.s32 d, a, b;", {"min"}),
+        (".target sm_13 mad.f32 d, a, b, c;", {"mad"}),
+        (".version 1.3\n.target sm_13\nsin.f32 d, a;", {"sin"}),
+        ("@!p bra L; add.u32 d, d, 1; L: st.shared::cta.u32 [p], d;", {"bra", "add", "st"}),
+    ],
+)
+def test_a_claim_is_about_its_opcodes(left: str, opcodes: set[str]) -> None:
+    claim = CLAIMS[0]._replace(left=left, right="mov.u32 d, 0;")
+    assert claim.opcodes == opcodes | {"mov"}
+
+
 @each(list(CLAIMS))
 def test_verdict_is_as_stated(claim: Identity) -> None:
     """`make proofs` keeps its verdicts, which are as good until a definition or the machinery changes."""

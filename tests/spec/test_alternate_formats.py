@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from ptxspec.spec.types.alternate_formats import signed_again
 
 from ptxspec.language.forms import registry
 from ptxspec.terms import FALSE, TRUE, TYPES, Type, integer
@@ -199,10 +200,10 @@ def test_what_is_too_large(name: str) -> None:
 
 def test_every_pattern_of_ue4m3() -> None:
     for pattern in range(1 << 7):
-        again = known(FORMATS.signed_again(integer(pattern)))
+        again = known(signed_again(integer(pattern)))
         wanted = decoded("e4m3", pattern)
         assert here("e4m3", again) == wanted
-        assert known(FORMATS.signed_again(integer(1 << 7 | pattern))) == again  # there are seven bits
+        assert known(signed_again(integer(1 << 7 | pattern))) == again  # there are seven bits
         if isinstance(wanted, Fraction):
             exponent = -(wanted.denominator.bit_length() - 1)
             assert known(FORMATS.to_ue4m3("rn", integer(wanted.numerator), exponent)) == pattern

@@ -48,3 +48,10 @@ def test_a_scale_without_a_sign_has_seven_bits() -> None:
     """Under .ue4m3 0x38 is one and 0x30 a half; 0x7f is a NaN. The eighth bit is no sign."""
     scales = [known_scale(bits | top, TYPES["ue4m3"]) for bits in (0x38, 0x30, 0x7F) for top in (0, 0x80)]
     assert scales == [1, 1, Fraction(1, 2), Fraction(1, 2), None, None]
+
+
+@pytest.mark.parametrize("operands", [[0x7C00, 0, ONE], [0, 0xFC00, ONE], [0x7C00, 0x8000, 0x7C00]])
+def test_infinity_times_zero_is_a_nan(operands: list[int]) -> None:
+    found = Sum(F16, F16, F16, F16, operands)
+    assert found.nearest() == 0x7FFF
+    assert not found.allows(0x7C00) and not found.allows(ONE)

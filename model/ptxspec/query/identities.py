@@ -56,7 +56,7 @@ class Identity(NamedTuple):
     @property
     def opcodes(self) -> frozenset[str]:
         """The opcodes of both sides."""
-        return frozenset(re.findall(r"(?:^|;|@!?\S+)\s*([a-z]\w*)", self.left + ";" + self.right))
+        return frozenset(_OPCODE.findall(self.left + ";" + self.right))
 
     @property
     def page(self) -> str:
@@ -81,6 +81,8 @@ class Identity(NamedTuple):
         )
 
 
+#: an opcode, behind what stands before instructions: others, guards, labels, and the version and the target of a fragment
+_OPCODE = re.compile(r"(?:^|;|@!?\S+|\w:(?!:)|\.(?:version|target)\s+\S+)\s*([a-z]\w*)")
 #: the file of verdicts that were reached
 NAME = "verdicts.json"
 #: the verdicts that are stored: those that settle a claim

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import campaigns
 from ptxspec.campaigns import Where
-from ptxspec.evidence.mutation import by_identities, by_laws
+from ptxspec.evidence.mutation import by_identities, by_laws, by_tests
 from ptxspec.evidence.mutation.judging import (
     CLAIMS,
     EQUIVALENT,
@@ -84,12 +84,14 @@ def _digest(what: object) -> str:
 
 
 def _deciding(mutant: Mutant, by: str, name: str) -> str:
-    """A digest of the claims that a judgement rests on: of the one that noticed the mutant, else of all there are about it; "" if
-    that one is gone."""
+    """A digest of the claims that a judgement rests on: of the one that noticed the mutant, else of all there are about it,
+    and of the tests, too, if nothing noticed it; "" if that one is gone."""
     if by == "identity":
         return next((_claim_key(c) for c in load_all() if c.title == name), "")
     if by == "law":
         return next((_digest(by_laws.key(law)) for law in by_laws.about(mutant) if law.sentence == name), "")
+    if not by:
+        return _digest((claims_key(mutant), [test.text for test in by_tests.about(mutant)]))
     return claims_key(mutant)
 
 

@@ -12,7 +12,7 @@ from ptxspec.evidence.mutation.reach import graph
 from ptxspec.literate import finder
 
 #: mutants of a page that a campaign plants, by its folder: those with definitions, and those whose functions these share
-FOLDERS = {"instructions": 3, "arithmetic": 16, "operands": 10, "types": 8, "matrices": 5, "textures": 3}
+FOLDERS = {"instructions": 3, "arithmetic": 16, "operands": 10, "types": 8, "matrices": 8, "textures": 6}
 
 
 def spread(found: Iterable[Mutant], count: int) -> list[Mutant]:

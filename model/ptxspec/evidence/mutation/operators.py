@@ -241,6 +241,8 @@ def _expressions(root: ast.AST) -> list[ast.expr]:
         if isinstance(node, ast.AnnAssign):
             waiting += [node.value] if node.value is not None else []
             continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            continue  # Python's check of lengths, which changes no result
         if isinstance(node, ast.expr):
             found.append(node)
         waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.arguments)]
