@@ -15,8 +15,9 @@ from ptxspec.query.bounds import allowed_patterns
 from ptxspec.query.fragments import read_fragment
 from ptxspec.query.functions import with_any_functions
 from ptxspec.query.identities import Identity, load_all
+from ptxspec.query.means import Means
 from ptxspec.query.questions import ask
-from ptxspec.query.solvers import solve
+from ptxspec.query.solvers import Answer, solve
 from ptxspec.query.undefined import reached
 from ptxspec.terms.core import constant, truth_variable, variable
 from ptxspec.terms.exact import evaluate
@@ -174,6 +175,26 @@ def test_no_time_for_every_input_is_said() -> None:
     text = "sqrt.approx.f32 d, a;"
     verdict = refines(text, text, profile=CHIP, timeout=0.3)
     assert verdict.status == "approximated" and "of 4,294,967,296 inputs" in verdict.reason, verdict.reason
+
+
+def test_what_was_looked_at_counts_where_the_solver_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs were found that no strategy covers, and the bound allows what is done at them: this is said, and not the silence."""
+    real, asked = Means.solve, 0
+
+    def solve_once(self: Means, *given: Any, **how: Any) -> Answer:
+        nonlocal asked
+        asked += 1
+        return real(self, *given, **how) if asked == 1 else Answer("timeout", {}, {}, tried="z3 for 0.1 s")
+
+    monkeypatch.setattr(Means, "solve", solve_once)
+    verdict = refines(
+        "div.full.f32 d, a, b;",
+        "div.rn.f32 x, a, b; add.u32 d, x, 1;",
+        profile=CHIP,
+        assume="real(a) >= 1 and real(a) < 2 and real(b) >= 1 and real(b) < 2",
+        timeout=10.0,
+    )
+    assert verdict.status == "approximated" and asked > 1, verdict
 
 
 @pytest.mark.long
