@@ -84,8 +84,10 @@ class Sides:
     def _side(self, number: int, side: Any) -> str:
         declared = {n: t for n, t in side.registers.items() if "[" not in n}
         declared |= {n: t for n, t in self.types.items() if n in self.names}
-        # an operand that nothing but a path reads which no thread takes is no input
-        declared |= {n: TYPES["b32"] for n in "abc" if n not in declared and re.search(rf"\b{n}\b", side.text)}
+        # what nothing but a path reads or writes which no thread takes is no input, and no register of the walk's
+        labels = set(re.findall(r"(\w+):(?!:)", side.text))
+        named = {*"abc", *re.findall(r"\b[xy]R\d+\b", side.text)} - labels - declared.keys()
+        declared |= {n: TYPES["b32"] for n in sorted(named) if re.search(rf"\b{n}\b", side.text)}
         declared.pop(CONDITION_CODE, None)
         for pointer in ("m", "n") if self.memory else ():
             declared.pop(pointer, None)
