@@ -86,8 +86,8 @@ class Sides:
         declared |= {n: t for n, t in self.types.items() if n in self.names}
         # what nothing but a path reads or writes which no thread takes is no input, and no register of the walk's
         labels = set(re.findall(r"(\w+):(?!:)", side.text))
-        named = {*"abc", *re.findall(r"\b[xy]R\d+\b", side.text)} - labels - declared.keys()
-        declared |= {n: TYPES["b32"] for n in sorted(named) if re.search(rf"\b{n}\b", side.text)}
+        named = set(re.findall(r"\b(?:[abc]|[xy]R\d+)\b", side.text)) - labels - declared.keys()
+        declared |= dict.fromkeys(sorted(named), TYPES["b32"])
         declared.pop(CONDITION_CODE, None)
         for pointer in ("m", "n") if self.memory else ():
             declared.pop(pointer, None)
