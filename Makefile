@@ -17,12 +17,13 @@ INTEROP = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
 SOLVERS = $(BIN)/python -m pip install --quiet --editable '.[solvers]' \
 	|| echo "NO BITWUZLA for this machine: tests of a second solver will say that they did not run" >&2
 
-.PHONY: help install tour test test-long lint ledger mutation proofs site bench wheel clean
+.PHONY: help install tour test test-long lint ledger mutation proofs evidence site bench wheel clean
 
 help:
 	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
 	@echo "make test      the tests (under ten minutes on two cores); make test-long adds the long ones"
 	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
+	@echo "make evidence  computes the ledger and the proofs, and stores them beside the recorded answers (a quarter of an hour)"
 	@echo "make mutation  plants mistakes in copies of the definitions and says which are noticed (half an hour)"
 	@echo "make lint, make bench, make wheel, make clean"
 
@@ -62,6 +63,10 @@ mutation: install
 
 proofs: install
 	$(BIN)/python -m ptxspec.query.identities
+
+# what a site shows without running it again, stored beside the recorded answers
+evidence: ledger proofs
+	$(BIN)/python -m ptxspec.evidence.precomputed
 
 site: ledger proofs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html . build/site

@@ -18,6 +18,7 @@ from pygments.token import Error
 from site_links import of_pattern
 
 import ptxspec
+from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
 from ptxspec.literate.finder import DOCUMENTS
@@ -183,9 +184,39 @@ def test_evidence_tells_gaps_and_failures() -> None:
     text = evidence_section.markdown(BFE, page, found)
     assert "4 of 4 forms" in text
     assert f"[no]{{.gap}} for 1: `{forms[1].mnemonic}`" in text
-    assert "1 of 4 forms; [not run]{.gap} for 3; 12 vectors, 2026-11-20" in text
-    assert evidence_section.gaps(BFE, page, found) == 3
-    assert evidence_section.gaps(BFE, page, [{**row, "page": "spec/instructions/other/bfe.md:1"} for row in found]) == 4
+    assert "1 of 4 forms; not run for 3; 12 vectors, 2026-11-20" in text
+    assert evidence_section.lacking(BFE, page, found) == (3, 0)  # one fails, and two a GPU was not asked about
+    assert evidence_section.lacking(BFE, page, found[:1]) == (0, 3)  # no gap: three were not run
+    elsewhere = [{**row, "page": "spec/instructions/other/bfe.md:1"} for row in found]
+    assert evidence_section.lacking(BFE, page, elsewhere) == (0, 4)
+
+
+def test_what_was_computed_before_is_shown_with_its_day(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = "spec/instructions/integer/bfe"
+    row = {"gpu": {"agrees": True, "vectors": 12}, "ptxas": True, "interpretations": True, "unasked": None}
+    columns = [{**row, "approximate": False, "compared": None}[name] for name in precomputed.COLUMNS]
+    claim = next(i for i in identity_tables.identities() if i.opcodes == {"bfe"})
+    kept = {
+        "date": "2026-11-26",
+        "opcodes": {
+            name: {"digest": known, "forms": {str(f): columns for f in pages.forms(BFE)}}
+            for name, known in (
+                ("bfe", precomputed.digest(frozenset(["bfe"]), precomputed._answers())),
+                ("bfi", "of another definition"),
+            )
+        },
+        "verdicts": {precomputed._key(claim): {"status": claim.expected}},
+    }
+    monkeypatch.setattr(precomputed, "_read", lambda: kept)
+    rows = precomputed.rows([])
+    assert {r["opcode"] for r in rows} == {"bfe"} and len(rows) == len(pages.forms(BFE))
+    assert evidence_section.lacking(BFE, page, rows) == (0, 0)
+    assert "Computed on 2026-11-26" in evidence_section.markdown(BFE, page, rows)
+    here = {"opcode": "bfe", "mnemonic": "computed here"}
+    assert precomputed.rows([here]) == [here]
+    late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
+    assert late.status(claim) == claim.expected and late.dates == {"2026-11-26"}
+    assert late.status(claim._replace(assume="a != 7")) == identity_tables.UNCHECKED
 
 
 def test_every_word_says_what_it_means() -> None:
@@ -200,7 +231,9 @@ def test_a_build_asks_the_solver_for_no_longer_than_it_may(tmp_path: Path) -> No
     claim = identity_tables.Identity("t", "not.b32 d, a;", "xor.b32 d, a, -1;", None, "portable", "proved", __file__, 1)
     late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     assert late.status(claim) == identity_tables.UNCHECKED
-    assert identity_tables.verdict_text(late.verdict(claim), "proved").startswith("[not checked in this build]{.gap}")
+    assert identity_tables.verdict_text(late.verdict(claim), "proved").startswith(
+        "not run in this build; stated as proved"
+    )
     assert identity_tables.Judge(tmp_path / "verdicts.json", 30.0).status(claim) == "proved"
     assert identity_tables.Judge(tmp_path / "verdicts.json", 0.0).status(claim) == "proved"  # from the store
 
@@ -218,14 +251,15 @@ def test_an_instruction_shows_the_identities_that_are_about_it_and_links_to_the_
     stated = identity_tables.of_page(proofs)
     text = identity_tables.markdown(proofs, judge, "proofs/bit-tricks")
     assert len(stated) > identity_tables.ROWS and " more:" not in text
-    assert text.count("| [not checked") == len(stated)
+    assert text.count("{ptx:identity}") == len(stated)
 
 
 def test_an_identity_shows_its_verdict_first_and_leads_to_where_it_is_stated(tmp_path: Path) -> None:
     judge = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     stated = [i for i in identity_tables.identities() if i.path.endswith("bits-and-shifts.md")]
     head, _, first = identity_tables.rows(stated[:1], judge, "spec/instructions/integer/bfe").splitlines()[1:4]
-    assert head.startswith("| Verdict | Identity |") and first.startswith("| [not checked")
+    verdict = identity_tables.verdict_text(judge.verdict(stated[0]), "proved")
+    assert head.startswith("| Verdict | Identity |") and first.startswith(f"| {verdict} |")
     assert f"{{ptx:identity}}`{stated[0].title}`" in first
     for identity in stated:
         fences = parse(Path(identity.path).read_text("utf-8"), identity.path).of("python")

@@ -16,11 +16,12 @@ from ptxspec.cli.shared import JSON_OPTION, put_json, say
 )
 @JSON_OPTION
 def command(bring_up_to_date: bool, as_json: bool) -> None:
-    """Show what evidence each form has, as it was last computed. The results are kept in build/ of a checkout, otherwise in the
-    user's cache."""
+    """Show what evidence each form has, as it was last computed for these definitions: here (build/ of a checkout, otherwise the
+    user's cache), else before ptxspec was released."""
     from ptxspec.evidence import ledger as book
+    from ptxspec.evidence import precomputed
 
-    found = _updated(as_json) if bring_up_to_date else book.rows()
+    found = _updated(as_json) if bring_up_to_date else precomputed.rows(book.rows())
     if not found:
         raise Failed("the ledger was not computed for these documents: ptxspec ledger --update", "missing", 1)
     absent = book.absent(found)

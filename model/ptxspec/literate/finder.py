@@ -14,7 +14,8 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -188,6 +189,32 @@ def document_of(module: ModuleType) -> Document:
     """The Document a module was loaded from (its path is the one the code was compiled under)."""
     title, summary, fences = module.__document__
     return Document(str(module.__file__), title, summary, tuple(Fence(*fence) for fence in fences))
+
+
+def sources(modules: Iterable[str]) -> list[Path]:
+    """The documents of some modules and of all that they import, directly or not."""
+    found: dict[str, Path] = {}
+    todo = list(modules)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found[name], imported = _source(name)
+            todo += imported
+    return sorted(found.values())
+
+
+@cache
+def _source(module: str) -> tuple[Path, tuple[str, ...]]:
+    """The document of a module, and the pages that it imports."""
+    loaded = load(module)
+    fences = document_of(loaded).of("python")
+    nodes = [node for fence in fences for node in ast.walk(ast.parse(fence.text))]
+    imported = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (name := node.module or "").startswith(tuple(ROOTS)):
+            is_folder = hasattr(load(name), "__path__")
+            imported += [f"{name}.{alias.name}" for alias in node.names] if is_folder else [name]
+    return Path(loaded.__file__ or ""), tuple(name for name in imported if name.startswith(tuple(ROOTS)))
 
 
 def install() -> None:

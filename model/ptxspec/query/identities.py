@@ -152,9 +152,9 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     return kept
 
 
-def kept(claim: Identity) -> dict[str, Any] | None:
+def kept(claim: Identity, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same claim and definitions, where one is stored."""
-    return _stored(storage.kept(NAME)).get(_key(claim))
+    return _stored(store or storage.kept(NAME)).get(_key(claim))
 
 
 def update(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.forms import Form, page_name
+from ptxspec.literate import finder
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, code, entry, forms, table
@@ -117,7 +118,7 @@ def unmentioned(change: Change, root: Path = DOCUMENTS) -> list[str]:
         own = _prose(change.page)
         text = own + "".join(entries.get(number, "") for number in re.findall(r"AMB-\d{3}", own))
         module = pages.module_of(pages.docname_of(change.page))
-        text += "".join(_prose(path) for path in pages.sources([module]) if path != change.page)
+        text += "".join(_prose(path) for path in finder.sources([module]) if path != change.page)
     marks = [shown(v) for v in change.edition.versions] + [f"sm_{t}" for t in change.edition.targets]
     return [mark for mark in marks if not re.search(rf"(?<![\d.]){re.escape(mark)}(?!\d)", text)]
 

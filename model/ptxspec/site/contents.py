@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,13 +144,16 @@ def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
 
 
 def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
-    """How many identities are proved and how many refuted, of those that use forms of some pages, or of all."""
+    """How many identities are proved and how many refuted, of those that use forms of some pages, or of all; and how many were
+    not run, or are as no page states it."""
     known = identity_tables.identities()
     own = known if modules is None else [i for i in known if any(identity_tables.mentions(i, m) for m in modules)]
     found = Counter(judge.status(i) for i in own)
-    unchecked = sum(found.values()) - found["proved"] - found["refuted"]
-    cells = [str(found["proved"]), str(found["refuted"])]
-    return [cells[0], cells[1] + (f" {gap(f'{unchecked} open')}" if unchecked else "")]
+    held = found["proved"] + found["exhausted"]
+    not_run = found[identity_tables.UNCHECKED]
+    unsettled = sum(found.values()) - held - found["refuted"] - not_run
+    more = ([gap(f"{unsettled} unsettled")] if unsettled else []) + ([f"{not_run} not run"] if not_run else [])
+    return [str(held), " ".join([str(found["refuted"]), *(f"<small>{m}</small>" for m in more)])]
 
 
 def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
@@ -170,15 +173,22 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
         total.update(counts)
         if not counts["forms"]:
             cells.append("–")
-        elif rows is None:
-            cells.append(gap("not run"))
         else:
-            missing = sum(evidence_section.gaps(module_of(d), d, rows) for d in below)
-            total["gaps"] += missing
-            cells.append(gap(str(missing)) if missing else "0")
+            stand = [evidence_section.lacking(module_of(d), d, rows or ()) for d in below]
+            numbers = {"gaps": sum(s.gaps for s in stand), "not run": sum(s.not_run for s in stand)}
+            total.update(numbers)
+            cells.append(_lacking(numbers))
         body.append([f"[{title}](/{first}.md)", *cells])
     last = [str(total[k]) for k in ("pages", "definitions", "forms")]
     last += _verdicts(None, judge)
-    last.append(gap("not run") if rows is None else gap(str(total["gaps"])) if total["gaps"] else "0")
+    last.append(_lacking(total))
     found = table(head, [*body, ["**All**", *(f"**{c}**" for c in last)]], "What there is, and what is missing")
-    return found + ("" if rows is None else "\n" + evidence_section.unanswered(rows))
+    if not rows:
+        return found
+    return "\n".join([found, evidence_section.unanswered(rows), evidence_section.when(rows, judge.dates)])
+
+
+def _lacking(counts: Mapping[str, int]) -> str:
+    """How many forms lack evidence, and of how many nothing was run."""
+    not_run = f" <small>{counts['not run']} not run</small>" if counts["not run"] else ""
+    return (gap(str(counts["gaps"])) if counts["gaps"] else "0") + not_run

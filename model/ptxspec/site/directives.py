@@ -17,8 +17,9 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ptxspec.evidence import ledger, vector_contents
+from ptxspec.evidence import ledger, precomputed, vector_contents
 from ptxspec.evidence.mutation import score
+from ptxspec.literate import finder
 from ptxspec.site import (
     changes,
     contents,
@@ -77,7 +78,7 @@ class Computed(SphinxDirective):
 
     def kept(self, kind: str, compute: Callable[[], str], *more: object) -> str:
         """The Markdown computed from the page's definitions, from an earlier build if nothing it depends on has changed since."""
-        return self.kept_of(kind, pages.sources([self.module]), compute, *more)
+        return self.kept_of(kind, finder.sources([self.module]), compute, *more)
 
     def kept_of(self, kind: str, files: list[Path], compute: Callable[[], str], *more: object) -> str:
         """The same, computed from the definitions of some documents."""
@@ -95,7 +96,7 @@ class Computed(SphinxDirective):
     def ledger(self) -> list[dict[str, Any]] | None:
         """The ledger's rows, if the checks were run."""
         path = self.build / "ledger.json"
-        self.depends(path)
+        self.depends(path, precomputed.FILE)
         return evidence_section.read(path)
 
     def markdown(self) -> str:
@@ -159,7 +160,7 @@ class Changes(Computed):
 
     def markdown(self) -> str:
         module, register = self.module, self.register
-        files = pages.sources([module] if pages.forms(module) else pages.with_forms())
+        files = finder.sources([module] if pages.forms(module) else pages.with_forms())
         return self.kept_of("changes", files, lambda: changes.markdown(module, register), register)
 
 
@@ -167,7 +168,7 @@ class Identities(Computed):
     """The identities that mention the page's instructions."""
 
     def markdown(self) -> str:
-        self.depends(self.build / "verdicts.json")
+        self.depends(self.build / "verdicts.json", precomputed.FILE)
         return identity_tables.markdown(self.module, self.judge, self.env.docname)
 
 
@@ -190,7 +191,7 @@ class Disputes(Computed):
         if kind == "disputes":  # which ask the solver, for as long as a build may
             self.depends(*store.model_files())
             return tables()
-        files = [*pages.sources(pages.with_forms()), *dispute_tables.sources()]
+        files = [*finder.sources(pages.with_forms()), *dispute_tables.sources()]
         return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest())
 
 
@@ -261,7 +262,7 @@ class Picture(Computed):
     required_arguments = 1
 
     def markdown(self) -> str:
-        self.depends(*pages.sources([self.module]), *store.model_files())
+        self.depends(*finder.sources([self.module]), *store.model_files())
         folder = self.build / "site-pictures"
         address = os.path.relpath(folder, self.source_folder).replace(os.sep, "/")
         return pictures.markdown(pictures.drawn(self.arguments[0], list(self.content)), folder, f"/{address}")
@@ -287,7 +288,7 @@ class FragmentPicture(Computed):
     required_arguments = 3
 
     def markdown(self) -> str:
-        self.depends(*pages.sources([self.module]), *store.model_files())
+        self.depends(*finder.sources([self.module]), *store.model_files())
         return fragment_pictures.markdown(*self.arguments)
 
 
@@ -297,7 +298,7 @@ class ScalePicture(Computed):
     required_arguments = 1
 
     def markdown(self) -> str:
-        self.depends(*pages.sources([self.module]), *store.model_files())
+        self.depends(*finder.sources([self.module]), *store.model_files())
         return fragment_pictures.scales(*self.arguments)
 
 
@@ -307,7 +308,7 @@ class TilePicture(Computed):
     required_arguments = 3
 
     def markdown(self) -> str:
-        self.depends(*pages.sources([self.module]), *store.model_files())
+        self.depends(*finder.sources([self.module]), *store.model_files())
         return fragment_pictures.markdown_of_tiles(*self.arguments)
 
 
@@ -317,10 +318,8 @@ class Ledger(Computed):
     def markdown(self) -> str:
         root, rows, judge = self.source_folder, self.ledger(), self.judge
         stated = [path for folder in ("spec", "proofs") for path in sorted((root / folder).rglob("*.md"))]
-        made_of = [
-            *stated,
-            *(path for path in (self.build / "verdicts.json", self.build / "ledger.json") if path.is_file()),
-        ]
+        computed = (self.build / "verdicts.json", self.build / "ledger.json", precomputed.FILE)
+        made_of = [*stated, *(path for path in computed if path.is_file())]
         text = lambda: contents.front(root, rows, judge)  # noqa: E731
         return self.kept_of("front", made_of, text, rows is None, self.config.ptxspec_solver_seconds)
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxspec.evidence import ledger as book
+from ptxspec.evidence import precomputed
 from ptxspec.language.forms import Form
 from ptxspec.site.pages import code, forms, gap, table
 
@@ -17,23 +18,24 @@ CHECKS = {
     "interpretations": "exact, native and symbolic interpretation agree; with effects, both engines",
     "gpu": "a GPU gives what the definition says",
 }
-NOT_RUN = gap("not run in this build")
+NOT_RUN = "not run in this build"
 NOT_COMPARED = gap("not compared")
 
 
 def read(path: Path) -> list[dict[str, Any]] | None:
-    """The ledger's rows; None if there is no ledger, or if the documents have changed since."""
+    """The ledger's rows, and for opcodes without any those that were computed before from the same definitions; None if there
+    are none."""
     try:
         state = path.stat()
     except OSError:
-        return None
+        return _read(path)
     return _read(path, state.st_mtime_ns, state.st_size)
 
 
 @cache
 def _read(path: Path, *state: int) -> list[dict[str, Any]] | None:
     """The same, read once a build as long as the file is as it was."""
-    return book.rows(path) or None
+    return precomputed.rows(book.rows(path)) or None
 
 
 def outcome(value: Any) -> bool | None:
@@ -79,7 +81,7 @@ def told(check: str, wanted: list[Form], rows: dict[str, dict[str, Any]] | None)
         parts.append(f"{gap(book.NEEDS_CHOICE)} for {needing}")
         counts[None] -= needing
     if counts[None]:
-        parts.append(f"{gap('not run')} for {counts[None]}" if counts[True] or counts[False] or needing else NOT_RUN)
+        parts.append(f"not run for {counts[None]}" if counts[True] or counts[False] or needing else NOT_RUN)
     if (needing or counts[None]) and not counts[True]:
         parts = parts[1:]
     details = [v for v in values.values() if isinstance(v, dict)]
@@ -113,7 +115,8 @@ def markdown(module: str, page: str, rows: list[dict[str, Any]] | None) -> str:
     own = None if rows is None else rows_of(rows, page, wanted)
     body = [[text, told(check, wanted, own)] for check, text in CHECKS.items()]
     body += many_operands(wanted, own)
-    return table(["Check", "Outcome"], body, f"What was checked of this page's {counted(len(wanted), 'form')}")
+    shown = table(["Check", "Outcome"], body, f"What was checked of this page's {counted(len(wanted), 'form')}")
+    return "\n".join([shown, text]) if (text := when((own or {}).values())) else shown
 
 
 def counted(number: int, what: str) -> str:
@@ -121,10 +124,33 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def gaps(module: str, page: str, rows: list[dict[str, Any]]) -> int:
-    """How many of a page's forms miss one of the checks, or fail it."""
+class Lacking(NamedTuple):
+    """How many of a page's forms miss one of the checks, or fail it; and of how many others a check was not run."""
+
+    gaps: int
+    not_run: int
+
+
+def lacking(module: str, page: str, rows: Iterable[dict[str, Any]]) -> Lacking:
+    """What the evidence of a page's forms lacks. A form that no GPU was asked about has a gap; one without a row was not run."""
+    found = Counter[str]()
     own = rows_of(rows, page, forms(module))
-    return sum(any(outcome(own.get(f.mnemonic, {}).get(c)) is not True for c in CHECKS) for f in forms(module))
+    for form in forms(module):
+        row = own.get(form.mnemonic, {})
+        outcomes = {check: outcome(row.get(check)) for check in CHECKS}
+        if False in outcomes.values() or book.NEEDS_CHOICE in row.values() or (row and row.get("gpu") is None):
+            found["gaps"] += 1
+        elif None in outcomes.values():
+            found["not run"] += 1
+    return Lacking(found["gaps"], found["not run"])
+
+
+def when(rows: Iterable[dict[str, Any]], dates: Iterable[str] = ()) -> str:
+    """On which days the rows and the verdicts were computed that this build did not compute; "" for none."""
+    days = sorted({row["computed"] for row in rows if row.get("computed")} | set(dates))
+    if not days:
+        return ""
+    return f"Computed on {', '.join(days)} from the same definitions, and not again in this build.\n"
 
 
 def unanswered(rows: list[dict[str, Any]]) -> str:

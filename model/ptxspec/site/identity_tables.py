@@ -1,7 +1,7 @@
 """The identities that mention a page's instructions, or that a page states, with their verdicts.
 
-Verdicts come from the store of `ptxspec.query.identities`. What is not in the store is asked of the solver, for as long as a
-build may take for it; after that the gap is shown.
+Verdicts come from the store of `ptxspec.query.identities`, or from `ptxspec.evidence.precomputed`. Any other is asked of the
+solver, for as long as a build may take for it; after that the page says that it was not run.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.query import identities as query
 from ptxspec.query.identities import Identity
 from ptxspec.site import pages
 from ptxspec.site.pages import code, gap, opcodes, table
 
-UNCHECKED = "not checked in this build"
+UNCHECKED = "not run in this build"
 #: a table of more rows than this is opened on demand
 MANY = 12
 #: rows of the table of an instruction, the others are links: `mov` is in hundreds of identities that are about something else
@@ -36,6 +37,8 @@ class Judge:
     def __init__(self, store: Path, seconds: float):
         self.store, self.left = store, seconds
         self._known: dict[Identity, dict[str, Any]] = {}
+        #: the days of the verdicts that were reached before, and not here
+        self.dates: set[str] = set()
 
     def verdict(self, identity: Identity) -> dict[str, Any]:
         """The verdict as a dictionary; its status is UNCHECKED if there was no time for one."""
@@ -51,10 +54,13 @@ class Judge:
                     return super().check(min(timeout, judge.left))
 
             began = time.monotonic()
+            known = query.kept(identity, self.store) or precomputed.verdict(identity)
             try:
-                self._known[identity] = query.verdict(Limited(*identity), self.store)
+                self._known[identity] = known or query.verdict(Limited(*identity), self.store)
             except _OutOfTime:
                 self._known[identity] = {"status": UNCHECKED}
+            if "computed" in self._known[identity]:
+                self.dates.add(self._known[identity]["computed"])
             self.left -= time.monotonic() - began
         return self._known[identity]
 
@@ -89,7 +95,9 @@ def _word(verdict: dict[str, Any], expected: str) -> str:
     """The verdict's word, and whether it is the one that the page expects."""
     status = verdict["status"]
     held = status == expected or (status == "exhausted" and expected == "proved")  # every input was run
-    return f"{status}, as stated" if held else f"{gap(status)}; stated as {expected}"
+    if held:
+        return f"{status}, as stated"
+    return f"{status if status == UNCHECKED else gap(status)}; stated as {expected}"
 
 
 def verdict_text(verdict: dict[str, Any], expected: str) -> str:

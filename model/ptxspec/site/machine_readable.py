@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptxspec.evidence import ledger
+from ptxspec.evidence import ledger, precomputed
 from ptxspec.files import write_whole
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
-from ptxspec.site import anchors, freedoms, pages, store
+from ptxspec.site import anchors, freedoms, store
 from ptxspec.site.export import evidence, forms, isa
 from ptxspec.site.finding import forms_data
 
@@ -44,7 +44,7 @@ def _kept(folder: Path) -> Callable[[str, isa.Register], dict[str, Any]]:
     ours = [*sorted(Path(forms.__file__).parent.glob("*.py")), Path(freedoms.__file__), Path(anchors.__file__)]
     gaps = finder.DOCUMENTS / "spec" / "gaps.md"
     rows: dict[str, list[dict[str, Any]]] = {}
-    for row in ledger.rows():
+    for row in precomputed.rows(ledger.rows()):
         rows.setdefault(row["mnemonic"].split(".")[0], []).append(row)
 
     def opcode(name: str, register: isa.Register) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _kept(folder: Path) -> Callable[[str, isa.Register], dict[str, Any]]:
         homes = {definition.module for _, definition in known[name].lines} if name in known else set[str]()
         checked = rows.get(name) or ledger.digest()
         more = (sorted(register.items()), checked, evidence.identities()[name])
-        key = store.digest([*pages.sources(sorted(homes)), gaps, *ours], *more)
+        key = store.digest([*finder.sources(sorted(homes)), gaps, *ours], *more)
         text = store.stored(folder, f"isa.{name}", key, lambda: json.dumps(forms.opcode(name, register)))
         found: dict[str, Any] = json.loads(text)
         return found

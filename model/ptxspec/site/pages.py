@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -68,27 +67,6 @@ def profiles() -> dict[str, Path]:
     """The pages of the profiles, by name."""
     found = {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
     return {name: found[name] for name in names() if name != "index"}
-
-
-def sources(modules: Iterable[str]) -> list[Path]:
-    """The documents of some modules and of all that they import, directly or not."""
-    found: dict[str, Path] = {}
-    todo = list(modules)
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found[name], imported = _source(name)
-            todo += imported
-    return sorted(found.values())
-
-
-@cache
-def _source(module: str) -> tuple[Path, tuple[str, ...]]:
-    """The document of a module, and the pages that it imports."""
-    loaded = finder.load(module)
-    fences = finder.document_of(loaded).of("python")
-    imported = [re.findall(r"^(?:from|import) (ptxspec\.spec\.[\w.]+)", fence.text, re.M) for fence in fences]
-    return Path(loaded.__file__ or ""), tuple(name for own in imported for name in own)
 
 
 def anchor(heading: str) -> str:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
-from ptxspec.site import pages
 from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, votes, warps, windows
 from ptxspec.site.drawing.asked import Asked, opcodes, parsed
 from ptxspec.site.drawing.panel import Panel
@@ -45,7 +44,7 @@ def pages_of(lines: Sequence[str]) -> list[Path]:
     index = registry().index
     modules = {page for opcode in opcodes(lines) for page in index[opcode]}
     machine = {path for _, path in finder.pages("ptxspec.spec", "machine")}
-    return sorted({*pages.sources(sorted(modules)), *machine})
+    return sorted({*finder.sources(sorted(modules)), *machine})
 
 
 def drawn(kind: str, lines: Sequence[str]) -> list[Panel]:

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from typing import Any
 
-from ptxspec.evidence import ledger
+from ptxspec.evidence import ledger, precomputed
 from ptxspec.evidence.record import gaps
 from ptxspec.language.forms import Form
 from ptxspec.query.identities import load_all
@@ -37,7 +37,7 @@ def identities() -> Counter[str]:
 
 @functools.cache
 def _rows() -> dict[tuple[str, str], dict[str, Any]]:
-    return {(row["mnemonic"], row["form"]): row for row in ledger.rows()}
+    return {(row["mnemonic"], row["form"]): row for row in precomputed.rows(ledger.rows())}
 
 
 @functools.cache
