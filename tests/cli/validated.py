@@ -25,6 +25,7 @@ COMMANDS = (
     "find",
     "synthesize",
     "forms",
+    "page",
     "export",
     "vectors write",
     "vectors check",

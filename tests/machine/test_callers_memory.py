@@ -182,7 +182,7 @@ def test_addresses_are_the_same_in_every_run() -> None:
 def test_beyond_a_piece_and_between_two() -> None:
     memory = ptxspec.Memory()
     p, q = memory.allocate(16, name="numbers"), memory.allocate(64)
-    assert "4 bytes 0 bytes past the end of numbers (16 bytes at 0x100000000000)" in str(
+    assert "4 bytes directly past the end of numbers (16 bytes at 0x100000000000)" in str(
         fault(COPY, memory, [p + 16, q])
     )
     assert "4 bytes before the beginning of numbers" in str(fault(COPY, memory, [q, p - 4]))

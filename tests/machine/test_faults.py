@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def test_out_of_bounds(instruction: str, before: str, address: int) -> None:
 
 @pytest.mark.parametrize(
     ("offset", "words"),
-    [(0, "0 bytes past the end"), (4, "4 bytes past the end"), (100, "100 bytes past the end"),
+    [(0, "4 bytes directly past the end"), (4, "4 bytes past the end"), (100, "100 bytes past the end"),
      (-52, "4 bytes before the beginning"), (-200, "152 bytes before the beginning")],
 )  # fmt: skip
 def test_out_of_a_buffer(offset: int, words: str) -> None:
@@ -181,7 +182,7 @@ def test_between_two_buffers() -> None:
     source = guilty(instruction, "ld.param.u64 %rd9, [second];", parameters=parameters)
     args = [np.arange(12, dtype=np.uint32), np.arange(5, dtype=np.uint8)]
     error = check(source, instruction, "out of bounds", args)
-    assert "1 bytes before the beginning of argument 1 (second)" in error.note
+    assert "1 byte before the beginning of argument 1 (second)" in error.note
 
 
 def test_no_buffer_is_reached_from_another() -> None:
@@ -579,3 +580,25 @@ def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
         assert (again.rule, again.note, again.where, again.address, again.page) == (
             error.rule, error.note, error.where, error.address, error.page,
         )  # fmt: skip
+
+
+def test_the_line_of_cuda_is_named() -> None:
+    """Before the line of PTX, if the module has it; and JSON has both."""
+    instruction = "ld.global.u32 %r9, [%rd0+48];"
+    source = guilty(instruction, ".loc 1 42 7", '.file 1 "shifts.cu"')
+    error = check(source, instruction, "out of bounds")
+    assert error.where is not None and error.where.origin == ("shifts.cu", 42)
+    assert f"  at shifts.cu:42 ({error.where.path}:{error.where.line}): {instruction}" in str(error)
+    plain = check(guilty(instruction), instruction, "out of bounds")
+    assert plain.where is not None and plain.where.origin is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_traceback_shows_no_frames_of_the_engine(engine: ptxspec.Engine) -> None:
+    module = ptxspec.load(guilty("ld.global.u32 %r9, [%rd0+48];"))
+    with pytest.raises(ptxspec.LaunchError) as raised:
+        module.launch("k", CTAS, THREADS, [np.arange(12, dtype=np.uint32)], engine=engine)
+    files = [entry.path for entry in raised.traceback]
+    assert [Path(file).name for file in files] == ["test_faults.py", "alone.py"]
+    assert raised.traceback[-1].ishidden(raised)  # pytest shows the test's line
+    assert raised.value.__cause__ is None and raised.value.__suppress_context__

@@ -10,7 +10,7 @@ import pytest
 import ptxspec
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
-from ptxspec.literate.finder import document_of, install, pages
+from ptxspec.literate.finder import DOCUMENTS, document_of, install, pages
 from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.effects import terms_of
@@ -109,3 +109,10 @@ def test_examples_that_read_nothing_they_did_not_write() -> None:
             continue
         fragment = read_fragment(text)
         assert [n for n in fragment.inputs if n in fragment.registers] == [], f"{page}:{line}"
+
+
+@pytest.mark.parametrize("path", sorted((DOCUMENTS / "spec" / "machine").glob("[!i]*.md")), ids=lambda path: path.stem)
+def test_a_page_of_the_machine_tells_ptx_from_the_model(path: Path) -> None:
+    """Behind its summary: what PTX says, and what is this model's choice."""
+    blocks = path.read_text().split("\n\n")
+    assert re.fullmatch(r"- \*\*PTX\*\* [^*]+\.\n- \*\*This model\*\* [^*]+\.", blocks[2]), blocks[2]

@@ -24,6 +24,7 @@ from ptxspec.cli import (
     fuzz,
     ledger,
     lsp,
+    page,
     prove,
     run,
     synthesize,
@@ -102,7 +103,7 @@ def _tell(error: BaseException, words: list[str]) -> int:
     else:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             say(f"{error.ctx.get_usage()}\nsee {error.ctx.command_path} --help", err=True)
-        say(failed.message, err=True, fg="red")
+        say(f"error: {failed.message}", err=True, fg="red")
     return failed.status
 
 
@@ -122,5 +123,21 @@ def main() -> None:
     """An executable specification of NVIDIA's PTX instruction set."""
 
 
-for _module in (run, check, format, eval, explain, prove, find, synthesize, forms, export, vectors, ledger, fuzz, lsp):
+for _module in (
+    run,
+    check,
+    format,
+    eval,
+    explain,
+    prove,
+    find,
+    synthesize,
+    forms,
+    page,
+    export,
+    vectors,
+    ledger,
+    fuzz,
+    lsp,
+):
     main.add_command(_module.command)

@@ -109,4 +109,5 @@ def _place(where: Any) -> dict[str, Any]:
         "line": where and where.line,
         "column": where and where.column,
         "instruction": where and where.instruction,
+        "origin": where and where.origin and dict(zip(("file", "line"), where.origin, strict=True)),
     }

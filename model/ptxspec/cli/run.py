@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import click
 
-from ptxspec.cli.failures import Failed, asked_rightly
+from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, asked_rightly, known
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
 from ptxspec.escaping import LINES, printable
 
@@ -88,6 +89,18 @@ from ptxspec.escaping import LINES, printable
     type=click.IntRange(0, 1 << 62),
     help="The most bytes for the threads that are resident together. Default: as spec/machine/limits.md says.",
 )
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Let a seed decide what PTX leaves open and the profile does not choose, and what registers and memory hold at first.",
+)
+@click.option(
+    "--seeds",
+    default=0,
+    type=click.IntRange(0, 1000),
+    metavar="K",
+    help="Launch again with the seeds 0 to K-1, and say where the results depend on what is open.",
+)
 @JSON_OPTION
 def command(
     file: str,
@@ -99,12 +112,13 @@ def command(
     cluster: str | None,
     as_json: bool,
     copies: str,
+    seeds: int,
     **options: Any,
-) -> None:
+) -> int:
     """Run an entry (a kernel) of a PTX file, and print the arrays that it changed.
 
-    Exit status 0 if the launch ended well, 1 if the text is wrong or the program breaks a rule, 2 if an argument or a file is
-    wrong.
+    Exit status 0 if the launch ended well, 1 if the text is wrong, the program breaks a rule or its results depend on the seed, 2
+    if an argument or a file is wrong.
     """
     from ptxspec.cli import arguments as reading
     from ptxspec.cli import saving
@@ -127,6 +141,7 @@ def command(
             options |= {"progress": progress, "printed": texts.append if as_json else _print}
             outcome = module.launch(kernel, *shape, values, **options)
         seconds = time.perf_counter() - began
+        dependent = _dependent(module, kernel, shape, before, values, texts, options, seeds)
     saving.save(files, values)
     changed = [
         i
@@ -135,9 +150,83 @@ def command(
     ]
     facts = {"kernel": kernel, "thread_instructions": outcome.steps, "seconds": round(seconds, 6)}
     if as_json:
-        put_json({**facts, "printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}})
+        compared = {"seeds": {"count": seeds, "dependent": [d.as_dict() for d in dependent]}} if seeds else {}
+        results = {"printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}}
+        put_json({**facts, **results, **compared})
     else:
         _show(facts, {i: values[i] for i in changed})
+        for one in dependent:
+            say(str(one), fg="yellow")
+        if seeds and not dependent:
+            say(f"the results are the same under {seeds} seeds")
+    return ANSWER_IS_NO if dependent else DONE
+
+
+class Dependent(NamedTuple):
+    """A result that depends on what is open: of which argument (None: what threads print), how many elements, the place of the
+    first, what it is without a seed and what under a seed."""
+
+    argument: int | None
+    elements: int
+    first: tuple[int, ...]
+    value: Any
+    seed: int
+    other: Any
+
+    def __str__(self) -> str:
+        if self.argument is None:
+            return f"what threads print depends on what is open: it differs under --seed {self.seed}"
+        place = ", ".join(map(str, self.first))
+        return (
+            f"argument {self.argument} depends on what is open, in {self.elements} element{'' if self.elements == 1 else 's'}: "
+            f"[{place}] is {self.value}, and {self.other} under --seed {self.seed}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "first": list(self.first)}
+
+
+def _dependent(
+    module: Any,
+    kernel: str,
+    shape: tuple[Any, Any],
+    before: Sequence[Any],
+    values: Sequence[Any],
+    printed: Sequence[str],
+    options: dict[str, Any],
+    seeds: int,
+) -> list[Dependent]:
+    """What depends on the seed, by launches with each of them that begin as the first did. Raises what such a launch raises, with
+    its seed in the message."""
+    found: dict[int | None, Dependent] = {}
+    for seed in range(seeds):
+        again = [value if old is None else old.copy() for old, value in zip(before, values, strict=True)]
+        texts: list[str] = []
+        try:
+            module.launch(kernel, *shape, again, **{**options, "printed": texts.append, "seed": seed})
+        except Exception as error:
+            failed = known(error)
+            if failed is None:
+                raise
+            raise Failed(
+                f"{failed.message}\n  under --seed {seed}", failed.kind, failed.status, **failed.more
+            ) from None
+        for i, (old, value, other) in enumerate(zip(before, values, again, strict=True)):
+            if old is None or i in found or value.tobytes() == other.tobytes():
+                continue
+            differs = (_bytes(value) != _bytes(other)).any(axis=-1)
+            first = tuple(int(n) for n in next(zip(*differs.nonzero(), strict=True)))
+            found[i] = Dependent(i, int(differs.sum()), first, value[first].item(), seed, other[first].item())
+        if None not in found and texts and "".join(texts) != "".join(printed):
+            found[None] = Dependent(None, 1, (), None, seed, None)
+    return list(found.values())
+
+
+def _bytes(array: Any) -> Any:
+    """The bytes of each element."""
+    import numpy as np
+
+    return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.itemsize)
 
 
 def _copies(asked: str) -> str | int:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
+from ptxspec.literate.finder import DOCUMENTS
 
 #: how many complaints about one module are kept; the others are counted
 MOST_ERRORS = 100
@@ -18,6 +19,12 @@ WINDOW, MOST_SAID = 200, 2000
 _REMEMBERED = 100_000
 #: lines are counted from the beginning of every so many characters
 _CHUNK = 1 << 16
+
+
+def see(page: str) -> str:
+    """Where to read more: a page below the folder of the documents, perhaps with a line. The files of an installed package are
+    not where anybody looks; a command shows them."""
+    return f"see {page}" if (DOCUMENTS / "pyproject.toml").is_file() else f"see: ptxspec page {page}"
 
 
 class Diagnostic(NamedTuple):
@@ -46,7 +53,7 @@ class Diagnostic(NamedTuple):
             head = before + printable(line[: self.column - self.begins], "\t")
             rest = printable(line[self.column - self.begins :], "\t")
             text += f"\n{head}{rest}\n" + "".join("\t" if c == "\t" else " " for c in head) + "^"
-        return text + (f"\nsee {self.page}" if self.page else "")
+        return text + (f"\n{see(self.page)}" if self.page else "")
 
     def as_dict(self) -> dict[str, object]:
         """The fields by name, for JSON, with the text's own characters.
@@ -158,6 +165,10 @@ class Source:
         """(the text's name, a line of it)"""
         return self.path, self.line(offset)
 
+    def part(self, offset: int) -> tuple[Source, int]:
+        """(the one text in which an offset lies, the offset in it)"""
+        return self, offset
+
     def error(self, offset: int, message: str | Later, page: str | None = None) -> PtxError:
         return PtxError([self.diagnostic(offset, message, page)])
 
@@ -172,13 +183,17 @@ class Sources(Source):
         for source in sources:
             self.starts.append(self.starts[-1] + len(source.text) + 1)
 
-    def place(self, offset: int) -> tuple[str, int]:
+    def part(self, offset: int) -> tuple[Source, int]:
         which = bisect_right(self.starts, offset) - 1
-        return self.sources[which].place(offset - self.starts[which])
+        return self.sources[which], offset - self.starts[which]
+
+    def place(self, offset: int) -> tuple[str, int]:
+        source, offset = self.part(offset)
+        return source.place(offset)
 
     def diagnostic(self, offset: int, message: str | Later, page: str | None = None) -> Diagnostic:
-        which = bisect_right(self.starts, offset) - 1
-        return self.sources[which].diagnostic(offset - self.starts[which], message, page)
+        source, offset = self.part(offset)
+        return source.diagnostic(offset, message, page)
 
 
 class _Complaint(NamedTuple):

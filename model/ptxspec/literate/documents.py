@@ -75,6 +75,30 @@ def parse(text: str, path: str | Path) -> Document:
     return Document(str(path), title, " ".join(summary.split()), tuple(fences))
 
 
+class Heading(NamedTuple):
+    """A heading of a page: its 1-based line, its level from 1 on, and its text."""
+
+    line: int
+    level: int
+    text: str
+
+
+def headings(text: str) -> list[Heading]:
+    """The headings of a page, in order. What a fence holds is none.
+
+    >>> headings("# add\\n\\nA sum.\\n\\n## Semantics\\n")
+    [Heading(line=1, level=1, text='add'), Heading(line=5, level=2, text='Semantics')]
+    """
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    return [
+        Heading((token.map or [0])[0] + 1, int(token.tag[1:]), tokens[i + 1].content)
+        for i, token in enumerate(tokens)
+        if token.type == "heading_open"
+    ]
+
+
 def without_prose(page: bytes) -> bytes:
     """A page without the prose behind its first fence, whose lines are left empty, and without what follows its last one: all
     that a program can read of it, and where that is. Computed answers are kept under digests of this, so that a better sentence

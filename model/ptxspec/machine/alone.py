@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+from ptxspec.machine.errors import LaunchError
+
 
 class HasTurn(Protocol):
     """What only one thread at a time uses."""
@@ -40,11 +42,16 @@ class Turn:
 
 
 def alone(method: Callable[Concatenate[Owner, P], R]) -> Callable[Concatenate[Owner, P], R]:
-    """Let a method wait for its object's `turn`."""
+    """Let a method wait for its object's `turn`. An error of the program that is launched has no frames of the engine in its
+    traceback."""
 
     def waits(self: Owner, /, *args: P.args, **how: P.kwargs) -> R:
+        __tracebackhide__ = True  # from pytest, which shows the caller's line then
         with self.turn:
-            return method(self, *args, **how)
+            try:
+                return method(self, *args, **how)
+            except LaunchError as error:
+                raise error.with_traceback(None) from None
 
     functools.update_wrapper(waits, method)
     return waits

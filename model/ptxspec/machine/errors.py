@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
-from ptxspec.language.diagnostics import MOST_SAID
+from ptxspec.language.diagnostics import MOST_SAID, see
 from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule
 
@@ -29,9 +29,22 @@ class Violation(Exception):
         return self.__class__, (self.rule, self.note, self.other)
 
 
+def in_bytes(count: int) -> str:
+    """A number of bytes in words."""
+    return f"{count} byte{'' if count == 1 else 's'}"
+
+
+def beside(before: int, behind: int) -> str:
+    """Where an access lies that begins so many bytes before the first byte of something, or so many behind its last byte."""
+    if behind >= 0:
+        return f"{in_bytes(behind)} past the end" if behind else "directly past the end"
+    return f"{in_bytes(before)} before the beginning" if before > 0 else "across the end"
+
+
 class Where(NamedTuple):
     """The thread and the instruction that broke a rule. `thread` is its %tid and `cta` its %ctaid, both (x, y, z); `path`, `line`
-    and `column` locate the instruction, and lines and columns count from 1.
+    and `column` locate the instruction, and lines and columns count from 1. `origin` is the file and the line that it was
+    compiled from, if `.loc` states them (manual: 11.5.4).
 
     >>> where = ptxspec.Where((31, 0, 0), (2, 0, 0), "k.ptx", 12, "st.global.u32 [a], 1;")
     >>> f"{where.path}:{where.line}, thread {where.thread[0]}"
@@ -44,6 +57,7 @@ class Where(NamedTuple):
     line: int
     instruction: str
     column: int = 1
+    origin: tuple[str, int] | None = None
 
 
 class LaunchError(Exception):
@@ -86,7 +100,7 @@ class LaunchError(Exception):
         if stated is not None:
             lines.append(f"  the rule: {stated.sentence}")
         if page:
-            lines.append(f"  see {page}")
+            lines.append(f"  {see(page)}")
         super().__init__("\n".join(lines))
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
         self.other = other
@@ -106,10 +120,11 @@ class EngineFault(Exception):
 def _told(where: Where) -> list[str]:
     """Lines that tell a thread and an instruction."""
     instruction = printable(shortened(where.instruction, MOST_SAID))
-    return [
-        f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}",
-        f"  at {printable(where.path)}:{where.line}: {instruction}",
-    ]
+    place = f"{printable(where.path)}:{where.line}"
+    if where.origin is not None:
+        path, line = where.origin
+        place = f"{printable(path)}:{line} ({place})"
+    return [f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}", f"  at {place}: {instruction}"]
 
 
 def _shown(coordinates: tuple[int, int, int]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked
+from ptxspec.language.debugging import origin
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Fault, Prepared, Running
@@ -118,7 +119,8 @@ class Host(NamedTuple):
         own, cta = self.extents.where(thread, running.get("first"))
         source = self.checked.source
         at = self.program.kernel.code[op]
-        return Where(own, cta, *source.place(at.position), describe(at, source.text), source.column(at.position))
+        instruction, column = describe(at, source.text), source.column(at.position)
+        return Where(own, cta, *source.place(at.position), instruction, column, origin(source, at.position))
 
     def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
         return LaunchError(rule, note, self._where(running, thread, op))
@@ -136,7 +138,10 @@ class Host(NamedTuple):
 def open_result(error: NoChoice, where: Where | None) -> LaunchError:
     """What is said of a result that PTX leaves open, and that nothing has chosen."""
     slug = error.freedom.attrs[0]
-    note = f"the {error.freedom.attrs[2]} result {slug!r} was needed, and the profile chooses nothing"
+    note = (
+        f"the {error.freedom.attrs[2]} result {slug!r} was needed, and the profile does not choose it; the profile hopper "
+        "chooses what an H200 does, and a seed a value that PTX allows"
+    )
     if where is None:
         note += "; the native engine needs a profile with every choice, the exact engine only those that are met"
     return LaunchError("no choice", note, where, page="spec/ambiguities.md")

@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language.checked import spaces, unbanked
-from ptxspec.machine.errors import Violation
+from ptxspec.machine.errors import Violation, beside, in_bytes
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
 from ptxspec.machine.outstanding import Extent, Outstanding
@@ -309,16 +309,11 @@ class Memory:
         for allocation, _ in self.buffers:
             distance = address - (allocation.base + allocation.size)
             if address + size > allocation.base - self.space.alignment and distance < self.space.alignment:
-                before = allocation.base - address
-                place = (
-                    f"{distance} bytes past the end"
-                    if distance >= 0
-                    else (f"{before} bytes before the beginning" if before > 0 else "across the end")
-                )
-                near = f"{size} bytes {place} of {allocation.name} ({allocation.size} bytes)"
+                place = beside(allocation.base - address, distance)
+                near = f"{in_bytes(size)} {place} of {allocation.name} ({allocation.size} bytes)"
         if near is None and self.owned is not None:
             return self.owned.violation(address, size, write)
-        return Violation("out of bounds", near or f"{size} bytes where nothing is")
+        return Violation("out of bounds", near or f"{in_bytes(size)} where nothing is")
 
     @property
     def is_large(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.machine.alone import Turn, alone
-from ptxspec.machine.errors import Violation
+from ptxspec.machine.errors import Violation, beside, in_bytes
 from ptxspec.machine.marshalling import bytes_of, check_elements, host_array, host_bytes
 from ptxspec.machine.memory import REMEMBERED, untouched
 from ptxspec.machine.pointers import Pointer
@@ -266,15 +266,11 @@ def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, siz
         before, behind = piece.base - address, address - end
         if max(before, behind) < nearest:
             nearest = max(before, behind)
-            if behind >= 0:
-                place = f"{behind} bytes past the end"
-            else:
-                place = f"{before} bytes before the beginning" if before > 0 else "across the end"
-            near = f"{size} bytes {place} of {piece}"
+            near = f"{in_bytes(size)} {beside(before, behind)} of {piece}"
     for old in freed:
         if old.base <= address < old.base + max(old.size, 1):
             return Violation("use after end", f"{old} was freed")
-    return Violation("out of bounds", near or f"{size} bytes where nothing is")
+    return Violation("out of bounds", near or f"{in_bytes(size)} where nothing is")
 
 
 class Owned:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ptxspec.language.forms import Form, registry
 from ptxspec.literate import finder
+from ptxspec.literate.documents import Heading, headings
 from ptxspec.terms.definitions import DEFINITIONS, Definition
 from ptxspec.terms.profiles import names
 
@@ -108,14 +109,15 @@ def entry(register: dict[str, Entry], slug: str, user: str) -> Entry:
 
 def section(path: Path, line: int) -> tuple[str, str]:
     """(title, target) of the section of a document in which a line stands; of the page's title: no target."""
-    title, target, fenced = "", "", False
-    for text in path.read_text("utf-8").splitlines()[:line]:
-        if text.startswith("```"):
-            fenced = not fenced
-        heading = None if fenced else re.match(r"(#{1,3}) (.*)", text)
-        if heading:
-            title, target = heading[2], anchor(heading[2]) if len(heading[1]) > 1 else ""
-    return title, target
+    before = [h for h in _headings(path, path.stat().st_mtime_ns) if h.line <= line and h.level <= 3]
+    if not before:
+        return "", ""
+    return before[-1].text, anchor(before[-1].text) if before[-1].level > 1 else ""
+
+
+@cache
+def _headings(path: Path, changed: int) -> list[Heading]:
+    return headings(path.read_text("utf-8"))
 
 
 def address(docname: str, target: str, seen_from: str) -> str:

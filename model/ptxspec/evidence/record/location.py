@@ -9,7 +9,7 @@ from ptxspec.literate.finder import DOCUMENTS
 
 PACKAGE = "ptxspec_vectors"
 #: said where there are none
-MISSING = "the recorded answers are not installed: pip install 'ptxspec[vectors]', or work in a checkout"
+MISSING = "the recorded answers are not installed: pip install ./tests/vectors in a checkout of ptxspec, or work there"
 
 
 def _folder() -> Path:
