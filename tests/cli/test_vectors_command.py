@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import vector_contents, vector_results
 from ptxspec.evidence.generate import function_cases
-from ptxspec.evidence.record import multifunction_answers
+from ptxspec.evidence.generate.instruction_kernels import alone, kernel
+from ptxspec.evidence.record import assembler, multifunction_answers
 from ptxspec.evidence.record.families import FUNCTIONS
 
 Lines = dict[str, dict[str, Any]]
@@ -93,9 +95,76 @@ def test_the_kernels_give_what_is_expected(opcode: str, tmp_path: Path) -> None:
         for i, row in enumerate(line["rows"][:count]):
             given[i, : len(row)] = [int(v, 16) for v in row]
         module = ptxspec.load(line["ptx"])
-        module.launch("vector", 1, count, [given, got, bytes(64)])
+        module.launch("vector", 1, count, [given, got])
         width = len(line["outputs"])
         assert got[:, :width].tolist() == [[int(v, 16) for v in row] for row in line["expected"][:count]], name
+
+
+def test_a_kernel_declares_what_it_uses_at_the_first_version_of_its_form(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    call("write", str(folder), "-o", "bfe")
+    line = lines_in(folder, "bfe")["bfe.u32 d, a, b, c;"]
+    assert (line["version"], line["target"]) == ("2.3", "sm_20")
+    assert line["ptx"].startswith(".version 2.3\n.target sm_20\n.address_size 64\n.visible .entry vector(")
+    declared = {name for text in re.findall(r"\.reg \.\w+ (.*);", line["ptx"]) for name in text.split(", ")}
+    body = line["ptx"].partition("ld.param")[2]
+    assert declared == set(re.findall(r"%\w+", body)) - {"%tid"}
+    assert all(word not in line["ptx"] for word in (".shared", ".local", ".const", ".global .", ".func", "argument"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "atom.shared.add.u32 d, [a], b;",
+        "addc.cc.u32 d, a, b;",
+        "cvt.rn.satfinite.e4m3x2.f32 d, a, b;",
+        "min.s8x4 d, a, b;",
+    ],
+)
+def test_the_assembler_takes_the_kernel(text: str) -> None:
+    """At the form's own version and target, which is the first that has the target, too."""
+    try:
+        assembler.newest_ptxas()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    form = vector_contents.written_forms(text.partition(".")[0].split(" ")[0])[text]
+    header = vector_contents.header_of(form)
+    assert header is not None
+    by, arch = assembler.assembler_for(*header)
+    assert assembler.assemble(alone(kernel(form, "vector"), *header), arch, by=by) == []
+
+
+def test_kernels_for_a_version_and_a_target(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    call("write", str(folder), "-o", "min", "--ptx-version", "6.0", "--target", "sm_70")
+    lines = lines_in(folder, "min")
+    assert {(line["version"], line["target"]) for line in lines.values()} == {("6.0", "sm_70")}
+    assert "min.s32 d, a, b;" in lines and not any("bf16" in form for form in lines)  # which came with 7.0
+    for options, message in (
+        (("--ptx-version", "6.9"), "PTX has no version '6.9'"),
+        (("--ptx-version", "six"), "PTX has no version 'six'"),
+        (("--target", "sm_71"), "PTX has no target 'sm_71'"),
+    ):
+        assert message in call("write", str(tmp_path / "w"), "-o", "min", *options, status=2)
+    assert not (tmp_path / "w").exists()
+
+
+def test_results_are_judged_as_of_their_version(tmp_path: Path) -> None:
+    """What an integer minimum is, no version changed; a line may name none, but not half of it or one without the form."""
+    folder = tmp_path / "v"
+    call("write", str(folder), "-o", "brev")
+    lines = solved(folder)
+    put(folder, "brev", lines)
+    assert "0 differ" in call("check", str(folder))
+    for changed, message in (
+        ({"version": None, "target": None}, None),
+        ({"version": None}, '"version" and "target" are strings'),
+        ({"version": "1.4", "target": "sm_10"}, "modules of version 1.4 for sm_10 have no brev.b32 d, a;"),
+        ({"target": "sm_7"}, "PTX has no target 'sm_7'"),
+    ):
+        put(folder, "brev", {name: line | changed for name, line in lines.items()})
+        output = call("check", str(folder), status=0 if message is None else 2)
+        assert (message or "0 differ") in output
 
 
 def test_right_results_pass_and_wrong_ones_are_shown(brev: Path) -> None:
@@ -344,4 +413,4 @@ def test_a_recorded_answer_that_differs_is_shown(monkeypatch: pytest.MonkeyPatch
     (found,) = json.loads(call("check", "--recorded", "-o", "popc", "--json", status=1))["differing"]
     assert found["form"] == name and found["rows"] == 512
     monkeypatch.setattr(FUNCTIONS, "read", lambda: None)
-    assert "pip install 'ptxspec[vectors]'" in call("check", "--recorded", "-o", "popc", status=2)
+    assert "pip install ./tests/vectors" in call("check", "--recorded", "-o", "popc", status=2)

@@ -29,13 +29,26 @@ _OPCODES = click.option(
     show_default=True,
     help="The profile, which chooses the results that PTX leaves open.",
 )
+@click.option(
+    "--ptx-version",
+    metavar="X.Y",
+    help="The PTX ISA version of the kernels; forms that it does not have are left out. Default: each form's first.",
+)
+@click.option("--target", metavar="sm_XY", help="The target of the kernels, likewise.")
 @JSON_OPTION
-def vectors_write(folder: Path, opcodes: tuple[str, ...], profile: str, as_json: bool) -> None:
+def vectors_write(
+    folder: Path,
+    opcodes: tuple[str, ...],
+    profile: str,
+    ptx_version: str | None,
+    target: str | None,
+    as_json: bool,
+) -> None:
     """Write operand rows, one-instruction kernels and expected results to FOLDER; its README.md describes the format."""
     with asked_rightly(status=FAILED):
         from ptxspec.evidence import vector_files
 
-        facts = vector_files.write(folder, opcodes, profile)
+        facts = vector_files.write(folder, opcodes, profile, ptx_version, target)
     if as_json:
         put_json({"folder": str(folder), **facts})
         return

@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence.generate.function_cases import table_of
-from ptxspec.evidence.generate.instruction_kernels import kernel, module, module_for
+from ptxspec.evidence.generate.instruction_kernels import alone, kernel
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
-from ptxspec.evidence.vector_contents import README, digits, expected, open_results, wanted, written_forms
+from ptxspec.evidence.vector_contents import (
+    README,
+    Header,
+    dated,
+    digits,
+    expected,
+    header_of,
+    open_results,
+    wanted,
+    written_forms,
+)
 from ptxspec.evidence.vector_folder import ABOUT, FORMAT, install, own_files, refuse_losses, stage
 from ptxspec.language.forms import Form
 from ptxspec.parallel import on_all_cores
@@ -42,20 +52,23 @@ def _named(form: Form, meaning: Meaning) -> tuple[list[dict[str, str]], list[dic
     return ins, [{"name": n, "type": t} for n, t in zip(names, types, strict=True)]
 
 
-def lines_of(opcode: str, profile: str) -> Iterator[str]:
-    """The lines of an opcode's file."""
+def lines_of(opcode: str, profile: str, version: str | None = None, target: str | None = None) -> Iterator[str]:
+    """The lines of an opcode's file, of those forms that modules of the version and the target have."""
     chosen = Profile(profile)
-    own = list(written_forms(opcode).values())
+    headers = [(form, header_of(form, version, target)) for form in written_forms(opcode).values()]
+    placed = [(dated(form, header), header) for form, header in headers if header is not None]
+    own = [form for form, _ in placed]
     meanings = [form.meaning() for form in own]
     tables = [table_of(form, meaning) for form, meaning in zip(own, meanings, strict=True)]
     answers = expected(list(zip(meanings, tables, strict=True)), chosen)
-    for form, meaning, table, rows in zip(own, meanings, tables, answers, strict=True):
+    for (form, header), meaning, table, rows in zip(placed, meanings, tables, answers, strict=True):
         ins, outs = _named(form, meaning)
         types = [t for _, t in inputs_of(meaning)]
         line = {
             "form": str(form),
             "page": form.page,
-            "ptx": module([kernel(form, "vector")], *module_for(form)),
+            **header._asdict(),
+            "ptx": alone(kernel(form, "vector"), *header),
             "inputs": ins,
             "outputs": outs,
             "rows": [[digits(v, t) for v, t in zip(row, types, strict=True)] for row in table],
@@ -66,26 +79,35 @@ def lines_of(opcode: str, profile: str) -> Iterator[str]:
         yield json.dumps(line, separators=(",", ":"))
 
 
-def _write_one(task: tuple[str, str, Path]) -> tuple[str, int, int]:
-    opcode, profile, folder = task
+def _write_one(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str, int, int]:
+    opcode, profile, folder, version, target = task
     forms = rows = 0
     with open(folder / f"{opcode}.jsonl", "w", encoding="utf-8") as file:
-        for line in lines_of(opcode, profile):
+        for line in lines_of(opcode, profile, version, target):
             file.write(line + "\n")
             forms += 1
             rows += len(json.loads(line)["rows"])
     return opcode, forms, rows
 
 
-def write(folder: Path, asked: Sequence[str] = (), profile: str = "portable") -> dict[str, Any]:
-    """Write the vectors of some opcodes, or of all, into a folder; what was written. Raises ValueError for an opcode that has
-    none, for an unknown profile, and for a folder that holds something else, or something that would be lost."""
+def write(
+    folder: Path,
+    asked: Sequence[str] = (),
+    profile: str = "portable",
+    version: str | None = None,
+    target: str | None = None,
+) -> dict[str, Any]:
+    """Write the vectors of some opcodes, or of all, into a folder; what was written. The modules have the PTX ISA version and the
+    target that are asked for, and forms that these do not have are left out; by default each module has the first that have
+    its form. Raises ValueError for an opcode that has no vectors, for an unknown profile, version or target, and for a folder
+    that holds something else, or something that would be lost."""
     Profile(profile)
+    _ = Header(version or "1.0", target or "sm_20").epoch
     names = wanted(asked)
     own = own_files(folder)
     refuse_losses(folder, own, {ABOUT, *(f"{name}.jsonl" for name in names)})
     with stage(folder) as staged:
-        done = sorted(on_all_cores(_write_one, [(name, profile, staged) for name in names]))
+        done = sorted(on_all_cores(_write_one, [(name, profile, staged, version, target) for name in names]))
         facts = {
             "format": FORMAT,
             "profile": profile,

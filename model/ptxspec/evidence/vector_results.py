@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.function_cases import table_of
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
-from ptxspec.evidence.vector_contents import digits, expected, values_of, wanted, written_forms
+from ptxspec.evidence.vector_contents import Header, dated, digits, expected, values_of, wanted, written_forms
 from ptxspec.evidence.vector_folder import FORMAT, MANIFEST
 from ptxspec.language.forms import Form, registry
 from ptxspec.parallel import on_all_cores
@@ -51,9 +51,10 @@ _VALUE = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
 class Given(NamedTuple):
-    """Somebody's results of one form: rows of bits, and where they stand."""
+    """Somebody's results of one form: where they stand, the form as the line's version and target have it, and rows of bits."""
 
     where: str
+    form: Form
     rows: list[list[int]]
 
 
@@ -91,18 +92,36 @@ def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, Given
     name = line["form"]
     if name not in known:
         raise Malformed(f"{where}: there are no vectors of the form {name[:80]!r}")
-    meaning = known[name].meaning()
+    form = _dated(known[name], line, where)
+    meaning = form.meaning()
     if line.get("rows") is not None:
-        table = table_of(known[name], meaning)
+        table = table_of(form, meaning)
         rows = _table(line["rows"], [t for _, t in inputs_of(meaning)], len(table), "operands", where)
         for i, (own, given) in enumerate(zip(table, rows, strict=True)):
             if list(own) != given:
                 raise Malformed(f"{where}: operands, row {i}: they are not the ones that this version writes")
     if line.get("results") is None:
         return name, None
-    count = len(table_of(known[name], meaning))
+    count = len(table_of(form, meaning))
     types = [t for t, _ in results_of(meaning)]
-    return name, Given(where, _table(line["results"], types, count, "results", where))
+    return name, Given(where, form, _table(line["results"], types, count, "results", where))
+
+
+def _dated(form: Form, line: dict[str, Any], where: str) -> Form:
+    """The form as modules of the line's version and target have it; the newest if it names neither. Raises Malformed."""
+    named = [line.get(key) for key in Header._fields]
+    if named == [None, None]:
+        return form
+    if not all(isinstance(value, str) for value in named):
+        raise Malformed(f'{where}: "version" and "target" are strings such as "7.0" and "sm_80", or both are missing')
+    header = Header(*named)  # type: ignore[arg-type]
+    try:
+        exists = form.exists(header.epoch)
+    except ValueError as error:
+        raise Malformed(f"{where}: {error}") from None
+    if not exists:
+        raise Malformed(f"{where}: modules of version {header.version} for {header.target} have no {form}")
+    return dated(form, header)
 
 
 def read_file(path: Path) -> tuple[dict[str, Given], list[str]]:
@@ -165,8 +184,7 @@ def _check_one(task: tuple[Path, str, int]) -> tuple[list[Judged], list[str]]:
     path, profile, show = task
     chosen = Profile(profile)
     given, missing = read_file(path)
-    known = written_forms(path.stem)
-    own = [(known[name], known[name].meaning()) for name in given]
+    own = [(one.form, one.form.meaning()) for one in given.values()]
     want = expected([(meaning, table_of(form, meaning)) for form, meaning in own], chosen)
     found = [
         judge(form, one.rows, rows, chosen, show)

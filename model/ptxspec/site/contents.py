@@ -158,7 +158,7 @@ def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
 
 def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
     """The ledger: what there is of every chapter, and what is missing."""
-    head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Forms with a gap"]
+    head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Lacking evidence"]
     body = []
     total = Counter[str]()
     for title, first, below in chapters(root):
@@ -175,7 +175,7 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
             cells.append("–")
         else:
             stand = [evidence_section.lacking(module_of(d), d, rows or ()) for d in below]
-            numbers = {"gaps": sum(s.gaps for s in stand), "not run": sum(s.not_run for s in stand)}
+            numbers = {"lacking": sum(s.lacking for s in stand), "not run": sum(s.not_run for s in stand)}
             total.update(numbers)
             cells.append(_lacking(numbers))
         body.append([f"[{title}](/{first}.md)", *cells])
@@ -191,4 +191,4 @@ def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
 def _lacking(counts: Mapping[str, int]) -> str:
     """How many forms lack evidence, and of how many nothing was run."""
     not_run = f" <small>{counts['not run']} not run</small>" if counts["not run"] else ""
-    return (gap(str(counts["gaps"])) if counts["gaps"] else "0") + not_run
+    return (gap(str(counts["lacking"])) if counts["lacking"] else "0") + not_run

@@ -127,22 +127,22 @@ def counted(number: int, what: str) -> str:
 class Lacking(NamedTuple):
     """How many of a page's forms miss one of the checks, or fail it; and of how many others a check was not run."""
 
-    gaps: int
+    lacking: int
     not_run: int
 
 
 def lacking(module: str, page: str, rows: Iterable[dict[str, Any]]) -> Lacking:
-    """What the evidence of a page's forms lacks. A form that no GPU was asked about has a gap; one without a row was not run."""
+    """What the evidence of a page's forms lacks. A form that no GPU was asked about lacks that; one without a row was not run."""
     found = Counter[str]()
     own = rows_of(rows, page, forms(module))
     for form in forms(module):
         row = own.get(form.mnemonic, {})
         outcomes = {check: outcome(row.get(check)) for check in CHECKS}
         if False in outcomes.values() or book.NEEDS_CHOICE in row.values() or (row and row.get("gpu") is None):
-            found["gaps"] += 1
+            found["lacking"] += 1
         elif None in outcomes.values():
             found["not run"] += 1
-    return Lacking(found["gaps"], found["not run"])
+    return Lacking(found["lacking"], found["not run"])
 
 
 def when(rows: Iterable[dict[str, Any]], dates: Iterable[str] = ()) -> str:

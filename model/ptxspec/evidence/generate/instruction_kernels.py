@@ -7,6 +7,7 @@ out after the destinations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -191,7 +192,8 @@ def _fill_cell(form: Form, effect: Update, own: _Registers) -> None:
     if is_output:
         own.before.append(f"  add.u64 %at, %out, {8 * len(cell_types(own.outputs))};")
     else:  # where the operands came from
-        own.before.append(f"  mad.lo.u32 %at32, %t, {CELL}, %at32;" if space == "shared" else "  mov.u64 %at, %in;")
+        of_shared = ["  mov.u32 %at32, cell;", f"  mad.lo.u32 %at32, %t, {CELL}, %at32;"]
+        own.before.extend(of_shared if space == "shared" else ["  mov.u64 %at, %in;"])
     own.before.extend(f"  st.{space}.{word} [{cell}+{type.bytes * i}], {r};" for i, r in enumerate(old))
     if is_output:
         own.outputs.append(type)
@@ -226,17 +228,15 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
 
 
 def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> str:
-    is_wide = any(t.width == 128 for t in (*own.inputs, *own.outputs))
+    work = [*own.before, *executed, *own.after]
+    used = _words(work)
     return "\n".join(
         [
             f".visible .entry {name}{_LIST}",
             "{",
             "  .reg .u64 %in, %out, %at;",
-            *(["  .reg .b64 %low, %high;"] if is_wide else ()),
-            "  .reg .u32 %t, %at32;",
-            "  .reg .u16 %half;",
-            f"  .shared .align 16 .b8 cell[{CELL * MOST_THREADS}];",
-            "  .local .align 16 .b8 own[64];",
+            "  .reg .u32 %t;",
+            *(text for names, text in _DECLARATIONS.items() if not used.isdisjoint(names)),
             *own.declarations,
             "  ld.param.u64 %in, [in];",
             "  ld.param.u64 %out, [out];",
@@ -244,11 +244,9 @@ def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> 
             "  mul.wide.u32 %at, %t, 128;",
             "  add.u64 %in, %in, %at;",
             "  add.u64 %out, %out, %at;",
-            "  mov.u64 %at, cell;",
-            "  mov.u32 %at32, cell;",
             *own.before,
             *executed,
-            "target:",
+            *(("target:",) if "target" in used else ()),
             *own.after,
             *(("around:",) if around else ()),
             "  ret;",
@@ -257,23 +255,48 @@ def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> 
     )
 
 
+#: declarations of a kernel, by the names that they declare
+_DECLARATIONS = {
+    ("%low", "%high"): "  .reg .b64 %low, %high;",
+    ("%at32",): "  .reg .u32 %at32;",
+    ("%half",): "  .reg .u16 %half;",
+    ("cell",): f"  .shared .align 16 .b8 cell[{CELL * MOST_THREADS}];",
+    ("own",): "  .local .align 16 .b8 own[64];",
+}
+_WORD = re.compile(r"%?\w+")
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    """The names in a text, and all other words."""
+    return {word for line in lines for word in _WORD.findall(line)}
+
+
 def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = TODAY[1]) -> str:
     """The PTX module in which the texts of one-instruction kernels stand. All of them, or none, name a sampler."""
-    apart = bool(texts) and SAMPLER in texts[0]
     number = tuple(map(int, version.split(".")))
+    own = [t if number >= (1, 4) else t.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for t in texts]
+    used = _words(own)
+    opaque = number >= (1, 5)
+    variables = {
+        "constant": ".const .align 16 .b8 constant[64];",
+        "shared_by_all": ".global .align 16 .b8 shared_by_all[64];",
+        "some_texture": ".global .texref some_texture;" if opaque else ".tex .u32 some_texture;",
+        "some_surface": ".global .surfref some_surface;",
+        SAMPLER: f".global .samplerref {SAMPLER};",
+        **FUNCTIONS,
+    }
     head = [
         f".version {version}",
-        f".target {target}{', texmode_independent' if apart else ''}",
-        ".address_size 64" if number >= (2, 3) else "",
-        ".const .align 16 .b8 constant[64];",
-        ".global .align 16 .b8 shared_by_all[64];",
-        ".global .texref some_texture;" if number >= (1, 5) else ".tex .u32 some_texture;",
-        ".global .surfref some_surface;" if number >= (1, 5) else "",
-        f".global .samplerref {SAMPLER};" if apart else "",
-        *(FUNCTIONS.values() if target not in ("sm_10", "sm_13") else ()),  # parameters in .param came with sm_20
+        f".target {target}{', texmode_independent' if SAMPLER in used else ''}",
+        *([".address_size 64"] if number >= (2, 3) else ()),
+        *(text for name, text in variables.items() if name in used),
     ]
-    own = (t if number >= (1, 4) else t.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for t in texts)
     return "\n".join([*head, *own, ""])
+
+
+def alone(own: Kernel, version: str, target: str) -> str:
+    """The PTX module of one kernel for somebody else, without the parameter that it does not read."""
+    return module([own], version, target).replace(_LIST, "(.param .u64 in, .param .u64 out)")
 
 
 def module(kernels: Iterable[Kernel], version: str = TODAY[0], target: str = TODAY[1]) -> str:

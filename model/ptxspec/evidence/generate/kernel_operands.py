@@ -27,12 +27,12 @@ def padded(types: tuple[Type, ...]) -> tuple[Type, ...]:
     return (*types, *types[-1:] * (count - len(types)))
 
 
-#: functions that the calls reach, by whether they give and take something
+#: functions that the calls reach
 FUNCTIONS = {
-    (False, False): ".func nothing() { ret; }",
-    (False, True): ".func takes(.param .b32 x) { ret; }",
-    (True, False): ".func (.param .b32 y) gives() { ret; }",
-    (True, True): ".func (.param .b32 y) both(.param .b32 x) { ret; }",
+    "nothing": ".func nothing() { ret; }",
+    "takes": ".func takes(.param .b32 x) { ret; }",
+    "gives": ".func (.param .b32 y) gives() { ret; }",
+    "both": ".func (.param .b32 y) both(.param .b32 x) { ret; }",
 }
 
 
