@@ -41,6 +41,7 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = "ptxspec"
+html_favicon = "model/ptxspec/site/static/favicon.svg"
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False  # a page shows all of its document that is more than words, and where each line of it is

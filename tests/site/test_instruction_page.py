@@ -47,9 +47,14 @@ def test_lines_that_differ_in_types_become_one() -> None:
     assert len(shown("f.u32.x d, a;\nf.x.u32 d, a;")) == 2
 
 
-def test_a_summary_with_many_sets_leaves_them_to_the_table() -> None:
-    assert "=" not in syntax_summary.short(availability_table.lines(f"{INSTRUCTIONS}.movement.ld"))
-    assert ".type   = {" in syntax_summary.short(availability_table.lines(f"{INSTRUCTIONS}.comparison.setp"))
+def test_a_summary_has_its_sets_and_says_what_its_marks_mean() -> None:
+    text = syntax_summary.text(availability_table.lines(f"{INSTRUCTIONS}.movement.ld"))
+    assert "{{.size}}" in text and ".size     = { .L2::64B, .L2::128B, .L2::256B };" in text
+    (told,) = instruction_page.legend(text)
+    assert told.astext() == "{{.x}} is a hint, which changes no result; {.x} may be omitted."
+    assert [node.astext() for node in instruction_page.legend("f{.x}  d, a;")] == ["{.x} may be omitted."]
+    assert instruction_page.legend("f.x  d, a;") == []
+    assert ".type   = {" in syntax_summary.text(availability_table.lines(f"{INSTRUCTIONS}.comparison.setp"))
 
 
 def test_a_summary_leaves_out_no_modifier_and_is_short() -> None:

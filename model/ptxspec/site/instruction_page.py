@@ -82,7 +82,7 @@ def _shorten(section: nodes.section, module: str) -> None:
     scattered = own < syntax_summary.fences(lines) and len(lines) >= syntax_summary.FEWEST_LINES
     if not scattered and not syntax_summary.helps(lines):
         return
-    shown = syntax_summary.short(lines)
+    shown = syntax_summary.text(lines)
     block = nodes.literal_block(shown, shown, language="syntax")
     told = "The exact lines: the summary allows combinations that do not exist"
     if scattered:
@@ -90,7 +90,20 @@ def _shorten(section: nodes.section, module: str) -> None:
     hidden = Details("", *rest, summary=told, kind="lines")
     for child in rest:
         section.remove(child)
-    section += [block, hidden]
+    section += [block, *legend(shown), hidden]
+
+
+#: what the marks of a syntax line mean, as the page of the notation says it
+_MARKS = {"{{": "{{.x}} is a hint, which changes no result", "{.": "{.x} may be omitted"}
+
+
+def legend(shown: str) -> list[nodes.Node]:
+    """A line that tells the marks of a summary; nothing for one without any."""
+    told = [words for mark, words in _MARKS.items() if mark in (shown if mark == "{{" else shown.replace("{{", ""))]
+    if not told:
+        return []
+    small = nodes.inline("", f"{'; '.join(told)}.", classes=["legend"])
+    return [nodes.paragraph("", "", small)]
 
 
 def _fold_rules(section: nodes.section) -> None:

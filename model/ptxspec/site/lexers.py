@@ -14,9 +14,9 @@ from pygments.token import (
     Whitespace,
 )
 
-_TYPES = words(
-    [*(f"{k}{w}" for k in "bus" for w in (8, 16, 32, 64, 128)), "f16", "f16x2", "f32", "f64", "pred"], r"\.", r"\b"
-)
+from ptxspec.terms.types import TYPES
+
+_TYPES = words([*TYPES, "pred"], r"\.", r"\b")
 _NUMBERS = r"0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|0[xX][0-9a-fA-F]+U?|\d+U?"
 _COMMON = [
     (r"\s+", Whitespace),

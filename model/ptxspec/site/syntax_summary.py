@@ -16,8 +16,6 @@ from ptxspec.terms.types import TYPES
 FEWEST_LINES = 4
 #: so many places of two lines may differ in one line that stands for both
 MOST_DIFFERENCES = 4
-#: a summary with more sets than this leaves them to the table of modifiers
-MOST_SETS = 5
 
 
 class Place(NamedTuple):
@@ -143,12 +141,6 @@ def text(lines: list[SyntaxLine]) -> str:
     wide = max(map(len, known), default=0)
     shown = [str(s) for s in shapes(lines)]
     return "\n".join([*shown, *(f"{name:<{wide}} = {{ {', '.join(members)} }};" for name, members in known.items())])
-
-
-def short(lines: list[SyntaxLine]) -> str:
-    """The summary, without its sets where they are many."""
-    whole = text(lines)
-    return whole if len(sets(lines)) <= MOST_SETS else "\n".join(whole.splitlines()[: len(shapes(lines))])
 
 
 def fences(lines: list[SyntaxLine]) -> int:
