@@ -224,15 +224,16 @@ def test_quotients() -> None:
     early = ".version 8.8 div.approx.f32 d, a, b;"
     assert ptxspec.evaluate(early, profile="portable", a=INFINITY, b=huge)["d"] == INFINITY
     assert not ptxspec.allowed("div.full.f32 d, a, b;", {"d": pattern(2.0**-120)}, a=a, b=huge)
-    # whether subnormal numbers are flushed is open without .ftz and decided with it
-    for text, small in (("div.full.f32 d, a, b;", True), ("div.full.ftz.f32 d, a, b;", False)):
-        assert ptxspec.allowed(text, {"d": 0x00400000}, a=a, b=huge) is small
-        assert ptxspec.allowed(text, {"d": 0}, a=a, b=huge)
-        assert ptxspec.allowed(text, {"d": pattern(2.0**-23)}, a=1, b=pattern(2.0**-126)) is small
-        assert ptxspec.allowed(text, {"d": 0}, a=1, b=pattern(2.0**-126))
+    # subnormal numbers are flushed if and only if .ftz is there
+    for text, ftz in (("div.full.f32 d, a, b;", False), ("div.full.ftz.f32 d, a, b;", True)):
+        assert ptxspec.allowed(text, {"d": 0x00400000}, a=a, b=huge) is not ftz
+        assert ptxspec.allowed(text, {"d": 0}, a=a, b=huge) is ftz
+        assert ptxspec.allowed(text, {"d": pattern(2.0**-23)}, a=1, b=pattern(2.0**-126)) is not ftz
+        assert ptxspec.allowed(text, {"d": 0}, a=1, b=pattern(2.0**-126)) is ftz
         assert ptxspec.allowed(text, {"d": INFINITY}, a=a, b=1)
         assert not ptxspec.allowed(text, {"d": SIGN | INFINITY}, a=a, b=1)
-        assert ptxspec.allowed(text, {"d": 0x7FFFFFFF}, a=1, b=1)
+        assert ptxspec.allowed(text, {"d": 0x7FFFFFFF}, a=1, b=1) is ftz
+        assert ptxspec.allowed(text, {"d": pattern(1.0)}, a=1, b=1) is not ftz
 
 
 def test_subnormal_reciprocals() -> None:

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 import ptxspec
+from ptxspec import contracts
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import DOCUMENTS, document_of, install, pages
 from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
+from ptxspec.site import changes
+from ptxspec.site.export import facts
+from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
@@ -23,6 +27,8 @@ PARTS = [
     "Syntax", "Operands", "Semantics", "Corner cases", "Freedoms", "Availability", "Examples", "Identities", "Evidence",
     "See also",
 ]  # fmt: skip
+#: the kinds of results that PTX leaves open without a bound
+OPEN = ("unspecified", "undefined", "machine-specific")
 
 
 @pytest.mark.parametrize("path", INSTRUCTIONS, ids=page_name)
@@ -58,12 +64,16 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     assert numbers == sorted(set(numbers))
     hopper = Profile("hopper")
     met, chosen = set(), set()
+    open_now = {entry["number"] for entry in facts.ambiguities() if entry["open"]}
+    number_of = {s: n for n, own in entries for s in own.split()}
     for form in (edition for f in ptxspec.forms() for edition in (f, *f.editions)):
         meaning = form.meaning()
         stored = terms_of(meaning.effect) if meaning.effect else ()
         reached = image_terms(form, meaning)
         for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored, *reached):
             met.add(freedom.attrs[0])
+            if freedom.attrs[2] in OPEN and form.epoch is None:
+                assert number_of[freedom.attrs[0]] in open_now, f"{form}: a newer text settles {freedom.attrs[0]}"
             ranges = tuple((a.lo, a.hi) for a in freedom.args)  # of a constant they say which it is
             if freedom.attrs[0] in CHOICES["hopper"] and (freedom.attrs[:4], ranges) not in chosen:
                 chosen.add((freedom.attrs[:4], ranges))
@@ -73,11 +83,34 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     assert "portable" not in CHOICES
 
 
-def test_every_entry_of_the_register_has_its_three_parts() -> None:
+def test_every_entry_of_the_register_has_its_four_parts() -> None:
     text = Path(registry().pages["ptxspec.spec.ambiguities"].__file__).read_text()
     for entry in re.split(r"^## ", text, flags=re.M)[1:]:
-        for part in ("**Question.**", "**Reading.**", "**Evidence.**"):
-            assert part in entry, entry.splitlines()[0]
+        parts = re.findall(r"^\*\*(\w+)\.\*\*", entry, flags=re.M)
+        assert parts == ["Question", "Reading", "Edition", "Evidence"], entry.splitlines()[0]
+
+
+def test_every_entry_has_the_edition_that_raises_it_and_the_one_that_settles_it() -> None:
+    def known(text: str) -> tuple[int, int]:
+        major, minor = editions.version(text)
+        assert minor <= contracts.directives().VERSIONS[major], text
+        return major, minor
+
+    entries = facts.ambiguities()
+    assert len(entries) > 200
+    for entry in entries:
+        assert (entry["settled"] is None) is (entry["open"] is not None)
+        if entry["raised"]:
+            assert known(entry["raised"]) <= known(entry["settled"] or entry["open"]), entry["number"]
+        else:
+            assert known(entry["settled"]), entry["number"]
+    assert {entry["open"] for entry in entries} == {None, "9.4"}, "one edition is the newest that was read"
+    by_number = {entry["number"]: entry for entry in entries}
+    for module in changes.pages.with_forms():
+        for change in changes.changes(module):
+            if change.slug:  # a definition that tests a version names the one that the register has
+                entry = by_number[facts.known_entries()[change.slug].number]
+                assert entry["settled"] in map(editions.shown, change.edition.versions)
 
 
 def test_the_trusted_list_is_short() -> None:
