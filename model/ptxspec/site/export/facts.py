@@ -181,7 +181,7 @@ def _said(number: str) -> dict[str, str | None]:
     edition = _EDITION.match(parts.get("Edition", ""))
     if edition is None:
         raise ValueError(f"{pages.REGISTER}.md: {number} has no edition such as {_EXAMPLE!r}")
-    said = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
+    said: dict[str, str | None] = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
     return said | edition.groupdict()
 
 
