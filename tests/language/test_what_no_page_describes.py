@@ -13,6 +13,7 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.language.check import check
 from ptxspec.language.forms import opcodes
+from ptxspec.language.gaps import coverage
 
 HERE = Path(__file__).parent
 REGISTERS = (
@@ -151,6 +152,14 @@ def test_a_question_about_one_says_so() -> None:
         ptxspec.evaluate("cp.async.bulk.commit_group;")
     with pytest.raises(ptxspec.PtxError, match=r"is PTX .*no page describes it"):
         ptxspec.prove("set.lt.u8x4 d, a, b;", "set.lt.u8x4 d, b, a;")
+
+
+def test_an_opcode_with_families_among_the_gaps_is_described_in_part() -> None:
+    found = coverage()
+    assert "cp" in found.in_part and "set" in found.in_part and "bfe" in found.wholly and "wgmma" in found.not_at_all
+    parts = found.wholly, found.in_part, found.not_at_all
+    assert sorted(name for part in parts for name in part) == sorted(opcodes())
+    assert found.families == len(contracts.gaps().FAMILIES)
 
 
 def test_every_opcode_is_in_the_list() -> None:

@@ -297,6 +297,8 @@ def test_no_two_operations_share_a_choice() -> None:
     assert {frozenset(u) for u in users.values() if len(u) > 1} == {
         frozenset({"fma", "mad"}),
         frozenset({"mma", "wmma"}),
+        frozenset({"max", "min", "redux"}),  # the canonical NaN of a format is one NaN
+        frozenset({"cvt", "fma", "max", "min"}),
     }
     assert len(users) > 100
 

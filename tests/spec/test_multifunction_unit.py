@@ -137,7 +137,7 @@ def test_the_gpus_kernels_are_accepted(tmp_path: Path) -> None:
 TRUTH: dict[str, tuple[Any, float]] = {
     # (the function in double precision, the greatest relative error, counted in 2^-23)
     "rcp": (lambda x: 1 / x, 1),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), 2 ** (23 - 22.4)),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 2 ** (23 - 22.9)),
     "sqrt": (np.sqrt, 1),
 }
 

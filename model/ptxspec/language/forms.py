@@ -542,9 +542,14 @@ def unknown_opcode(mnemonic: str) -> Later:
     return Later(find)
 
 
+def opcode_of(name: str) -> str:
+    """The opcode of a mnemonic or of a family of instructions."""
+    return name.split(".")[0].split("::")[0]
+
+
 def opcodes() -> dict[str, bool]:
     """Every opcode of PTX, and whether a page describes it."""
-    missing = (name.split(".")[0].split("::")[0] for name in contracts.gaps().FAMILIES)
+    missing = map(opcode_of, contracts.gaps().FAMILIES)
     return dict.fromkeys(registry().opcodes, True) | {n: False for n in missing if n not in registry().opcodes}
 
 
