@@ -252,11 +252,16 @@ def _flushing(name: str, rounding: str, width: int) -> frozenset[str]:
 
 @cache
 def _directed(name: str, rounding: str, width: int) -> str:
-    """A function that rounds in one direction: it sets the processor's mode around one operation."""
+    """A function that rounds in one direction: it sets the processor's mode around one operation. Its operands go through empty
+    assembly, where LLVM can know nothing of them: it computes with constants at compile time, constrained or not, and of those
+    that cancel it makes +0 whatever the direction."""
     op, arity = SUPPLIED[name]
     real = _FLOATS[width]
     parameters = ", ".join(f"i{width} %a{i}" for i in range(arity))
-    casts = "\n".join(f"  %f{i} = bitcast i{width} %a{i} to {real}" for i in range(arity))
+    casts = "\n".join(
+        f'  %o{i} = call i{width} asm sideeffect "", "=r,0"(i{width} %a{i}) strictfp\n  %f{i} = bitcast i{width} %o{i} to {real}'
+        for i in range(arity)
+    )
     operands = ", ".join(f"{real} %f{i}" for i in range(arity))
     return (
         f"define internal i{width} @ptxspec_{name}_{rounding}_f{width}({parameters}) strictfp noinline {{\n{casts}\n"
