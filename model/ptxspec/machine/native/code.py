@@ -58,8 +58,8 @@ class Code:
         if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE:
             return None
         self.layout.divide([range(self.count)])
-        piece = Piece(self.layout, 0, range(self.count), needs).function()
-        if piece.count("\n") > LARGE:
+        piece = Piece(self.layout, 0, range(self.count), needs).function(LARGE)
+        if piece is None or piece.count("\n") > LARGE:
             return None
         loops = narrow_texts(self.layout, needs)
         return "\n".join([piece, loops, turns_text(self.layout, OF_ONE), beginning(self.layout, needs)]), needs
@@ -75,6 +75,7 @@ class Code:
             self.watch()
             needs: set[str] = set()
             text = Piece(self.layout, number, members, needs, outlined).function()
+            assert text is not None
             for name, body, needed in outlined.take():
                 self.watch()
                 shared[name] = self._library(body, needed, QUICK).address(name[1:])
