@@ -9,7 +9,7 @@ from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
-from ptxspec.machine.native.pieces import COLUMNS, search
+from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.effects import Access, Load, Update
@@ -142,7 +142,7 @@ class Accesses:
             f"  {found} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {address})"
         )
         row = text.at("owned", found, 8 * COLUMNS)
-        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(COLUMNS))
+        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(4))
         base = e.emit(f"load i64, ptr {begins}")
         held = e.emit(f"load i64, ptr {writable if write else readable}")
         host = e.emit(f"load ptr, ptr {place}")
@@ -151,6 +151,9 @@ class Accesses:
             rules().inside(ADDRESS, size, variable("%held", 64))
         )
         self.check(within, shown, index)
+        if write:
+            e.needs.update(KEEP)
+            text.lines.append(f"  call void @ptxspec_keep(ptr {row}, i64 {address})")
         return text.at("a piece of the caller's", offset, 1, size, base=host, length=held)
 
     def in_arena(self, offset: str, shown: str, size: int, write: bool, index: int) -> str:
