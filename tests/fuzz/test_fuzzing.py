@@ -1,4 +1,4 @@
-"""The fuzzers of launches, texts, links and of files that are kept: minutes here, an hour with the tests that are marked long. And the house they live in.
+"""The fuzzers of launches, texts, links, of files that are kept and of certificates: minutes here, an hour with the tests that are marked long. And the house they live in.
 
 A failure names its seed, and the line that shows it again: `python tests/fuzz/fuzzing.py FUZZER SEED`.
 """
@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import certificates
 import fuzzing
 import kept_files
 import modules
 import pytest
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1), "kept": (150, 1)}
-MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12), "kept": (5000, 1)}
+SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1), "kept": (150, 1), "certificate": (150, 1)}
+MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12), "kept": (5000, 1), "certificate": (5000, 2)}
 
 
 def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
@@ -71,11 +72,17 @@ def kept_files_are_mixed(seen: Counter[str], count: int) -> None:
     )
 
 
+def certificates_are_mixed(seen: Counter[str], count: int) -> None:
+    assert min(seen["refused"], seen["does not hold"], seen["holds"]) > 0.03 * count
+    assert {f"kind {name}" for name in certificates.KINDS} <= seen.keys()
+
+
 CHECKS = {
     "launch": launches_are_mixed,
     "text": texts_are_mixed,
     "linking": links_are_mixed,
     "kept": kept_files_are_mixed,
+    "certificate": certificates_are_mixed,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -143,19 +142,22 @@ def _check(path: str, as_json: bool) -> int:
     """Check a certificate again."""
     with asked_rightly(status=FAILED):
         text = read_text(path)
-        from ptxspec.query import records
+        from ptxspec.query import records, strict
 
         try:
-            made = json.loads(text)
-        except ValueError:
-            raise Failed(f"{path}: no certificate") from None
-        if not isinstance(made, dict):
-            raise Failed(f"{path}: no certificate")
-        found = records.check(made)
+            made = strict.loaded(text)
+        except ValueError as why:
+            raise Failed(f"{path}: no certificate: {why}") from None
+        try:
+            found = records.check(made)
+        except ValueError as why:
+            raise Failed(f"{path}: {why}") from None
     if as_json:
-        put_json({"holds": found.holds, "said": found.said, "notes": list(found.notes)})
+        put_json(found._asdict())
     else:
         say(f"{'holds' if found.holds else 'does not hold'}: {found.said}", fg="green" if found.holds else "red")
+        for line in found.statement:
+            say(f"  {line}")
         for note in found.notes:
             say(f"  {note}")
     return DONE if found.holds else ANSWER_IS_NO

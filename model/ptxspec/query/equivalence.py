@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import get_args
 
 from ptxspec.options import Contraction, Relation
 from ptxspec.query.bounds import allowed_choices
@@ -111,13 +112,9 @@ def prove(
         return prove_and_write(**given)
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
-    if relation not in ("equal", "refines"):
-        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     portfolio.members(solver)
-    contract = contract or ("none" if relation == "equal" else "any")
-    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
     try:
-        asked = ask(left, right, assume, profile, how)
+        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -131,6 +128,32 @@ def prove(
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
     return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
+
+
+def posed(
+    left: str,
+    right: str,
+    relation: Relation = "equal",
+    assume: str | None = None,
+    profile: str | tuple[str, str] = "portable",
+    contract: Contraction | None = None,
+    unroll: int = 16,
+    invariant: str | None = None,
+    buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
+    warp: bool = False,
+) -> Question:
+    """The question that `prove` puts for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
+    asked."""
+    if relation not in get_args(Relation):
+        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
+    if contract is not None and contract not in get_args(Contraction):
+        raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
+    contract = contract or ("none" if relation == "equal" else "any")
+    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
+    asked = ask(left, right, assume, profile, how)
+    if invariant is not None and not any(side.obligations for side in asked.sides):
+        raise ValueError("an invariant is of a loop, and neither side has one")
+    return asked
 
 
 def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
