@@ -264,9 +264,9 @@ def check(made: Any, timeout: float | None = None) -> Checked:
     def fails(why: str) -> Checked:
         return Checked(False, why, tuple(notes), statement)
 
-    wrong = _changed(given.queries, _queries(again))
-    if wrong:
-        return fails(f"the definitions make another query of the question: {wrong}")
+    changed = _changed(given.queries, _queries(again))
+    if changed is not None:
+        return fails(f"the definitions make another query of the question: {changed}")
     status = given.verdict.get("status")
     if status not in SETTLED or now["status"] != status:
         return fails(f"the verdict was {status}, and is {now['status']} now")
@@ -309,9 +309,9 @@ def _narrowed(assume: str | None, counterexample: Mapping[str, Any]) -> str:
     return " and ".join(parts)
 
 
-def _changed(before: list[Any], now: list[dict[str, str]]) -> str:
-    """The purpose of the first query that is another one; or nothing."""
+def _changed(before: list[Any], now: list[dict[str, str]]) -> str | None:
+    """The purpose of the first query that is another one; None if there is none."""
     for was, query in zip_longest(before, now):
         if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
             return str((query or was)["purpose"])
-    return ""
+    return None

@@ -230,6 +230,9 @@ def test_each_query_stands_once_and_in_its_place() -> None:
     assert len(certificate["queries"]) == 2
     for queries in ([*certificate["queries"]] * 2, certificate["queries"][::-1], certificate["queries"][:1], []):
         assert not records.check({**certificate, "queries": queries}).holds
+    invariant = made(LOOP, "mul.lo.u32 d, n, 3;", invariant="s == 3*i and i <= n", assume="n < 1000")
+    assert len(invariant["queries"]) == 3 and all(q["purpose"] for q in invariant["queries"])
+    assert not records.check({**invariant, "queries": invariant["queries"][::-1]}).holds
 
 
 def test_a_forged_counterexample_does_not_hold() -> None:
