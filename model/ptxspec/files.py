@@ -1,4 +1,5 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all. What a command is told to write takes the place of a link of that name; what it is
+told to change in place is the file behind the link."""
 
 from __future__ import annotations
 
@@ -28,20 +29,22 @@ def place_for(path: Path, data: bytes, permissions: int | None = None) -> Path:
 
 
 def _permissions(path: Path) -> int:
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+    with contextlib.suppress(FileNotFoundError):
+        state = path.lstat()
+        if stat.S_ISREG(state.st_mode):
+            return stat.S_IMODE(state.st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def check_writable(path: Path) -> None:
-    """Raises OSError, with a message that names the path, if a file could not be written there: to be asked before the work."""
+    """Raises OSError, with a message that names the path, if `write_whole` could not write it: to be asked before the work. Makes
+    nothing."""
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
-        if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+        if not path.is_symlink() and path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
             raise OSError("it is there, and no file that may be changed")
     except OSError as why:
         raise OSError(f"{path} cannot be written: {why.strerror or why}") from None

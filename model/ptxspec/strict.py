@@ -47,7 +47,7 @@ def fields(value: Any, named: Mapping[str, Any], where: str = "") -> dict[str, A
             raise ValueError(f"{prefix}{name} is missing")
     for name in value:
         if name not in named:
-            raise ValueError(f"{prefix}{str(name)[:60]} is no field of a certificate")
+            raise ValueError(f"{prefix}{str(name)[:60]} is no field")
     return {name: typed(value[name], kind, f"{prefix}{name}") for name, kind in named.items()}
 
 

@@ -22,8 +22,9 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
 
 from fuzzing import Finding, Unfit  # noqa: E402
 
+from ptxspec import strict  # noqa: E402
 from ptxspec.language.diagnostics import PtxError  # noqa: E402
-from ptxspec.query import records, strict  # noqa: E402
+from ptxspec.query import records  # noqa: E402
 from ptxspec.query.fragments import Unsupported  # noqa: E402
 from ptxspec.query.solvers import portfolio  # noqa: E402
 from ptxspec.query.solvers.answers import Said  # noqa: E402

@@ -96,12 +96,20 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
         raise Failed("two fragments are needed, or --check with a certificate")
     with asked_rightly(status=FAILED), _progress(as_json) as progress:
         import ptxspec
+        from ptxspec.query.records import NotWritten
 
-        verdict = ptxspec.prove(text_of(left), text_of(right), progress=progress, **options)
+        lost: NotWritten | None = None
+        try:
+            verdict = ptxspec.prove(text_of(left), text_of(right), progress=progress, **options)
+        except NotWritten as why:
+            lost, verdict = why, why.verdict
     if as_json:
         put_json(_as_dict(verdict))
     else:
         _show(verdict)
+    if lost is not None:
+        say(str(lost), err=True, fg="red")
+        return FAILED
     if options["ptx"] is not None and verdict.counterexample is None:
         say(f"{options['ptx']} is not written: there is no counterexample to show", err=True)
     return int(verdict.exit_status)
@@ -142,7 +150,8 @@ def _check(path: str, as_json: bool) -> int:
     """Check a certificate again."""
     with asked_rightly(status=FAILED):
         text = read_text(path)
-        from ptxspec.query import records, strict
+        from ptxspec import strict
+        from ptxspec.query import records
 
         try:
             made = strict.loaded(text)

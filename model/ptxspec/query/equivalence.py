@@ -90,8 +90,9 @@ def prove(
     hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
     both sides.
 
-    Raises PtxError, AssumptionError or ValueError for a wrong question, OSError for a file that cannot be written, and
-    Unsupported if the verdict has nothing to write to a file.
+    Raises PtxError, AssumptionError or ValueError for a wrong question, and OSError for a file that cannot be written. If that
+    happens once the question is decided, or if the verdict has nothing to write to a file, the error has the verdict as
+    `verdict`, and is Unsupported, too.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'

@@ -8,15 +8,16 @@ import inspect
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_type_hints
 
+from ptxspec import strict
 from ptxspec.files import check_writable, write_whole
 from ptxspec.language.diagnostics import PtxError
-from ptxspec.query import strict, witness
+from ptxspec.query import witness
 from ptxspec.query.equivalence import posed, prove
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.solvers import Solver, kept
@@ -83,19 +84,36 @@ def prove_and_write(
     certificate: str | Path | None = None,
     **options: Any,
 ) -> Verdict:
-    """Ask as `prove` does, and write files. Raises OSError before anything is asked if one cannot be written."""
+    """Ask as `prove` does, and write files. Raises OSError before anything is asked if one cannot be written, and NotWritten
+    afterwards."""
     for file in (smtlib, ptx, certificate):
         if file is not None:
             check_writable(Path(file))
     record = recorded(left, right, are_kept=certificate is None, **options)
-    if smtlib is not None:
-        write_whole(Path(smtlib), smtlib_text(record).encode())
-    if ptx is not None and record.verdict.counterexample is not None:
-        write_whole(Path(ptx), ptx_text(record).encode())
-    if certificate is not None:
-        made = _certificate(record)
-        write_whole(Path(certificate), json.dumps(made, indent=1, allow_nan=False).encode())
+    texts: list[tuple[str | Path | None, Callable[[Record], str]]] = [
+        (smtlib, smtlib_text),
+        (certificate, _certificate_text),
+    ]
+    if record.verdict.counterexample is not None:
+        texts.append((ptx, ptx_text))
+    failed: list[str] = []
+    for file, text in texts:
+        if file is not None:
+            try:
+                write_whole(Path(file), text(record).encode())
+            except (OSError, Unsupported) as why:
+                failed.append(f"{file} is not written: {getattr(why, 'strerror', None) or why}")
+    if failed:
+        raise NotWritten(record.verdict, failed)
     return record.verdict
+
+
+class NotWritten(OSError, Unsupported):
+    """A file was not written after a question was decided: `verdict` is the answer."""
+
+    def __init__(self, verdict: Verdict, failed: Sequence[str]):
+        super().__init__("; ".join(failed))
+        self.verdict = verdict
 
 
 def smtlib_text(record: Record) -> str:
@@ -150,6 +168,10 @@ def certificate(record: Record) -> dict[str, Any]:
     ('refuted', 'neg.s32 d, a;')
     """
     return _certificate(record)
+
+
+def _certificate_text(record: Record) -> str:
+    return json.dumps(_certificate(record), indent=1, allow_nan=False)
 
 
 def _certificate(record: Record) -> dict[str, Any]:

@@ -311,6 +311,13 @@ def test_what_settles_nothing_has_no_certificate() -> None:
         records.check({"format": 99, "question": {}})
 
 
+def test_options_that_mean_nothing_are_errors() -> None:
+    with pytest.raises(ValueError, match="no contraction is called 'x'"):
+        ptxspec.prove(*PROVED, contract="x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="neither side has one"):
+        ptxspec.prove(*PROVED, invariant="a == 1")
+
+
 # the command ---------------------------------------------------------------------------------------------------------------
 
 
