@@ -350,4 +350,5 @@ def test_export(tmp_path: Path) -> None:
     assert validated("export", file.read_text())["opcodes"][0]["opcode"] == "bfe"
     assert "1 opcodes, 4 forms" in call("export", "-o", "bfe", "--to", str(file)).stdout
     assert asked("export", "-o", "bfee", status=1)["kind"] == "unknown"
-    assert asked("export", "-o", "bfe", "--to", str(tmp_path / "nowhere" / "x"), status=2)["kind"] == "file"
+    assert asked("export", "-o", "bfe", "--to", str(tmp_path / "nowhere" / "deep" / "x"), status=2)["kind"] == "file"
+    assert not (tmp_path / "nowhere").exists()

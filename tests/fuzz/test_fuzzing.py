@@ -1,4 +1,4 @@
-"""The fuzzers of launches, texts and links: minutes here, an hour with the tests that are marked long. And the house they live in.
+"""The fuzzers of launches, texts, links, of files that are kept and of certificates: minutes here, an hour with the tests that are marked long. And the house they live in.
 
 A failure names its seed, and the line that shows it again: `python tests/fuzz/fuzzing.py FUZZER SEED`.
 """
@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import certificates
 import fuzzing
+import kept_files
 import modules
 import pytest
 
 #: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1)}
-MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
+SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1), "kept": (150, 1), "certificate": (150, 1)}
+MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12), "kept": (5000, 1), "certificate": (5000, 2)}
 
 
 def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
@@ -61,7 +63,27 @@ def links_are_mixed(seen: Counter[str], count: int) -> None:
     assert seen["linked"] > 0.03 * count and seen["refused together"] > 0.03 * count
 
 
-CHECKS = {"launch": launches_are_mixed, "text": texts_are_mixed, "linking": links_are_mixed}
+def kept_files_are_mixed(seen: Counter[str], count: int) -> None:
+    """Of every kind of file, for every reader; some are believed, and most not."""
+    assert 0.05 * count < seen["planted"] < seen["made"]
+    assert {f"reader {name}" for name in kept_files.READERS} <= seen.keys()
+    assert len([what for what in seen if what.startswith("file ")]) > (0.6 if count < 1000 else 0.99) * len(
+        kept_files.FILES
+    )
+
+
+def certificates_are_mixed(seen: Counter[str], count: int) -> None:
+    assert min(seen["refused"], seen["does not hold"], seen["holds"]) > 0.03 * count
+    assert {f"kind {name}" for name in certificates.KINDS} <= seen.keys()
+
+
+CHECKS = {
+    "launch": launches_are_mixed,
+    "text": texts_are_mixed,
+    "linking": links_are_mixed,
+    "kept": kept_files_are_mixed,
+    "certificate": certificates_are_mixed,
+}
 
 
 @pytest.mark.parametrize(("name", "first", "count"), chunks(SOME, 0))

@@ -63,12 +63,12 @@ def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(made) == (2 if engine == "exact" else 1)
 
 
-def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, private_path: Path) -> None:
     """No text has addresses, which another process would not have; what is found computes the same."""
     monkeypatch.setattr(code, "LARGE", 200)
     monkeypatch.setattr(code, "PIECE", 200)
     monkeypatch.setattr(outlined, "LINES", 1)
-    monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(storage, "kept", lambda name: private_path / name)
     monkeypatch.setattr(object_code, "WORTH", 0.0)
     monkeypatch.setenv(object_code.VARIABLE, "1")
     made: list[str] = []
@@ -78,7 +78,7 @@ def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_
     for _ in range(2):
         results.append(np.zeros(9, np.uint32))
         ptxspec.load(chain(40)).launch("k", block=9, args=[results[-1]])
-        kept.append(len(list((tmp_path / "code").iterdir())))
+        kept.append(len(list((private_path / "code").iterdir())))
     assert sum("@outlined = global" in text for text in made) > 2 and "define {i32} @outlined_0" in made[0]
     assert kept[0] == kept[1] == len(set(made)) and made.count(made[0]) == 2
     assert np.array_equal(*results)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
-import json
 import math
 import zlib
 from collections import Counter
@@ -522,8 +521,18 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
 @functools.cache
 def registry() -> Registry:
     """The table of forms. Its index is kept between runs, under a digest of all pages, and only made of pages that are right."""
-    index = storage.remembered("forms", storage.digest(), lambda: json.dumps(Registry().index).encode())
-    return Registry(index=json.loads(index))
+    return Registry(index=storage.remembered("forms", storage.digest(), lambda: Registry().index, _index))
+
+
+def _index(value: Any) -> dict[str, list[str]]:
+    """An index as it was kept. Raises ValueError for what is none."""
+    if not isinstance(value, dict) or not all(isinstance(names, list) and names for names in value.values()):
+        raise ValueError("no index of opcodes")
+    if not all(
+        isinstance(n, str) and n.startswith("ptxspec.spec.instructions.") for own in value.values() for n in own
+    ):
+        raise ValueError("no pages of instructions")
+    return value
 
 
 def unknown_opcode(mnemonic: str) -> Later:

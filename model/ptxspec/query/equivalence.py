@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import get_args
 
 from ptxspec.options import Contraction, Relation
 from ptxspec.query.bounds import allowed_choices
@@ -89,8 +90,9 @@ def prove(
     hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
     both sides.
 
-    Raises PtxError, AssumptionError or ValueError for a wrong question, OSError for a file that cannot be written, and
-    Unsupported if the verdict has nothing to write to a file.
+    Raises PtxError, AssumptionError or ValueError for a wrong question, and OSError for a file that cannot be written. If that
+    happens once the question is decided, or if the verdict has nothing to write to a file, the error has the verdict as
+    `verdict`, and is Unsupported, too.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'
@@ -111,13 +113,9 @@ def prove(
         return prove_and_write(**given)
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
-    if relation not in ("equal", "refines"):
-        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     portfolio.members(solver)
-    contract = contract or ("none" if relation == "equal" else "any")
-    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
     try:
-        asked = ask(left, right, assume, profile, how)
+        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -131,6 +129,32 @@ def prove(
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
     return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
+
+
+def posed(
+    left: str,
+    right: str,
+    relation: Relation = "equal",
+    assume: str | None = None,
+    profile: str | tuple[str, str] = "portable",
+    contract: Contraction | None = None,
+    unroll: int = 16,
+    invariant: str | None = None,
+    buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
+    warp: bool = False,
+) -> Question:
+    """The question that `prove` puts for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
+    asked."""
+    if relation not in get_args(Relation):
+        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
+    if contract is not None and contract not in get_args(Contraction):
+        raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
+    contract = contract or ("none" if relation == "equal" else "any")
+    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
+    asked = ask(left, right, assume, profile, how)
+    if invariant is not None and not any(side.obligations for side in asked.sides):
+        raise ValueError("an invariant is of a loop, and neither side has one")
+    return asked
 
 
 def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:

@@ -194,18 +194,20 @@ def _key(claim: Identity) -> str:
     return hashlib.sha256(repr((claim[:6], claim[8:], _definitions())).encode()).hexdigest()
 
 
-def _stored(path: Path) -> dict[str, Any]:
+def _stored(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
     try:
         state = path.stat()
         return _read(path, state.st_mtime_ns, state.st_size)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
 @lru_cache(maxsize=2)
 def _read(path: Path, *state: int) -> dict[str, Any]:
     """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
-    found = json.loads(path.read_text())
+    found = json.loads(storage.own_file(path.absolute()))
     return found if isinstance(found, dict) else {}
 
 
