@@ -121,5 +121,6 @@ def _place(where: Any) -> dict[str, Any]:
         "line": where and where.line,
         "column": where and where.column,
         "instruction": where and where.instruction,
+        "registers": where and dict(where.registers),
         "origin": where and where.origin and dict(zip(("file", "line"), where.origin, strict=True)),
     }

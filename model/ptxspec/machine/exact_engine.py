@@ -46,6 +46,7 @@ from ptxspec.machine.program import (
     in_frame,
     more_words,
     requested,
+    shown_registers,
     stopped,
 )
 from ptxspec.machine.scripts import Function, Scripts, runs
@@ -384,7 +385,11 @@ class ExactRun:
 
     def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> Faulted:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
-        return Faulted(Fault(thread, index, self.address if isinstance(broken, Violation) else None, broken))
+        address = self.address if isinstance(broken, Violation) else None
+        op, held = self.code[index], self.registers[thread]
+        acts = isinstance(op.plan.meaning.effect, Access | AddressCheck | Copy)
+        names = shown_registers(op, self.program.kernel) if acts else ()
+        return Faulted(Fault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""

@@ -29,6 +29,7 @@ from ptxspec.machine.outstanding import UNITS, Outstanding, size_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
+    WIDEST_SHOWN,
     Program,
     asks_host,
     call_target,
@@ -38,6 +39,7 @@ from ptxspec.machine.program import (
     check_source,
     check_variable,
     resident,
+    shown_registers,
     stopped,
     unmet,
 )
@@ -199,8 +201,11 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        shown = isinstance(effect, Access | AddressCheck | Copy) and why != context.READ
-        return Fault(thread, op, address if shown else None, error)
+        if not isinstance(effect, Access | AddressCheck | Copy):
+            return Fault(thread, op, None, error)
+        names = shown_registers(self.program.kernel.code[op], self.program.kernel)
+        values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
+        return Fault(thread, op, address if why != context.READ else None, error, values)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
