@@ -192,6 +192,19 @@ class Accesses(Protocol):
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
 
+    def is_narrow(self, space: str) -> bool:
+        """Whether addresses in a state space have 32 bits."""
+
+    def ignores_upper_halves(self) -> Int:
+        """1 if the machine ignores the upper half of the register of such an address, else 0."""
+
+    @overload
+    def counted(self, space: str, address: int, ignores: bool) -> int: ...
+    @overload
+    def counted(self, space: str, address: Int, ignores: bool) -> Int: ...
+    def counted(self, space: str, address: Int | int, ignores: bool) -> Int | int:
+        """What counts of an address in a state space, where upper halves are ignored or not."""
+
     @overload
     def aligned(self, address: int, size: int) -> bool: ...
     @overload

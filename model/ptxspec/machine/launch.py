@@ -268,7 +268,18 @@ class Launches:
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
         memory = Memory(
-            self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members, how.owned, how.fresh
+            self._space,
+            self._data,
+            buffers,
+            parameters,
+            *sizes,
+            slots,
+            threads,
+            alive,
+            members,
+            how.owned,
+            how.fresh,
+            ready.ignores_upper_halves,
         )
         if self._heap is not None:
             start = self.checked.sizes["global"]

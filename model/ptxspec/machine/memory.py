@@ -120,10 +120,13 @@ class Memory:
         cluster: int = 1,
         owned: Owned | None = None,
         fresh: Fresh | None = None,
+        ignores_upper_halves: bool = False,
     ):
         """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are.
         `owned` is what the caller owns of global memory, if the launch may reach any. `fresh` decides what registers and the
-        memory of threads and CTAs begin with; without it they begin with zeros."""
+        memory of threads and CTAs begin with; without it they begin with zeros. `ignores_upper_halves` says whether the upper
+        half of a register does not count that holds an address of 32 bits."""
+        self.ignores_upper_halves = ignores_upper_halves
         self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
         self.layout = contracts.generic_addressing()
         module_global = module["global"]
@@ -235,9 +238,10 @@ class Memory:
         self, space: str, address: int, size: int, write: bool, slot: int, thread: int
     ) -> tuple[np.ndarray, int]:
         """The same as `access`, copies that are under way left aside."""
-        reached, at = self.locate(space, address) if space == "generic" else (space, address)
-        space = reached.partition("::")[0]
         pages = rules()
+        counted = pages.counted(space, address, self.ignores_upper_halves)
+        reached, at = self.locate(space, address) if space == "generic" else (space, counted)
+        space = reached.partition("::")[0]
         if not pages.aligned(address, size):
             check_alignment(address, size)
         if space == "global":

@@ -87,6 +87,9 @@ class Accesses:
         if write and not facts.written:
             self.check("false", shown, index)
             return text.at("param", "0", 1, size)
+        counted = rules().counted(space, ADDRESS, self.program.ignores_upper_halves)
+        if counted is not ADDRESS:
+            address = Lowering(e, {"%address": address}).low(counted, 64)
         aligned = self.holds(rules().aligned(ADDRESS, size), address)
         if space == "global":
             return self.in_global(aligned, address, shown, size, write, index)
