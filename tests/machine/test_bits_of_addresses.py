@@ -7,6 +7,8 @@ import pytest
 from launching import ENGINES, both, fault, kernel
 
 import ptxspec
+from ptxspec.evidence.generate.address_kernels import kernels
+from ptxspec.evidence.record.addresses import answers_here, digest_of_kernel, read
 
 VARIABLES = """.shared .align 128 .b8 s[1024]; .local .align 16 .u32 l[4]; .reg .b64 %src; .reg .f32 %w<8>; .reg .b32 %v<8>;
     st.shared.v4.u32 [s], {7, 8, 9, 10}; st.local.v4.u32 [l], {7, 8, 9, 10};"""
@@ -159,6 +161,32 @@ def test_seeds_differ_where_upper_halves_count(engine: str) -> None:
         except ptxspec.LaunchError as error:
             outcomes.add(error.rule)
     assert outcomes == {"", "out of bounds"}
+
+
+# kernels for a GPU -----------------------------------------------------------------------------------------------------
+
+
+def test_kernels_answer_alike_whatever_the_address_is_formed_from() -> None:
+    """Under both engines; the answers of an access are those of another only if it reads or writes the same bytes."""
+    own = kernels()
+    ours = answers_here(own)
+    assert ours == answers_here(own, "exact")
+    by_access: dict[str, set[str]] = {}
+    for k in own:
+        by_access.setdefault(k.title.partition(",")[0], set()).add(ours[k.name])
+    assert all(len(answers) == 1 for answers in by_access.values())
+    assert by_access["ld.shared"] == by_access["ld.local"] == by_access["ld.shared::cluster"]
+    assert len(set.union(*by_access.values())) == len(by_access) - 3  # and st.shared is as st.local
+
+
+def test_a_gpu_answers_alike() -> None:
+    recorded, own = read(), kernels()
+    if recorded is None:
+        pytest.skip("no GPU's answers are stored: python -m ptxspec.evidence.record.addresses FOLDER records them")
+    assert {k.name: digest_of_kernel(k) for k in own} == {n: e["asked"] for n, e in recorded["kernels"].items()}
+    ours = answers_here(own)
+    for level in ("-O0", "-O3"):
+        assert {n: e[level] for n, e in recorded["kernels"].items()} == ours
 
 
 # proofs ---------------------------------------------------------------------------------------------------------------
