@@ -8,7 +8,7 @@ from typing import Any
 import effort
 import numpy as np
 import pytest
-from launching import ENGINES, HEADER, PAIR, engine_of, kernel, text
+from launching import ENGINES, HEADER, LAYOUT, PAIR, engine_of, kernel, text
 
 import ptxspec
 from ptxspec.machine.native import code, outlined
@@ -371,7 +371,7 @@ def test_memory_of_the_host_twice() -> None:
 
 
 def test_a_base_among_the_arrays_of_a_launch() -> None:
-    memory = ptxspec.Memory(base=0x1000_0000)
+    memory = ptxspec.Memory(base=LAYOUT.GLOBAL_BASE)
     p = memory.allocate(1 << 16)
     with pytest.raises(ValueError, match="arrays of the launch are; give its memory another base"):
         ptxspec.load(COPY).launch("k", args=[np.zeros(1, np.uint32), p])
