@@ -192,6 +192,9 @@ class Accesses(Protocol):
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
 
+    def may_lie(self, space: str, into: Collection[str]) -> bool:
+        """Whether a generic address may lie in a state space, if the instruction accesses only these; none: all."""
+
     def is_narrow(self, space: str) -> bool:
         """Whether addresses in a state space have 32 bits."""
 

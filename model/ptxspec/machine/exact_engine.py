@@ -159,7 +159,7 @@ class Faulted(Exception):
 
 class Reach(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
-    access leaves a variable for certain; and what is accessed."""
+    access leaves a variable for certain; what is accessed; and where a generic address must lie."""
 
     address: Function
     holds: Function | None
@@ -167,6 +167,7 @@ class Reach(NamedTuple):
     space: str
     size: int
     write: bool
+    into: tuple[str, ...]
 
 
 class ExactRun:
@@ -655,7 +656,8 @@ class ExactRun:
             check_demand(effect.rule, *reach.holds(registers, thread, env, self.choose))
         if reach.overruns:
             check_variable(self.program, self.index, address, reach.size)
-        return self.memory.access(reach.space, address, reach.size, reach.write, thread // self.extents.threads, thread)
+        slot = thread // self.extents.threads
+        return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
 
     def reach(self, effect: Access, op: Any) -> Reach:
         """How the instruction that is being executed accesses memory; kept."""
@@ -668,5 +670,6 @@ class ExactRun:
             op.space or effect.space,
             effect.bytes,
             not isinstance(effect, Load),
+            effect.into,
         )
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from typing import NamedTuple, Protocol
 
@@ -211,11 +211,12 @@ class Memory:
         return Extent(granules, self.total + PADDING, len(self.gone) * self.threads)
 
     def access(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
     ) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
-        `slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
-        array, index = self._found(space, address, size, write, slot, thread)
+        `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
+        of the state spaces `into`, if there are any."""
+        array, index = self._found(space, address, size, write, slot, thread, into)
         if self.copies is not None:
             if array is self.shared:
                 self.copies.check_shared(index, size)
@@ -235,13 +236,16 @@ class Memory:
         return index
 
     def _found(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str]
     ) -> tuple[np.ndarray, int]:
         """The same as `access`, copies that are under way left aside."""
         pages = rules()
         counted = pages.counted(space, address, self.ignores_upper_halves)
         reached, at = self.locate(space, address) if space == "generic" else (space, counted)
-        space = reached.partition("::")[0]
+        generic, space = space == "generic", reached.partition("::")[0]
+        constant = write and not spaces().SPACES[unbanked(space)].written
+        if generic and not constant and not pages.may_lie(space, into):
+            raise Violation("state space", f"the address lies in .{space}, not in .{' or .'.join(into)}")
         if not pages.aligned(address, size):
             check_alignment(address, size)
         if space == "global":

@@ -7,7 +7,7 @@ Accesses are checked by the functions of spec/machine/accesses.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ptxspec import contracts
@@ -133,9 +133,11 @@ class Memory:
 
     # accesses ------------------------------------------------------------------------------------------------------------
 
-    def reached(self, space: str, address: Int) -> list[Case]:
-        """The regions that an address of a state space may reach: those that it is formed from, or else any."""
-        return [self._counted(space, case) for case in self._reached(space, address)]
+    def reached(self, space: str, address: Int, into: Collection[str] = ()) -> list[Case]:
+        """The regions that an address of a state space may reach: those that it is formed from, or else any. A generic one must
+        lie in one of the state spaces `into`, if there are any."""
+        cases = [self._counted(space, case) for case in self._reached(space, address)]
+        return [c for c in cases if space != "generic" or self.page.may_lie(self.regions[c.region].space, into)]
 
     def _counted(self, space: str, case: Case) -> Case:
         """The same in as many bits as count of an address: a region lies in these, so that the rest is that of the distance."""

@@ -364,7 +364,7 @@ class Walk:
         space, write = op.space or effect.space, not isinstance(effect, Load)
         size = effect.type.bytes
         self.places.check_named(address, self.line_of(op))
-        cases = self.memory.reached(space, address)
+        cases = self.memory.reached(space, address, effect.into)
         allowed = self.memory.allowed(cases, address, effect.bytes, write)
         if isinstance(effect, Load | Store) and effect.holds is not None:
             allowed = allowed & substitute(effect.holds, env, memo)
