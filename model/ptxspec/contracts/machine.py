@@ -146,6 +146,13 @@ class MemoryRules(Protocol):
         """Where the next piece of it begins, behind what ends at an address."""
 
     @overload
+    def has_addresses(self, begin: int, size: int, end: int) -> bool: ...
+    @overload
+    def has_addresses(self, begin: Int, size: Int, end: Int) -> Bool: ...
+    def has_addresses(self, begin: Int | int, size: Int | int, end: Int | int) -> Bool | bool:
+        """Whether a piece of so many bytes that begins at an address ends before another."""
+
+    @overload
     def heap_begins(self, variables: int) -> int: ...
     @overload
     def heap_begins(self, variables: Int) -> Int: ...

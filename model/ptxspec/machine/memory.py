@@ -82,7 +82,8 @@ class AddressSpace:
 
     def allocate(self, name: str, size: int, writable: bool) -> Allocation:
         """A buffer. Raises ValueError if there are no addresses left."""
-        if self._next + size > 1 << self.bits:
+        end = min(1 << self.bits, contracts.opaque_types().MODULE_HANDLES)
+        if not contracts.memory_rules().has_addresses(self._next, size, end):
             raise ValueError(f"{name}: addresses of {self.bits} bits end before its {size:,} bytes do")
         found = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
