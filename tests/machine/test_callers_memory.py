@@ -8,7 +8,7 @@ from typing import Any
 import effort
 import numpy as np
 import pytest
-from launching import ENGINES, HEADER, PAIR, engine_of, kernel, text
+from launching import ENGINES, HEADER, LAYOUT, PAIR, engine_of, kernel, text
 
 import ptxspec
 from ptxspec.machine.native import code, outlined
@@ -371,12 +371,46 @@ def test_memory_of_the_host_twice() -> None:
 
 
 def test_a_base_among_the_arrays_of_a_launch() -> None:
-    memory = ptxspec.Memory(base=0x1000_0000)
+    memory = ptxspec.Memory(base=LAYOUT.GLOBAL_BASE)
     p = memory.allocate(1 << 16)
     with pytest.raises(ValueError, match="arrays of the launch are; give its memory another base"):
         ptxspec.load(COPY).launch("k", args=[np.zeros(1, np.uint32), p])
     with pytest.raises(ValueError, match="the module's variables are"):
         ptxspec.load(f"{HEADER}.global .u32 x;" + COPY[len(HEADER) :]).launch("k", args=[p, p])
+
+
+@pytest.mark.parametrize(
+    ("size", "align", "error"),
+    [
+        (4, 1 << 70, ValueError),
+        (4, 1 << 63, ValueError),
+        (1 << 63, None, ValueError),
+        (0x6000_0000_0000_0000, None, ValueError),
+        (1 << 200, None, ValueError),
+        (1 << 62, None, MemoryError),
+    ],
+)
+def test_pieces_for_which_there_is_no_room(size: int, align: int | None, error: type[Exception]) -> None:
+    """They end before the addresses of handles, and leave the memory as it was."""
+    memory = ptxspec.Memory()
+    first = memory.put(np.full(1, 7, np.uint32))
+    with pytest.raises(error, match=f"{size:,} bytes"):
+        memory.allocate(size, align)
+    second = memory.allocate(4)
+    assert int(second) == int(first) + 512
+    for engine in ENGINES:
+        ptxspec.load(COPY).launch("k", args=[second, first], engine=engine)
+        assert memory.read(second, 4) == b"\7\0\0\0"
+
+
+def test_the_last_address_of_a_memory() -> None:
+    """A piece may lie right before the handles; the next has no room."""
+    memory = ptxspec.Memory(base=0x6000_0000_0000_0000 - 256)
+    last = memory.allocate(256)
+    assert memory.read(last + 252, 4) == bytes(4)
+    for size in (0, 1):
+        with pytest.raises(ValueError, match="memory ends before 0x6000000000000000"):
+            memory.allocate(size)
 
 
 def test_parameters_that_are_no_pointers() -> None:

@@ -425,9 +425,9 @@ def test_a_drawing_follows_its_definition(kind: str, lines: list[str], change: t
 def test_windows_follow_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     page: Any = finder.load("ptxspec.spec.state_spaces.generic_addressing")
     (sound,) = drawing.drawn("windows", ["address = 0x40"])
-    monkeypatch.setattr(page, "WINDOWS", {**page.WINDOWS, "param": 0x0800_0000})
+    monkeypatch.setattr(page, "WINDOWS", {**page.WINDOWS, "param": 0x1000_0000})
     (other,) = drawing.drawn("windows", ["address = 0x40"])
-    assert "0x08000000" in other.svg and "0x08000000" not in sound.svg
+    assert "0x10000000" in other.svg and "0x10000000" not in sound.svg
 
 
 # Their texts, and SVG -------------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ class Faulted(Exception):
 
 class Reach(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
-    access leaves a variable for certain; and what is accessed."""
+    access leaves a variable for certain; what is accessed; and where a generic address must lie."""
 
     address: Function
     holds: Function | None
@@ -168,6 +168,7 @@ class Reach(NamedTuple):
     space: str
     size: int
     write: bool
+    into: tuple[str, ...]
 
 
 class ExactRun:
@@ -660,7 +661,8 @@ class ExactRun:
             check_demand(effect.rule, *reach.holds(registers, thread, env, self.choose))
         if reach.overruns:
             check_variable(self.program, self.index, address, reach.size)
-        return self.memory.access(reach.space, address, reach.size, reach.write, thread // self.extents.threads, thread)
+        slot = thread // self.extents.threads
+        return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
 
     def reach(self, effect: Access, op: Any) -> Reach:
         """How the instruction that is being executed accesses memory; kept."""
@@ -673,5 +675,6 @@ class ExactRun:
             op.space or effect.space,
             effect.bytes,
             not isinstance(effect, Load),
+            effect.into,
         )
         return found

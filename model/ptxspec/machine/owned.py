@@ -91,7 +91,8 @@ class Memory:
     @alone
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
         """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
-        messages call the piece `name`. Raises ValueError for a negative size, and for an alignment that is no power of two.
+        messages call the piece `name`. Raises ValueError for a negative size, for an alignment that is no power of two, and if
+        the piece would not end before the addresses of textures and surfaces; MemoryError if the host has too little memory.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0
@@ -105,8 +106,15 @@ class Memory:
             raise ValueError(f"a piece has no bytes or some, not {size}")
         if align < 1 or align & (align - 1):
             raise ValueError(f"an alignment is a power of two, not {align}")
-        start = page.next_piece(self._end, align)
-        room = untouched(size + _LINE)
+        start, end = page.next_piece(self._end, align), contracts.opaque_types().MODULE_HANDLES
+        if not page.has_addresses(start, size, end):
+            raise ValueError(
+                f"{size:,} bytes at a multiple of {align:,} would lie at {start:#x}: memory ends before {end:#x}"
+            )
+        try:
+            room = untouched(size + _LINE)
+        except (OSError, ValueError, OverflowError) as why:  # of mmap and of NumPy
+            raise MemoryError(f"the host has no {size:,} bytes for {name or 'a piece'}: {why}") from None
         first = -int(room.__array_interface__["data"][0]) % _LINE
         found = self._insert(start, room[first : first + size], True, name)
         self._end = start + size

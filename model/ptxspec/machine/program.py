@@ -55,6 +55,8 @@ class Program(NamedTuple):
     """whether it has copies that finish later"""
     address_size: int = 64
     """the bits of an address"""
+    ignores_upper_halves: bool = False
+    """whether the upper half of a register does not count that holds an address of 32 bits"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -95,6 +97,7 @@ def program(
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
+        ignores_upper_halves=bool(evaluate(contracts.accesses().ignores_upper_halves(), {}, profile.value)),
     )
 
 

@@ -223,7 +223,8 @@ class NativeRun:
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            self.memory.access(space, address, effect.bytes, write, thread // self.extents.threads, thread)
+            slot = thread // self.extents.threads
+            self.memory.access(space, address, effect.bytes, write, slot, thread, effect.into)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")

@@ -176,7 +176,7 @@ def borne_out(
         if not evaluate(given, here, pick, {}) or any(evaluate(b.holds, here, pick, {}) for b in side.beyond):
             continue
         first = {n: evaluate(term, here, pick) for n, term in side.unwritten.items()}
-        ran = run(side.side, asked, {**values, **first}, where, profile)
+        ran = run(side.side, asked, {**values, **first}, where, profile, pick)
         if ran is None:
             continue
         faults = bool(evaluate(side.faults, here, pick, {}))

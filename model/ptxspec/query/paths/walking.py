@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
@@ -275,6 +275,7 @@ class Walk:
         size = self.side.checked.address_size
         match operand:
             case tree.Address(base, offset):
+                size = sum_bits(self.kernel, operand, size)
                 start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
                 return low_bits(self.variables.behind(start, offset, size), width)
             case tree.Not(name):
@@ -363,7 +364,7 @@ class Walk:
         space, write = op.space or effect.space, not isinstance(effect, Load)
         size = effect.type.bytes
         self.places.check_named(address, self.line_of(op))
-        cases = self.memory.reached(space, address)
+        cases = self.memory.reached(space, address, effect.into)
         allowed = self.memory.allowed(cases, address, effect.bytes, write)
         if isinstance(effect, Load | Store) and effect.holds is not None:
             allowed = allowed & substitute(effect.holds, env, memo)
