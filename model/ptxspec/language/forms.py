@@ -64,8 +64,14 @@ class Form(NamedTuple):
 
     @property
     def availability(self) -> tuple[tuple[int, int], int]:
-        """(PTX ISA version, sm number) from which the form exists."""
-        return self.definition.availability(self.modifiers)
+        """(PTX ISA version, sm number) from which the form exists, without operands that may be omitted."""
+        return self.definition.availability(self.modifiers, operands=self.required)
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the operands that may not be omitted."""
+        operands = [o for o in self.syntax.operands if not o.optional]
+        return [*(o.name for o in operands), *(o.second for o in operands if o.second and o.paired)]
 
     @property
     def only(self) -> tuple[str, ...]:
@@ -107,9 +113,13 @@ class Form(NamedTuple):
 
     @property
     def absences(self) -> list[tuple[str, ...]]:
-        """The sets of optional operands that may be omitted: none, then the last one, the last two, and so on."""
-        names = [o.name for o in self.syntax.operands if o.optional]
-        return [tuple(names[i:]) for i in range(len(names), -1, -1)]
+        """The sets of optional operands that may be omitted: none, then the last one, the last two, and so on; and each of these
+        with and without the optional operands in brackets, which are omitted independently."""
+        optional = [o for o in self.syntax.operands if o.optional]
+        last = [o.name for o in optional if not o.bracketed]
+        inside = tuple(o.name for o in optional if o.bracketed)
+        found = [tuple(last[i:]) for i in range(len(last), -1, -1)]
+        return found + [names + inside for names in found] if inside else found
 
     @property
     def plain(self) -> bool:
@@ -183,7 +193,7 @@ class Form(NamedTuple):
 
     def exists(self, epoch: Epoch) -> bool:
         """Whether modules of that epoch have the form."""
-        since, target = self.definition.availability(self.modifiers, epoch.target)
+        since, target = self.definition.availability(self.modifiers, epoch.target, self.required)
         gone = self.removal
         removed = gone is not None and epoch.version >= gone[0] and epoch.target >= gone[1]
         return epoch.version >= since and epoch.target >= target and epoch.has(self.only) and not removed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
@@ -103,13 +103,16 @@ class Definition:
         """Whether the form with these modifiers takes special registers as operands."""
         return self.special_registers is not None and _matches(modifiers, self.special_registers)
 
-    def availability(self, modifiers: dict[str, Any], of: int | None = None) -> tuple[tuple[int, int], int]:
-        """(PTX ISA version, target) from which the form with these modifiers exists: in modules for the target `of`, or all."""
+    def availability(
+        self, modifiers: dict[str, Any], of: int | None = None, operands: Collection[str] = ()
+    ) -> tuple[tuple[int, int], int]:
+        """(PTX ISA version, target) from which the form with these modifiers exists, written with these of the operands that have
+        a rule of their own: in modules for the target `of`, or all."""
         since, target = (1, 0), 10
         for rule in self.rules:
             if of is not None and rule.before is not None and of >= rule.before:
                 continue
-            if _matches(modifiers, rule.where):
+            if _matches(modifiers, rule.where) and (not rule.operand or rule.operand in operands):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
 
