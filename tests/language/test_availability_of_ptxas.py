@@ -14,6 +14,7 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.evidence.generate.instruction_kernels import kernel, module_around
 from ptxspec.evidence.record.assembler import assemble, newest_ptxas, ptxas
+from ptxspec.language.check import check
 from ptxspec.language.forms import Form
 
 Version = tuple[int, int]
@@ -188,3 +189,26 @@ def test_one_sided_fences_came_later_than_others() -> None:
     for sem in ("acquire", "release"):
         assert {forms[f"fence.{sem}.{scope}"] for scope in ("cta", "cluster", "gpu", "sys")} == {((8, 6), 90)}
     assert forms["fence.acq_rel.gpu"] == forms["fence.gpu"] == ((6, 0), 70)
+
+
+def test_a_rule_may_be_about_an_operand(assembler: str) -> None:
+    """An operand that may be omitted can have come later than the instruction."""
+    lookup = "tex.2d.v4.f32.f32 {f, f, f, f}%s, [t, {f, f}]%s;"
+    offset, resident = lookup % ("", ", {i, i}"), lookup % ("|p", "")
+    cases = [
+        ("4.2", "sm_30", lookup % ("", ""), None), ("4.2", "sm_30", offset, "with e needs PTX ISA 4.3"),
+        ("4.3", "sm_20", offset, "with e needs target sm_30"), ("4.3", "sm_30", offset, None),
+        ("7.0", "sm_60", resident, "with p needs PTX ISA 7.1"), ("7.1", "sm_53", resident, "with p needs target sm_60"),
+        ("7.1", "sm_60", resident, None),
+    ]  # fmt: skip
+    for version, target, instruction, why in cases:
+        text = (
+            f".version {version}\n.target {target}\n.address_size 64\n.global .texref t;\n.entry k() {{ .reg .f32 f; .reg .s32 i;"
+            f" .reg .pred p;\n{instruction}\nret; }}\n"
+        )
+        assert bool(assemble(text, "sm_90", "-O0", by=assembler)) is (why is not None), (version, target, instruction)
+        if why is None:
+            check(text)
+        else:
+            with pytest.raises(ptxspec.PtxError, match=why):
+                check(text)

@@ -77,9 +77,7 @@ def select_form(
     return _unavailable(opcode, mnemonic, plan, shape, module) or _in_its_epoch(plan, shape, rules, module)
 
 
-def _unavailable(
-    opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, ...], module: Epoch
-) -> Misfit | None:
+def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, ...], module: Epoch) -> Misfit | None:
     """Why a module of this version and target does not have the form, or not with operands of this shape; or None."""
     version, target = module.version, module.target
     page = page_name(plan.form.definition.path)

@@ -50,6 +50,7 @@ class Definition:
         self.unasked: str | None = None
         self.discards = False
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
+        self.padded: set[str] = set()
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -363,12 +364,17 @@ def instruction(function: Callable[..., Any]) -> Definition:
 DESTINATION = "d"
 
 
-def has_elements(definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]]) -> None:
+def has_elements(
+    definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]], *, padded: bool = False
+) -> None:
     """What a tuple of coordinates or a fragment of a matrix holds: types(…) is given the form's modifiers, those that it has
-    parameters for, or all if it takes any. The registers of a destination are all of one type."""
+    parameters for, or all if it takes any. The registers of a destination are all of one type. A tuple after the brackets may be
+    written with more elements, which do not count, if it is `padded`."""
     if operand not in definition.sources and operand != DESTINATION:
         raise blame(f"{definition.name} has no operand {operand}")
     definition.tuples[operand] = types
+    if padded:
+        definition.padded.add(operand)
 
 
 def limits_constants(
