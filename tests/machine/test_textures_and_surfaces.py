@@ -161,7 +161,29 @@ def test_levels_and_their_sizes(engine: str) -> None:
     text = look_up(
         "txq.level.width.b32 %y0, [t], %x0; txq.level.height.b32 %y1, [t], %x0; mov.b32 %y2, 0; mov.b32 %y3, 0;"
     )
-    assert run(text, words([0, 1, 3]), engine, bind={"t": texture})[:, :2].tolist() == [[4, 8], [2, 4], [1, 1]]
+    sizes = run(text, words([0, 1, 3, 4, -1]), engine, bind={"t": texture})[:, :2].tolist()
+    assert sizes == [[4, 8], [2, 4], [1, 1], [0, 0], [0, 0]]
+
+
+#: what an H200 answers of levels: (width, height, depth) of level 1, and of level 0
+SIZES_OF_LEVELS = {
+    "1d": ((8, 1), (4, 1, 0), (8, 1, 0)), "a1d": ((3, 8, 1), (4, 3, 0), (8, 3, 0)), "2d": ((6, 8, 1), (4, 3, 0), (8, 6, 0)),
+    "a2d": ((3, 6, 8, 1), (4, 3, 3), (8, 6, 3)), "3d": ((6, 4, 8, 1), (4, 2, 3), (8, 4, 6)),
+    "cube": ((6, 8, 8, 1), (4, 4, 0), (8, 8, 0)), "acube": ((12, 8, 8, 1), (4, 4, 2), (8, 8, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("geometry", SIZES_OF_LEVELS)
+def test_sizes_of_a_level(engine: str, geometry: str) -> None:
+    shape, second, first = SIZES_OF_LEVELS[geometry]
+    layered = geometry[0] == "a" or geometry == "cube"
+    half = tuple(n if k == 0 and layered else max(n // 2, 1) for k, n in enumerate(shape))
+    chain = [np.zeros(shape, np.float32), np.zeros(half, np.float32)]
+    ask = "".join(f"txq.level.{q}.b32 %y{i}, [t], %x0; " for i, q in enumerate(("width", "height", "depth")))
+    texture = ptxspec.Texture(chain, geometry, normalized_coords=True)
+    out = run(look_up(ask + "mov.b32 %y3, 0;"), words([1, 0, 2]), engine, bind={"t": texture})
+    assert [tuple(row[:3]) for row in out.tolist()] == [second, first, (0, 0, 0)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -193,6 +215,27 @@ def test_a_handle_tells_what_it_stands_for(engine: str) -> None:
     text = look_up("{ .reg .pred %q; " + tests + "}", ".global .texref t; .global .surfref s;")
     images = {"t": ptxspec.Texture(IMAGE), "s": ptxspec.Surface(IMAGE, geometry="2d")}
     assert run(text, words(np.array([0.0]), np.array([0.0])), engine, bind=images)[0].tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_host_passes_by_value_is_no_variable(engine: str) -> None:
+    """As on an H200, whose driver's handles have none of the bits that istypep tests."""
+    tests = "ld.param.u64 %d1, [own]; " + "".join(
+        f"istypep.{type} %q, %d1; selp.u32 %y{i}, 1, 0, %q; "
+        for i, type in enumerate(("texref", "samplerref", "surfref"))
+    )
+    text = look_up("{ .reg .pred %q; mov.b32 %y3, 0; " + tests + "}", "", ", .param .u64 own")
+    rows = words(np.array([0.0]), np.array([0.0]))
+    for thing in (ptxspec.Texture(IMAGE), ptxspec.Surface(IMAGE)):
+        assert run(text, rows, engine, thing)[0].tolist() == [0, 0, 0, 0]
+    named = look_up(
+        text[text.index("{ .reg .pred") : text.index("st.global")].replace(
+            "ld.param.u64 %d1, [own]", "mov.u64 %d1, own"
+        ),
+        "",
+        ", .param .texref own",
+    )
+    assert run(named, rows, engine, ptxspec.Texture(IMAGE))[0].tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
