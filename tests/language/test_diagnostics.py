@@ -114,7 +114,7 @@ PAGES = "spec/instructions/"
         ("@%p1 ¦%r1 %r2;", "%r1 is no instruction", None),
         (
             "¦shl.u32 %r1, %r1, 3;",
-            "there is no shl.u32; the nearest forms are shl.b16, shl.b32, shl.b64",
+            "there is no shl.u32; the nearest forms are shl.b32, shl.b16, shl.b64",
             "logic/shl.md",
         ),
         ("¦popc.u32 %r1, %r1;", "there is no popc.u32; the nearest forms are popc.b32", "integer/popc.md"),
