@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ptxspec import contracts
 from ptxspec.language.check import check
 from ptxspec.language.forms import opcodes
 from ptxspec.language.gaps import coverage
+from ptxspec.literate.finder import DOCUMENTS
 
 HERE = Path(__file__).parent
 REGISTERS = (
@@ -72,6 +74,40 @@ def test_every_further_form_has_an_example() -> None:
             assert any(
                 words[0] == opcode and any(set(m.split(".")) <= set(words) for m in more.marks) for words in used
             ), (opcode, more.what)
+
+
+#: what a page says of something that it leaves out
+LEFT_OUT = re.compile(r"\b(?:not\s+describe|not\s+described|no\s+page\s+describes|this\s+page\s+does\s+not)\b")
+PAGES = sorted({*DOCUMENTS.glob("spec/**/*.md")} - {*DOCUMENTS.glob("spec/*.md")})
+
+
+def paragraphs(page: Path) -> list[str]:
+    """The prose of a page."""
+    return re.split(r"\n\s*\n", re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text(), flags=re.M | re.S))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(DOCUMENTS)) for p in PAGES])
+def test_what_a_page_leaves_out_is_a_gap(page: Path) -> None:
+    """A page that says so names the list of gaps, and that has what the page names; what is left out never stops a module."""
+    listed = contracts.gaps()
+    opcode = page.stem.split(".")[0]
+    for paragraph in filter(LEFT_OUT.search, paragraphs(page)):
+        assert "gaps.md)" in paragraph, paragraph
+        named = set(re.findall(r"`\.([\w:]+)`", paragraph))
+        families = [f for name, f in listed.FAMILIES.items() if name.split(".")[0] == opcode]
+        marks = [set(mark.split(".")) for more in listed.FORMS.get(opcode, ()) for mark in more.marks]
+        assert families or named, paragraph
+        assert families or named == set().union(*marks), paragraph
+
+
+def test_a_page_tells_of_the_further_forms_of_its_opcode() -> None:
+    for opcode, forms in contracts.gaps().FORMS.items():
+        pages = [p for p in PAGES if p.stem.split(".")[0] == opcode and p.parts[-3] == "instructions"]
+        told = {
+            w for p in pages for one in paragraphs(p) if "gaps.md)" in one for w in re.findall(r"`\.([\w:]+)`", one)
+        }
+        for more in forms:
+            assert {word for mark in more.marks for word in mark.split(".")} <= told, (opcode, more.what)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,9 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
         family = page.FAMILIES[name]
         foreign = page.foreign(mnemonic, name)
         if foreign:
-            instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in sorted(family.words)))
+            longer = (f.removeprefix(f"{name}.") for f in page.FAMILIES if f.startswith(f"{name}."))
+            words = sorted({*family.words, *(f.split(".")[0] for f in longer)})
+            instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in words))
             return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
         found = Missing(name, family.what)
     early = None if module is None else too_early(mnemonic, family.since, family.needs, module, family.only)
