@@ -236,6 +236,12 @@ MACHINES = [
         "proved",
     ),
     ("div.u32 d, a, 0;", "mov.u32 d, -1;", "refuted"),
+    # an undefined result is a choice of each execution: the first is the first, and need not be the second
+    ("fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "proved"),
+    ("fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "fns.b32 d, a, b, c; mov.b32 e, d;", "refuted"),
+    ("fns.b32 d, a, 40, c; fns.b32 e, a, 41, c;", "fns.b32 e, a, 41, c; fns.b32 d, a, 40, c;", "proved"),
+    ("@p bra L; fns.b32 d, a, b, c; ret; L: fns.b32 d, a, b, c;", "fns.b32 d, a, b, c;", "proved"),
+    ("@p fns.b32 d, a, b, c; @!p fns.b32 d, a, b, c;", "fns.b32 d, a, b, c;", "proved"),
 ]
 
 

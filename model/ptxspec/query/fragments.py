@@ -21,6 +21,7 @@ from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.options import Contraction
+from ptxspec.query.executions import Executions
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
@@ -52,7 +53,7 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend
 
 #: operands that are no values of registers
 _NOT_VALUES: tuple[Any, ...] = (label, target_list)
@@ -250,6 +251,7 @@ class _Reading:
 
     def read(self, name: str, type: Type, carried: bool = False) -> Any:
         """What a register holds: an input, where nothing has written it."""
+        self.executions = Executions()
         if name in self.inputs and not carried and self.values[name].op == "var":
             self.inputs[name] = False
         if name not in self.values:
@@ -314,7 +316,7 @@ class _Reading:
         types: dict[str, Type] = {}
         memo: dict[int, Any] = {}
         for name, type, term in destinations(op):
-            value = substitute(term, env, memo)
+            value = self.executions.substitute(term, env, memo, TRUE if holds is None else holds)
             register = self.registers.get(name) or self.hidden[name]
             if _is_special(type):
                 self.formats[name] = type

@@ -25,7 +25,7 @@ def with_any_functions(claim: Bool, of_others: bool) -> Bool:
         if term.op != "call" or (of_others and not _has(args, lambda t: t.op == "call")):
             return None
         _, width, type, *_ = term.attrs
-        return make_int("freedom", args, (OPERATION, width, "unspecified", type, None, term.attrs))
+        return make_int("freedom", args, (OPERATION, width, "unspecified", type, None, term.attrs, ""))
 
     found: Bool = rebuilt(claim, replace, {})
     return found

@@ -42,17 +42,21 @@ from ptxspec.terms.vocabulary import (
     condition,
     freedoms_in,
     low_bits,
+    is_allowed,
     number,
     rebuilt,
     resolve,
     substitute,
 )
+    takes_operands,
 
 #: strategies, and inputs of which nothing came, after which the question is given up
 MOST_ROUNDS = 24
 #: bits of input up to which every input is looked at by the exact interpretation, where nothing else tells
 MOST_BITS = 16
 
+#: the most bits of a choice that is looked at in all its ways, and the most ways
+FEW_BITS, FEW = 8, 8
 
 class Undecided(Exception):
     """Whether the left side has a behaviour at some inputs could not be told."""
@@ -143,6 +147,12 @@ class _Refinement:
     def ways(self, freedom: Any) -> Iterator[Way]:
         """How a freedom of the left side may be chosen, the likelier ways first."""
         yield SAME
+        few = _few(freedom)
+        if few:
+            theirs = [f for f in freedoms_in(*self.right.values()) if f.attrs == freedom.attrs]
+            yield from [SAME, *map(Way, theirs)] if theirs else []
+            yield from (Way(constant(bits)) for bits in few)
+            return
         allowed, width = freedom.attrs[4], freedom.attrs[1]
         if isinstance(allowed, Approximation):
             if _has_rounded(freedom):
@@ -256,6 +266,15 @@ class _Refinement:
 
 
 def _has_rounded(freedom: Any) -> bool:
+def _few(freedom: Any) -> list[int]:
+    """All bits that a freedom may have, if they are few and always the same; else none."""
+    _, width, _, _, allowed, *_ = freedom.attrs
+    if allowed is None or isinstance(allowed, Approximation) or width > FEW_BITS or takes_operands(allowed):
+        return []
+    found = [bits for bits in range(1 << width) if is_allowed(freedom, (), bits)]
+    return found if len(found) <= FEW else []
+
+
     """Whether there is a term for the correctly rounded result."""
     allowed = freedom.attrs[4]
     return isinstance(allowed, Approximation) and allowed.rounded is not None

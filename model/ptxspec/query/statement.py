@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.options import Contraction, Relation
 from ptxspec.query.ranges import grouped
 from ptxspec.terms.editions import NEWEST, Epoch
-from ptxspec.terms.vocabulary import Approximation, freedoms_in
+from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
 
 if TYPE_CHECKING:
     from ptxspec.query.questions import Question
@@ -131,6 +131,10 @@ def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
         found.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
     return found
 
+    if any(f.attrs[6] == NUMBERED for f in open_still):
+        by = ", ".join(sorted({f.attrs[0] for f in open_still if f.attrs[6] == NUMBERED}))
+        alike = ", on both sides alike" if relation == "equal" else ""
+        found.append(f"Each execution chooses by itself{alike}: {by}.")
 
 def _edition(epoch: Epoch | None) -> str:
     """The version and the target that a text says, or the newest."""
