@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from ptxspec.options import Contraction, Relation
+from ptxspec.options import Contraction, Nan, Relation
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
@@ -27,7 +27,7 @@ from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question, ask
 from ptxspec.query.ranges import grouped
 from ptxspec.query.refinement import refined
-from ptxspec.query.replaying import Machine, counterexample, results_of
+from ptxspec.query.replaying import Machine, counterexample
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Solver, portfolio
 from ptxspec.query.solvers.domains import is_quick
@@ -59,6 +59,8 @@ def prove(
     invariant: str | None = None,
     buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
     warp: bool = False,
+    compare: Sequence[str] | None = None,
+    nan: Nan = "any",
 ) -> Verdict:
     """Decide whether two fragments compute the same ("equal"), or whether the left one allows every behaviour of the right one
     ("refines"), for all inputs.
@@ -74,6 +76,13 @@ def prove(
     multiply-adds: "none", "all" pairs that may be, or "any", which stands for every choice of an assembler; the default is "none"
     for "equal" and "any" for "refines". Results are compared in the type that their form gives them, or in the wider one of the
     two sides' types.
+
+    `compare` lists the names to compare; "*" stands for all names that both sides write. By default these are compared without
+    scratch registers: those whose last value a later instruction of each side reads. If none is left, all are compared.
+
+    `nan` is "any" or "payloads". For "equal", a NaN whose bits PTX leaves open equals every other such NaN ("any"), if it is the
+    result of an instruction, also one that moves or selects it; what is computed from its bits, and a byte of memory, counts with
+    its bits. With "payloads", the bits of all NaNs are compared. A refinement always allows every NaN where PTX does.
 
     `timeout` is in seconds, for the solver. `solver` is "z3", "bitwuzla" (an extra) or "portfolio", which runs both in parallel.
     If no solver answers and there are at most 2^32 inputs, all of them are run, which may take as long again; `progress` is then
@@ -116,7 +125,9 @@ def prove(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
     try:
-        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp)
+        asked = posed(
+            left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan
+        )
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -143,6 +154,8 @@ def posed(
     invariant: str | None = None,
     buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
     warp: bool = False,
+    compare: Sequence[str] | None = None,
+    nan: Nan = "any",
 ) -> Question:
     """The question that `prove` puts for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
     asked."""
@@ -151,7 +164,8 @@ def posed(
     if contract is not None and contract not in get_args(Contraction):
         raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
     contract = contract or ("none" if relation == "equal" else "any")
-    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
+    how = options(unroll, invariant, buffers, warp, contract, compare, nan)
+    how = how._replace(open_at_first=relation == "refines")
     asked = ask(left, right, assume, profile, how)
     if invariant is not None and not any(side.obligations for side in asked.sides):
         raise ValueError("an invariant is of a loop, and neither side has one")
@@ -273,8 +287,8 @@ def _looked_at(asked: Question, answer: Answer) -> Verdict:
 
 
 def _differing(asked: Question, answer: Answer, machine: Machine) -> tuple[str, ...]:
-    left, right = (results_of(asked, side, answer.values, machine.pick) for side in (0, 1))
-    return tuple(n for n in asked.compared if left[n] != right[n])
+    memo: dict[int, Any] = {}
+    return tuple(n for n in asked.compared if evaluate_term(asked.unequal(n), answer.values, machine.pick, memo))
 
 
 def _refuted(

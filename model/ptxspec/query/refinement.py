@@ -25,8 +25,9 @@ from ptxspec.query.enumerated import enumerated
 from ptxspec.query.functions import with_any_functions
 from ptxspec.query.means import FIRST, Means
 from ptxspec.query.paths.asking import beyond, borne_out
-from ptxspec.query.questions import Question, unequal
+from ptxspec.query.questions import Question
 from ptxspec.query.replaying import Machine, counterexample, results_of
+from ptxspec.query.results import unequal
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Choices, journal, solve
 from ptxspec.query.solvers.numbered import BITS, Numbered
@@ -41,22 +42,22 @@ from ptxspec.terms.vocabulary import (
     Approximation,
     condition,
     freedoms_in,
-    low_bits,
     is_allowed,
+    low_bits,
     number,
     rebuilt,
     resolve,
     substitute,
-)
     takes_operands,
+)
 
 #: strategies, and inputs of which nothing came, after which the question is given up
 MOST_ROUNDS = 24
 #: bits of input up to which every input is looked at by the exact interpretation, where nothing else tells
 MOST_BITS = 16
-
 #: the most bits of a choice that is looked at in all its ways, and the most ways
 FEW_BITS, FEW = 8, 8
+
 
 class Undecided(Exception):
     """Whether the left side has a behaviour at some inputs could not be told."""
@@ -146,13 +147,13 @@ class _Refinement:
 
     def ways(self, freedom: Any) -> Iterator[Way]:
         """How a freedom of the left side may be chosen, the likelier ways first."""
-        yield SAME
         few = _few(freedom)
         if few:
             theirs = [f for f in freedoms_in(*self.right.values()) if f.attrs == freedom.attrs]
             yield from [SAME, *map(Way, theirs)] if theirs else []
             yield from (Way(constant(bits)) for bits in few)
             return
+        yield SAME
         allowed, width = freedom.attrs[4], freedom.attrs[1]
         if isinstance(allowed, Approximation):
             if _has_rounded(freedom):
@@ -265,7 +266,6 @@ class _Refinement:
         raise Undecided("which approximate results lead there was not found")
 
 
-def _has_rounded(freedom: Any) -> bool:
 def _few(freedom: Any) -> list[int]:
     """All bits that a freedom may have, if they are few and always the same; else none."""
     _, width, _, _, allowed, *_ = freedom.attrs
@@ -275,6 +275,7 @@ def _few(freedom: Any) -> list[int]:
     return found if len(found) <= FEW else []
 
 
+def _has_rounded(freedom: Any) -> bool:
     """Whether there is a term for the correctly rounded result."""
     allowed = freedom.attrs[4]
     return isinstance(allowed, Approximation) and allowed.rounded is not None
