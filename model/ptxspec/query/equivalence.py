@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ptxspec.options import Contraction, Nan, Relation
+from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
@@ -31,11 +32,14 @@ from ptxspec.query.replaying import Machine, counterexample
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Solver, portfolio
 from ptxspec.query.solvers.domains import is_quick
+from ptxspec.query.solvers.numbered import BITS, Numbered
 from ptxspec.query.statement import stated
+from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.vocabulary import freedoms_in, resolve
 
 #: verdicts by which a claim holds, of all inputs that were followed
 HOLDS = ("proved", "exhausted")
@@ -212,6 +216,8 @@ def equal(asked: Question, means: Means) -> Verdict:
         refutation = _sampled(asked, means) if soon else None
         if refutation is not None or found is not None:
             return refutation or found or means.no_answer(answer)
+        if soon and of_all_functions(differs, asked, means, what):
+            return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
         if means.is_over:
             break
     return _run(asked, differs, means, answer)
@@ -221,7 +227,7 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     """The verdict by running every input, as the solver gave no answer."""
     from ptxspec.query.solvers.exhaustion import exhaust
 
-    ran = exhaust(differs, asked.given, asked.taken, means.seconds, means.progress)
+    ran = exhaust(_closed(asked, differs, means), asked.given, asked.taken, means.seconds, means.progress)
     if ran.status == "equal":
         return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
     if ran.status == "vacuous":
@@ -232,6 +238,16 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     return Verdict(
         "unknown", f"{tried}; inputs cannot all be run: {ran.reason}" if not ran.run else f"{tried}; {ran.reason}"
     )
+
+
+def _closed(asked: Question, differs: Bool, means: Means) -> Bool:
+    """A claim without the open results that no input meets that meets the assumption, if there are few enough to be run."""
+    if not freedoms_in(differs) or Numbered(asked.given, asked.taken).total > 1 << BITS:
+        return differs
+    open_still = reached((differs,), lambda freedom: True)
+    if means.at_least.solve(asked.given & open_still, asked, "inputs for which a result is open").status != "unsat":
+        return differs
+    return truth(resolve(differs, lambda freedom: constant(0)))
 
 
 def _sampled(asked: Question, means: Means) -> Verdict | None:

@@ -19,17 +19,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.demands import NotChosen, demands
 from ptxspec.query.enumerated import enumerated
-from ptxspec.query.functions import with_any_functions
-from ptxspec.query.means import FIRST, Means
+from ptxspec.query.means import Means
 from ptxspec.query.paths.asking import beyond, borne_out
 from ptxspec.query.questions import Question
 from ptxspec.query.replaying import Machine, counterexample, results_of
 from ptxspec.query.results import unequal
 from ptxspec.query.sampling import samples
-from ptxspec.query.solvers import Answer, Choices, journal, solve
+from ptxspec.query.solvers import Answer, Choices, solve
 from ptxspec.query.solvers.numbered import BITS, Numbered
 from ptxspec.query.solvers.simple_first import simple_numbers
 from ptxspec.query.undefined import reached
@@ -323,7 +323,7 @@ def refined(asked: Question, means: Means) -> Verdict:
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, SAME))
     if any(map(_has_rounded, claim.freedoms)) and not _is_false(wrong):  # else a solver has to meet inputs first
         wrong = wrong & claim.wrong(claim.rounded())
-        if _of_all_functions(wrong, asked, means):
+        if of_all_functions(wrong, asked, means, _WANTED):
             return _proved()
     open_still = Verdict("unknown", f"{MOST_ROUNDS} strategies of the left side, and none for all inputs")
     sampled = False
@@ -357,23 +357,6 @@ def refined(asked: Question, means: Means) -> Verdict:
         # the one behaviour that there is at these inputs is allowed
         wrong = wrong & ~asked.inputs_are(answer.values)
     return open_still
-
-
-def _of_all_functions(wrong: Bool, asked: Question, means: Means) -> bool:
-    """Whether nothing is wrong, whatever functions the operations of IEEE 754 are. Only a query that says so is recorded."""
-    for of_others in (False, True):
-        weaker = with_any_functions(wrong, of_others)
-        if weaker is wrong:
-            continue
-        with journal.journal() as queries:
-            purpose = f"{_WANTED}, of any functions"
-            limit = min(means.timeout, FIRST)
-            answer = solve(weaker, asked.taken, limit, solver=means.solver, purpose=purpose, simple=False)
-        if answer.status == "unsat":
-            for query in queries:
-                journal.asked(query)
-            return True
-    return False
 
 
 def _proved() -> Verdict:

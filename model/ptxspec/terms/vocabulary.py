@@ -52,16 +52,16 @@ def number(c: Bool | bool) -> Int:
 def minimum(x: Int | int, y: Int | int) -> Int:
     """The lesser of the two."""
     x, y = integer(x), integer(y)
-    return _within(select(x < y, x, y), min(x.lo, y.lo), min(x.hi, y.hi))
+    return within(select(x < y, x, y), min(x.lo, y.lo), min(x.hi, y.hi))
 
 
 def maximum(x: Int | int, y: Int | int) -> Int:
     """The greater of the two."""
     x, y = integer(x), integer(y)
-    return _within(select(x < y, y, x), max(x.lo, y.lo), max(x.hi, y.hi))
+    return within(select(x < y, y, x), max(x.lo, y.lo), max(x.hi, y.hi))
 
 
-def _within(x: Int, lo: int, hi: int) -> Int:
+def within(x: Int, lo: int, hi: int) -> Int:
     """x, known to lie in lo … hi although its expression's own range is wider."""
     if x.op == "const" or (lo <= x.lo and x.hi <= hi):
         return x
@@ -77,7 +77,7 @@ def absolute(x: Int | int) -> Int:
     """|x|."""
     x = integer(x)
     low, high = sorted((abs(x.lo), abs(x.hi)))
-    return _within(select(x < 0, -x, x), 0 if x.lo <= 0 <= x.hi else low, high)
+    return within(select(x < 0, -x, x), 0 if x.lo <= 0 <= x.hi else low, high)
 
 
 def quotient(x: Int | int, y: Int | int) -> Int:
