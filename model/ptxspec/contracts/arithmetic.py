@@ -19,8 +19,9 @@ class FloatingPoint(Protocol):
     """spec/arithmetic/floating-point.md: formats, and the classes of their patterns. A pattern is a term or an integer of the
     type's width."""
 
-    #: by the name of a format: the condition on the bits of a result that may be any NaN
-    NANS: Mapping[str, Callable[[Int], Bool]]
+    @property
+    def NANS(self) -> Mapping[str, Callable[[Int], Bool]]:
+        """By the name of a format: the condition on the bits of a result that may be any NaN."""
 
     def exponent_bits(self, type: Type) -> int:
         """How many bits of a pattern are its exponent. Raises KeyError for a type that is no format."""

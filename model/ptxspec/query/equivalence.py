@@ -216,10 +216,10 @@ def equal(asked: Question, means: Means) -> Verdict:
         refutation = _sampled(asked, means) if soon else None
         if refutation is not None or found is not None:
             return refutation or found or means.no_answer(answer)
-        if soon and of_all_functions(differs, asked, means, what):
-            return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
         if means.is_over:
             break
+        if soon and of_all_functions(differs, asked, means, what):
+            return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
     return _run(asked, differs, means, answer)
 
 
