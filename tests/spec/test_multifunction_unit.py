@@ -214,5 +214,7 @@ def test_hopper_chooses_what_the_unit_gives(slug: str) -> None:
         function = BY_NAME[f"{SLUGS[slug]}{'.ftz' if ftz else ''}{type}"]
         for values, want in rows(function, 97):
             operands = (*values.values(), *(() if given else (int(ftz),)))
-            freedom = make("freedom", tuple(map(integer, operands)), (slug, type.width, "approximate", type, None))
+            freedom = make(
+                "freedom", tuple(map(integer, operands)), (slug, type.width, "approximate", type, None, "", "")
+            )
             assert profile.value(freedom, operands) == want

@@ -53,6 +53,20 @@ OUT = click.Path(dir_okay=False)
     help="The buffer that a register or a parameter points to: its size, as in p=64, p='64 shared align 8' or p='64 read-only'; "
     "or an address in another buffer, as in q=p+16.",
 )
+@click.option(
+    "--compare",
+    multiple=True,
+    metavar="NAME",
+    help="Compare this register, or the bytes of this buffer; '*' stands for all that both sides write. By default registers "
+    "whose last value a later instruction of each side reads are not compared.",
+)
+@click.option(
+    "--nan",
+    type=click.Choice(["any", "payloads"]),
+    default="any",
+    show_default=True,
+    help="Whether a NaN whose bits PTX leaves open equals any other such NaN, or its bits are compared.",
+)
 @click.option("--warp", is_flag=True, help="Execute both sides by the 32 lanes of a warp.")
 @click.option(
     "--solver",
@@ -85,6 +99,7 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
     options["relation"] = "refines" if options.pop("refines") else "equal"
     options["profile"] = _profiles(options["profile"])
     options["buffers"] = buffers_of(options["buffers"])
+    options["compare"] = options["compare"] or None
     timeout = options["timeout"]
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")

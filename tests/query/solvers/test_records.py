@@ -30,7 +30,7 @@ QUESTIONS = [
     (("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;"), {}, "sat"),
     (("add.f32 d, a, b;", "add.f32 d, b, a;"), {"profile": "hopper"}, "unsat"),
     (("add.rz.f32 d, a, b;", "add.rn.f32 d, a, b;"), {"profile": "hopper"}, "sat"),
-    (("add.ftz.f32 d, a, b;", "add.ftz.f32 d, b, a;"), {}, "sat"),
+    (("add.ftz.f32 d, a, b;", "add.ftz.f32 d, b, a;"), {"nan": "payloads"}, "sat"),
     (("div.u32 d, a, b;", "div.u32 d, a, b; mov.u32 e, %tid.x;"), {"assume": "%r == 0 or a > b"}, None),
     (("addc.u32 d, %r1, 0;", "mov.u32 d, %r1;"), {"assume": "not CC.CF"}, "unsat"),
 ]
@@ -303,7 +303,7 @@ def test_answers_that_were_kept_are_no_evidence(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_settles_nothing_has_no_certificate() -> None:
-    hard = "div.u64 q, a, b; mul.lo.u64 m, q, b; sub.u64 d, a, m;", "rem.u64 d, a, b;"
+    hard = "div.s64 q, a, b; mul.lo.s64 m, q, b; sub.s64 d, a, m;", "rem.s64 d, a, b;"
     for sides, assume in ((("bar.sync 0;", "mov.u32 d, a;"), None), (hard, "b != 0")):
         with pytest.raises(ptxspec.Unsupported, match="settles the question"), kept.kept_at(None):
             records.certificate(records.recorded(*sides, assume=assume, profile="hopper", timeout=0.3))

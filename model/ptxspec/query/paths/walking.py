@@ -18,6 +18,7 @@ from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
+from ptxspec.query.executions import Executions
 from ptxspec.query.fragments import Beyond, Step, Unsupported, told
 from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
 from ptxspec.query.paths.calling import Calling
@@ -72,6 +73,7 @@ class Walk:
         self.steps: list[Step] = []
         self.notes: dict[str, None] = {}
         self.memory = Memory(side.checked.address_size)
+        self.executions = Executions()
         self.places = Places(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
@@ -302,9 +304,10 @@ class Walk:
     def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
         memo: dict[int, Any] = {}
+        done = way.reached[lane] & holds
         written, types = {}, {}
         for name, type, term in destinations(op):
-            value = substitute(term, env, memo)
+            value = self.executions.substitute(term, env, memo, done)
             register = self.kernel.registers[name]
             if register.width > type.width:
                 value = self.rules.widened(value, type, register.width)
@@ -375,7 +378,8 @@ class Walk:
             env.update({f"%loaded{i}": value for i, value in enumerate(values)})
         if not isinstance(effect, Load):
             memo = {}
-            self.memory.store(cases, [substitute(v, env, memo) for v in effect.values], size, done)
+            values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
+            self.memory.store(cases, values, size, done)
 
     def line_of(self, op: Op) -> int:
         return self.side.source.line(op.position)
