@@ -38,6 +38,7 @@ FUZZERS = {
     "linking": "links",
     "kept": "kept_files",
     "certificate": "certificates",
+    "constants": "constants",
 }
 #: cases that one process runs; it begins as a copy of one that has imported everything, and keeps what it learns of forms
 TOGETHER = 250
