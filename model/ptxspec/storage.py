@@ -17,7 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from ptxspec import files
 from ptxspec.literate.finder import DOCUMENTS
 
 #: begins a file of `remembered` and of `keep_code`; raise the number when its layout changes
@@ -151,7 +150,9 @@ def check_writable(path: Path | None) -> None:
         at = folder(path.absolute().parent, make=True)
     except OSError as why:
         raise OSError(f"{path} cannot be written: {why.strerror or why}") from None
-    files.check_writable(at / path.name)
+    from ptxspec.files import check_writable
+
+    check_writable(at / path.name)
 
 
 def write(path: Path | None, what: Any) -> None:
@@ -283,4 +284,6 @@ def try_to_keep(path: Path | None, data: bytes, is_code: bool = False) -> None:
 
 
 def _keep(path: Path, data: bytes, is_code: bool = False) -> None:
-    files.write_whole(folder(path.parent, is_code, make=True) / path.name, data, 0o644)
+    from ptxspec.files import write_whole  # which imports more than a start should take
+
+    write_whole(folder(path.parent, is_code, make=True) / path.name, data, 0o644)
