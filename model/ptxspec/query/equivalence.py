@@ -129,9 +129,7 @@ def prove(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
     try:
-        asked = posed(
-            left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan
-        )
+        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
