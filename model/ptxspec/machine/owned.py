@@ -312,7 +312,7 @@ class Owned:
         #: what machine code looks at: see COLUMNS. The first row is for what lies before all pieces
         self.rows = np.zeros((len(self.pieces) + 1, COLUMNS), np.uint64)
         marks, sizes = [_blocks(p) for p in self.pieces], [p.size * p.writable for p in self.pieces]
-        self._marks, self._saved = untouched(sum(marks)), untouched(sum(sizes))
+        self._marks, self._saved = untouched(sum(marks)), np.empty(sum(sizes), np.uint8)
         #: for each piece, where its marks and its saved bytes begin
         self._first_marks, self._first_saved = ([0, *accumulate(counts)][:-1] for counts in (marks, sizes))
         if self.pieces:
