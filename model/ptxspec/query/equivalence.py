@@ -23,6 +23,7 @@ from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
+from ptxspec.query.ordered import unless_unordered
 from ptxspec.query.paths.asking import borne_out, claimed, faulted, unless_beyond, unless_open
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question, ask
@@ -98,9 +99,11 @@ def prove(
     A side may also branch, loop, call functions and access memory, or be a module with one entry or only functions. `unroll` is
     the most iterations of a loop that are followed. `invariant` replaces that for a single loop: a condition that holds at the
     start of each iteration. `buffers` says what registers and parameters point to: a size in bytes, as in 64 or "64 shared align
-    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A side that breaks a rule of an
-    access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of "refines" is
-    undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes them may
+    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A verdict is about one thread,
+    alone. Sides that order memory for other threads, by fences, barriers, or atomic, ordered or volatile accesses, must agree on
+    each of these and on what is written before it; "64 private" is memory that no other thread accesses. A side that breaks a
+    rule of an access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of
+    "refines" is undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes them may
     hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
     both sides.
 
@@ -139,6 +142,15 @@ def prove(
     verdict = _decided(asked, relation, means)
     if verdict.status in HOLDS:
         verdict = unless_beyond(verdict, asked.sides, asked.given, asked.inputs.types, means.at_least.timeout)
+    if verdict.status in HOLDS:
+
+        def decide(other: Question) -> Verdict:
+            found = (equal if relation == "equal" else refined)(other, means.at_least)
+            if found.status not in HOLDS:
+                return found
+            return unless_beyond(found, other.sides, other.given, other.inputs.types, means.at_least.timeout)
+
+        verdict = unless_unordered(verdict, asked, decide)
     if verdict.status == "proved" and assume:
         verdict = _unless_vacuous(verdict, asked, means.at_least)
     lacking = portfolio.note(solver)

@@ -74,12 +74,14 @@ def ask(
     assume: str | None = None,
     profile: str | tuple[str, str] = "portable",
     how: Options = PLAIN,
+    more: Mapping[str, Type] = {},
 ) -> Question:
-    """The question that two texts put. `profile` makes the choices of both sides, or one profile those of each. Raises PtxError,
+    """The question that two texts put. `profile` makes the choices of both sides, or one profile those of each. `more` are inputs
+    of which the assumption may tell, beside those that a side reads. Raises PtxError,
     AssumptionError or ValueError for a question that is put wrongly, Unsupported for one that cannot be asked."""
     sides, types, compared = question(left, right, how)
-    read = dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
-    inputs = inputs_of(read, types)
+    read = dict.fromkeys((*sides[0].inputs, *sides[1].inputs, *more))
+    inputs = inputs_of(read, {**types, **more})
     given = assumed(assume, inputs.read(read), inputs.types, how) & inputs.guaranteed & sides[0].given & sides[1].given
     profiles = (profile, profile) if isinstance(profile, str) else (profile[0], profile[1])
     finals, settled = [], []

@@ -10,9 +10,10 @@ from typing import Any
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.fragments import Beyond, Fragment, Step, Unsupported, read_fragment
 from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.solvers import solve
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, variable
+from ptxspec.terms.core import Bool, constant, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, resolve
@@ -49,7 +50,18 @@ def assumed(text: str | None, read: Mapping[str, Any], types: Mapping[str, Type]
 
 def completed(first: Fragment, second: Fragment) -> tuple[Fragment, Fragment]:
     """Both sides with the bytes of shared memory that either may have written: what a side leaves alone is as it was."""
-    return _with_bytes(first, second), _with_bytes(second, first)
+    first, second = _with_bytes(first, second), _with_bytes(second, first)
+    return _with_events(first, second), _with_events(second, first)
+
+
+def _with_events(own: Fragment, other: Fragment) -> Fragment:
+    """A side with nothing in the place of the events that the other one has beyond its own."""
+    missing = [n for n in other.outputs if n.startswith(MARK) and n not in own.outputs]
+    types = {n: other.left[n] for n in missing}
+    outputs = {n: FALSE if t.kind == "pred" else constant(0) for n, t in types.items()}
+    return own._replace(
+        outputs={**own.outputs, **outputs}, left={**own.left, **types}, registers={**own.registers, **types}
+    )
 
 
 def _with_bytes(own: Fragment, other: Fragment) -> Fragment:
@@ -164,7 +176,7 @@ def borne_out(
 ) -> str | None:
     """What a launch of a side shows that its terms do not say, for the inputs of a counterexample; None if it agrees, or no
     launch can begin so."""
-    if all(side.side is None for side in sides) or asked.contract != "none":
+    if all(side.side is None for side in sides) or asked.contract != "none" or asked.interfered:
         return None
     from ptxspec.query.paths.replaying import laid_out, run
 

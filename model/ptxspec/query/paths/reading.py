@@ -35,11 +35,15 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
             outputs[name], left[name] = value, type
             walk.registers[name] = type.bits if type.kind != "pred" else type
     written: list[str] = []
-    for region in walk.places.compared.values():
+    for region in () if walk.orders.interfered else walk.places.compared.values():
         for i in sorted(region.written):
             name = f"{region.name}[{i}]"
             written.append(name)
             outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
+    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
+        for name, (value, type) in walk.orders.results().items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type
     left = {name: type for name, type in left.items() if name in outputs}
     registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
     registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
@@ -74,6 +78,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         side=walk.side,
         unwritten=walk.unwritten,
         scratch=walk.side.scratch,
+        orders=tuple(walk.orders.met.values()),
     )
 
 

@@ -19,13 +19,14 @@ from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
 from ptxspec.query.executions import Executions
-from ptxspec.query.fragments import Beyond, Step, Unsupported, told
+from ptxspec.query.fragments import ALONE, WARP_ALONE, Beyond, Step, Unsupported, told
 from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
 from ptxspec.query.paths.inductive import Inductive
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.ordering import Orders, operands_of
 from ptxspec.query.paths.places import Places
 from ptxspec.query.paths.sides import Side
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
@@ -77,6 +78,7 @@ class Walk:
         self.places = Places(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
+        self.orders = Orders(self)
         self.rules, self.variables = contracts.type_checking(), contracts.variables()
         self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
         self.ends: list[Arrival] = []
@@ -253,6 +255,8 @@ class Walk:
             done = way.reached[lane] & holds
             if effect is not None:
                 self._act(effect, op, env, done, lane)
+            elif self.orders.at(op, done, lane):
+                self.orders.add(op, done, lane, operands_of(effect, env))
             self.write(op, env, way, lane, holds)
 
     def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
@@ -373,13 +377,19 @@ class Walk:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
+        if space != "param":
+            self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
+        is_event = self.orders.at(op, done, lane, cases)
         if not isinstance(effect, Store):
-            values = self.memory.load(cases, size, effect.count, done)
-            env.update({f"%loaded{i}": value for i, value in enumerate(values)})
+            loaded = self.memory.load(cases, size, effect.count, done)
+            env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
+        values: list[Int] = []
         if not isinstance(effect, Load):
             memo = {}
             values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
-            self.memory.store(cases, values, size, done)
+            self.memory.store(cases, values, size, done, None if is_event or not self.options.interfered else lane)
+        if is_event:
+            self.orders.add(op, done, lane, [self.orders.where(cases), *values])
 
     def line_of(self, op: Op) -> int:
         return self.side.source.line(op.position)
