@@ -103,9 +103,9 @@ def prove(
     alone. Sides that order memory for other threads, by fences, barriers, or atomic, ordered or volatile accesses, must agree on
     each of these and on what is written before it; "64 private" is memory that no other thread accesses. A side that breaks a
     rule of an access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of
-    "refines" is undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes them may
-    hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
-    both sides.
+    "refines" is undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes
+    them may hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp
+    execute both sides.
 
     Raises PtxError, AssumptionError or ValueError for a wrong question, and OSError for a file that cannot be written. If that
     happens once the question is decided, or if the verdict has nothing to write to a file, the error has the verdict as
@@ -190,7 +190,7 @@ def posed(
 
 def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
     """The verdict, whatever the assumption is worth, and whatever happens where the sides were not followed."""
-    if not any(side.obligations for side in asked.sides):
+    if not any(side.steps_over for side in asked.sides):
         return (equal if relation == "equal" else refined)(asked, means)
     if relation != "equal":
         return Verdict(
@@ -200,16 +200,11 @@ def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
     if wrong is not None:
         return wrong
     verdict = equal(asked, means)
-    if verdict.status == "proved":
+    if verdict.status in HOLDS:
         return verdict._replace(reason=f"{verdict.reason}, where the loop ends; that it ends is not claimed")
-    if verdict.counterexample is None:
-        return verdict
     again = asked.how._replace(invariant=None)
     found = equal(ask(asked.sides[0].text, asked.sides[1].text, asked.assume, asked.profiles, again), means)
-    if found.status == "refuted":  # else the state may be one that the loop never reaches
-        return found
-    shown = ", ".join(f"{n} = {v}" for n, v in verdict.counterexample.inputs.items())
-    return Verdict("unknown", f"the invariant says too little: it allows {shown}, for which they differ")
+    return found if found.status == "refuted" else verdict
 
 
 def equal(asked: Question, means: Means) -> Verdict:
@@ -324,6 +319,6 @@ def _refuted(
 ) -> Verdict:
     other = borne_out(asked.sides, asked.how, answer.values, asked.given, machine.pick, asked.profiles)
     if other is not None:
-        return Verdict("unknown", f"the solver's counterexample does not stand up to a launch: {other}")
+        return Verdict("unknown", other)
     shown = counterexample(asked, answer.values, machine, differing)
     return Verdict("refuted", reason or f"they differ in {', '.join(grouped(differing))}", shown)

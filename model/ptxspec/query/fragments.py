@@ -180,7 +180,8 @@ class Fragment(NamedTuple):
     `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given` is
     what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of memory,
     `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words, and the
-    condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. `side` is
+    condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a side `steps_over`
+    one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is
     the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
     says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
     written. `scratch` are the registers whose last value a later instruction reads.
@@ -203,6 +204,7 @@ class Fragment(NamedTuple):
     memory: frozenset[str] = frozenset()
     obligations: tuple[Any, ...] = ()
     stepped: Bool = TRUE
+    steps_over: bool = False
     side: Any = None
     epoch: Epoch | None = None
     unwritten: dict[str, Any] = {}

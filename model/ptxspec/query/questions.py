@@ -104,12 +104,12 @@ def question(
     names that the question asks for, or else the results: the names that both sides write, but for those whose last value a later
     instruction of each side reads. Raises ValueError if no name is written by both, or not one that is asked for."""
     first = read_side(left, "<left>", None, how)
-    second = read_side(right, "<right>", None, how)
+    second = read_side(right, "<right>", None, how._replace(is_right=True))
     shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
     fixed = {n: first.registers[n] for n in shared if n in first.registers}
     if any(second.registers.get(n, t) != t for n, t in fixed.items()):
         try:
-            second = read_side(right, "<right>", fixed, how)
+            second = read_side(right, "<right>", fixed, how._replace(is_right=True))
         except PtxError:
             known = {n: second.registers[n] for n in fixed if n in second.registers}
             first = read_side(left, "<left>", known, how)

@@ -78,6 +78,11 @@ class Inductive:
             self._check_effects(self.loop)
 
     @property
+    def mark(self) -> str:
+        """What ends the names of values that a loop leaves: each side's own, since the loops need not be in step."""
+        return "''" if self.walk.options.is_right else "'"
+
+    @property
     def line(self) -> int:
         assert self.loop is not None
         return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
@@ -116,7 +121,7 @@ class Inductive:
     def _anything(self, name: str, first: Any) -> Any:
         """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""
         type = self.walk.kernel.registers[name]
-        shown = f"{self.walk.public(name, 0)}'"
+        shown = f"{self.walk.public(name, 0)}{self.mark}"
         cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
         if cases is None or len(cases) != 1:
             self.types[shown] = type

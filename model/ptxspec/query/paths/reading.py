@@ -75,6 +75,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         memory=_memory(walk),
         obligations=obligations,
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
+        steps_over=walk.loop is not None,
         side=walk.side,
         unwritten=walk.unwritten,
         scratch=walk.side.scratch,
