@@ -185,7 +185,8 @@ class Fragment(NamedTuple):
     the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
     says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
     written. `scratch` are the registers whose last value a later instruction reads.
-    `orders` has the instructions that take part in the order of memory."""
+    `orders` has the instructions that take part in the order of memory. `named` has the types of registers as the
+    text names them, whichever lane they are of; what a module declares is not among them."""
 
     text: str
     registers: dict[str, Type]
@@ -210,6 +211,7 @@ class Fragment(NamedTuple):
     unwritten: dict[str, Any] = {}
     scratch: frozenset[str] = frozenset()
     orders: tuple[Ordering, ...] = ()
+    named: Mapping[str, Type] = {}
 
 
 def read_fragment(
@@ -252,6 +254,7 @@ def read_fragment(
         epoch=epoch,
         scratch=consumed(reading.kernel(written)),
         orders=tuple(orders),
+        named=reading.registers,
     )
 
 

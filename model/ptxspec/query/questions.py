@@ -105,21 +105,31 @@ def question(
     instruction of each side reads. Raises ValueError if no name is written by both, or not one that is asked for."""
     first = read_side(left, "<left>", None, how)
     second = read_side(right, "<right>", None, how._replace(is_right=True))
-    shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
-    fixed = {n: first.registers[n] for n in shared if n in first.registers}
-    if any(second.registers.get(n, t) != t for n, t in fixed.items()):
+    fixed = {n: t for n, t in first.named.items() if n in second.named}
+    if any(second.named[n] != t for n, t in fixed.items()):
         try:
             second = read_side(right, "<right>", fixed, how._replace(is_right=True))
         except PtxError:
-            known = {n: second.registers[n] for n in fixed if n in second.registers}
+            known = {n: second.named[n] for n in fixed if n in second.named}
             first = read_side(left, "<left>", known, how)
     first, second = completed(first, second)
+    _check_types(first, second)
     both = [n for n in first.outputs if n in second.outputs]
     if not both and not (first.memory or second.memory):
         raise ValueError("no register is written by both sides, so there is nothing to compare")
     names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
     compared = {n: _wider(first.left[n], second.left[n]) for n in names}
     return (first, second), {**second.registers, **first.registers}, compared
+
+
+def _check_types(first: Fragment, second: Fragment) -> None:
+    """Raise ValueError for an input, or a result, that the sides have under one name and in types that cannot be compared."""
+    read = {n: t for n, t in first.registers.items() if n in first.inputs and n in second.inputs}
+    for types, its, in_one_width in ((read, second.registers, True), (first.left, second.left, False)):
+        for name, type in types.items():
+            other = its.get(name, type)
+            if (type.kind == "pred") != (other.kind == "pred") or (in_one_width and type.width != other.width):
+                raise ValueError(f"{name} is {type} on the left side and {other} on the right")
 
 
 def _wider(x: Type, y: Type) -> Type:

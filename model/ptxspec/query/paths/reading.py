@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ptxspec.query.fragments import Fragment
+from ptxspec.query.fragments import Fragment, Unsupported
 from ptxspec.query.paths.arrivals import Arrival
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.sides import side
@@ -28,6 +28,9 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         for lane, registers in enumerate(end.registers):
             for name, value in registers.items():
                 shown = walk.public(name, lane)
+                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                    said = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                    raise Unsupported(said)
                 if shown in walk.left and "@" not in shown:
                     outputs[shown] = value
     elif walk.side.what == "function":
@@ -80,6 +83,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         unwritten=walk.unwritten,
         scratch=walk.side.scratch,
         orders=tuple(walk.orders.met.values()),
+        named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
     )
 
 

@@ -55,11 +55,11 @@ class _First(Fresh):
         return set(every)
 
     def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
-        size = max(1, bits // 8)
+        size, buffers = max(1, bits // 8), {b.name for b in self.options.buffers}
         rows = np.zeros((count, size), np.uint8)
         for lane in range(count):
             value = self.values.get(name, 0)
-            if self.options.lanes > 1:
+            if self.options.lanes > 1 and name not in buffers:  # whose bytes are called so
                 value = self.values.get(f"{name}[{lane}]", value)
             rows[lane] = np.frombuffer(int(value).to_bytes(size, "little"), np.uint8)
         return rows
