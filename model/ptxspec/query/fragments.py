@@ -178,15 +178,16 @@ class Fragment(NamedTuple):
     instruction first takes an input (one of numbers before one of bits).
 
     `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given` is
-    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of memory,
-    `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words, and the
-    condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a side `steps_over`
-    one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is
-    the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
-    says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
-    written. `scratch` are the registers whose last value a later instruction reads.
-    `orders` has the instructions that take part in the order of memory. `named` has the types of registers as the
-    text names them, whichever lane they are of; what a module declares is not among them."""
+    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of
+    memory, `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in
+    words, and the condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a
+    side `steps_over` one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is the
+    text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it says
+    neither. `unwritten` has, by name, the terms of what registers and memory of a kernel or a function hold before anything
+    is written; of those that are `idle`, no path reads that. `scratch` are the registers
+    whose last value a later instruction reads. `orders` has the instructions that take part in the order of
+    memory. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
+    not among them."""
 
     text: str
     registers: dict[str, Type]
@@ -210,6 +211,7 @@ class Fragment(NamedTuple):
     epoch: Epoch | None = None
     unwritten: dict[str, Any] = {}
     scratch: frozenset[str] = frozenset()
+    idle: tuple[str, ...] = ()
     orders: tuple[Ordering, ...] = ()
     named: Mapping[str, Type] = {}
 

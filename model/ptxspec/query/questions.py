@@ -80,7 +80,10 @@ def ask(
     of which the assumption may tell, beside those that a side reads. Raises PtxError,
     AssumptionError or ValueError for a question that is put wrongly, Unsupported for one that cannot be asked."""
     sides, types, compared = question(left, right, how)
-    read = dict.fromkeys((*sides[0].inputs, *sides[1].inputs, *more))
+    read = dict.fromkeys(n for side in sides for n in side.inputs)
+    if not how.open_at_first:  # what no path reads stands in terms all the same
+        read |= dict.fromkeys(n for side in sides for n in side.idle)
+    read |= dict.fromkeys(more)
     inputs = inputs_of(read, {**types, **more})
     given = assumed(assume, inputs.read(read), inputs.types, how) & inputs.guaranteed & sides[0].given & sides[1].given
     profiles = (profile, profile) if isinstance(profile, str) else (profile[0], profile[1])

@@ -71,7 +71,7 @@ class Collectives:
                 raise Unsupported(f"{op.plan.form.mnemonic} depends on the other lanes of the warp: ask with warp=True")
             raise walk.unsupported(op, effect)
         done = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
-        envs = [walk.sources(op, way, lane) for lane in range(walk.lanes)]
+        envs = [walk.sources(op, way._replace(reached=done), lane) for lane in range(walk.lanes)]
         if isinstance(effect, Wait):
             if walk.orders.at(op, done[0], 0):
                 walk.orders.add(op, done[0], 0, operands_of(effect, envs[0]))

@@ -108,7 +108,8 @@ class Inductive:
         assert self.loop is not None
         walk = self.walk
         (registers,) = way.registers
-        self._entry = [{n: walk.read(way, n, 0) for n in walk.kernel.registers if n in registers or self._named(n)}]
+        named = [n for n in walk.kernel.registers if n in registers or self._named(n)]
+        self._entry = [{n: walk.read(way, n, 0, carried=not self._named(n)) for n in named}]
         self._oblige(f"it holds where the loop at line {self.line} is entered", way)
         later = dict(registers)
         for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
@@ -157,7 +158,7 @@ class Inductive:
         for name, type in walk.kernel.registers.items():
             shown = walk.public(name, 0)
             if name in way.registers[0] or self._named(name):
-                terms[shown], types[shown] = walk.read(way, name, 0), type
+                terms[shown], types[shown] = walk.read(way, name, 0, carried=not self._named(name)), type
             entered = self._entry[0].get(name)
             if entered is not None:
                 key = "entry_" + shown.removeprefix("%")

@@ -102,10 +102,10 @@ class Places:
         def initial(i: int) -> Piece:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
-                walk.unwritten[shown] = contracts.state_spaces().unwritten(TYPES["b8"], shown)
+                walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
                 return Piece(walk.unwritten[shown], 0, 1)
             found = unknown(i)
-            walk.unwritten[shown] = found.term
+            walk.begins_as(shown, found.term)
             return found
 
         return initial

@@ -59,11 +59,12 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
     inputs = [name for name in (*walk.inputs, *walk.memory.inputs) if name in used or name in walk.inputs]
     inputs += [name for name in walk.memory.bases if name in used]
     inputs += [] if inductive is None else list(inductive.types)
+    idle = tuple(name for name in walk.unwritten if name not in walk.read_first)
     carried = frozenset(name for name, only in walk.inputs.items() if only)
     return Fragment(
         text=text,
         registers=registers,
-        inputs=tuple(dict.fromkeys(inputs)),
+        inputs=tuple(name for name in dict.fromkeys(inputs) if name not in idle),
         carried=carried,
         outputs=outputs,
         steps=tuple(walk.steps),
@@ -82,6 +83,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         side=walk.side,
         unwritten=walk.unwritten,
         scratch=walk.side.scratch,
+        idle=idle,
         orders=tuple(walk.orders.met.values()),
         named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
     )

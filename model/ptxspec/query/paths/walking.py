@@ -23,6 +23,7 @@ from ptxspec.query.fragments import ALONE, WARP_ALONE, Beyond, Step, Unsupported
 from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
+from ptxspec.query.paths.conditions import assumed, leaves
 from ptxspec.query.paths.inductive import Inductive
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.paths.options import Options
@@ -69,8 +70,11 @@ class Walk:
         self.inputs: dict[str, bool] = {}
         self.faults: Bool = FALSE
         self.beyond: list[Beyond] = []
-        #: by name, what is read before it is written, where that is no parameter
+        #: by name, what registers and memory hold before anything is written, where that is no parameter
         self.unwritten: dict[str, Any] = {}
+        #: those of them that some path reads before it writes them
+        self.read_first: dict[str, None] = {}
+        self._firsts: dict[int, str] = {}
         self.steps: list[Step] = []
         self.notes: dict[str, None] = {}
         self.memory = Memory(side.checked.address_size)
@@ -126,8 +130,17 @@ class Walk:
         else:
             found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
             self.inputs[shown] = self.inputs.get(shown, True) and carried
-        self.unwritten[shown] = found
+        self.begins_as(shown, found)
         return found
+
+    def begins_as(self, shown: str, term: Any) -> None:
+        """Note what nobody has written."""
+        self.unwritten[shown], self._firsts[id(term)] = term, shown
+
+    def uses(self, value: Any, holds: Bool, deep: bool = False) -> None:
+        """Note which of what nobody has written a value may be that is used where a condition holds."""
+        if len(self.read_first) < len(self.unwritten) and not is_false(holds):
+            self.read_first |= dict.fromkeys(sorted(leaves(value, holds, self._firsts, deep)))
 
     def _special(self, name: str, lane: int) -> Any:
         """A special register: an input, or what the lane says."""
@@ -150,6 +163,8 @@ class Walk:
             shown = registers[name].attrs[0]
             if shown in self.inputs:
                 self.inputs[shown] = False
+        if not carried:
+            self.uses(registers[name], way.reached[lane])
         return registers[name]
 
     # the walk ------------------------------------------------------------------------------------------------------------
@@ -251,8 +266,9 @@ class Walk:
         for lane in range(self.lanes):
             if is_false(way.reached[lane]):
                 continue
-            env, holds = self.sources(op, way, lane), self.guard(op, way, lane)
+            holds = self.guard(op, way, lane)
             done = way.reached[lane] & holds
+            env = self.sources(op, way._replace(reached=(done,) * self.lanes), lane)
             if effect is not None:
                 self._act(effect, op, env, done, lane)
             elif self.orders.at(op, done, lane):
@@ -303,7 +319,7 @@ class Walk:
         if name in self.side.checked.signatures:
             raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
         value = self.read(way, name, lane)
-        return value if isinstance(value, Bool) else low_bits(value, width)
+        return value if isinstance(value, Bool) else low_bits(assumed(value, way.reached[lane]), width)
 
     def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
@@ -382,6 +398,8 @@ class Walk:
         is_event = self.orders.at(op, done, lane, cases)
         if not isinstance(effect, Store):
             loaded = self.memory.load(cases, size, effect.count, done)
+            for value in loaded:
+                self.uses(value, done, deep=True)
             env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
         values: list[Int] = []
         if not isinstance(effect, Load):
