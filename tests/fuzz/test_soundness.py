@@ -105,7 +105,7 @@ def let_nobody_interfere(patch: pytest.MonkeyPatch) -> None:
         (forget_the_order, 170, "another thread tells the sides apart"),
         (let_nobody_interfere, 252, "differ in order, and are proved"),
         (compare_as_unsigned, 2063, "proved, and false on machine"),
-        (forget_stores, 78, "proved, and launches differ"),
+        (forget_stores, 92, "proved, and launches differ"),
         (let_every_strategy_work, 12, "proved, and not allowed"),
         (let_every_strategy_work, 13, "proved, and launches differ"),
     ],
