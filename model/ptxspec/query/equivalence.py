@@ -156,7 +156,8 @@ def prove(
     lacking = portfolio.note(solver)
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
-    return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
+    statement = None if verdict.status == "unsupported" else stated(asked, relation)
+    return verdict._replace(reason=reason, seconds=seconds, statement=statement)
 
 
 def posed(

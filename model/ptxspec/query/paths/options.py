@@ -92,7 +92,7 @@ def options(
 
 def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
-    if isinstance(said, tuple):
+    if isinstance(said, tuple | list):  # a list, where it was read from a file
         said = "+".join(map(str, said))
     if isinstance(said, str):
         alias = _ALIAS.fullmatch(said.strip())
