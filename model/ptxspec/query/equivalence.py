@@ -132,9 +132,7 @@ def prove(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     portfolio.members(solver)
     try:
-        asked = posed(
-            left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan
-        )
+        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -184,7 +182,7 @@ def posed(
     how = options(unroll, invariant, buffers, warp, contract, compare, nan)
     how = how._replace(open_at_first=relation == "refines")
     asked = ask(left, right, assume, profile, how)
-    if invariant is not None and not any(side.obligations for side in asked.sides):
+    if invariant is not None and not any(side.steps_over for side in asked.sides):
         raise ValueError("an invariant is of a loop, and neither side has one")
     return asked
 

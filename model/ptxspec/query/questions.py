@@ -11,6 +11,7 @@ from ptxspec.query.fragments import Fragment
 from ptxspec.query.inputs import Inputs, inputs_of, taken_types
 from ptxspec.query.paths.asking import assumed, completed, read_side, resolved
 from ptxspec.query.paths.options import PLAIN, Options
+from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.results import results, unequal, unequal_with_any_nan, wanted
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.profiles import Profile
@@ -120,7 +121,15 @@ def question(
     both = [n for n in first.outputs if n in second.outputs]
     if not both and not (first.memory or second.memory):
         raise ValueError("no register is written by both sides, so there is nothing to compare")
-    names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
+    if how.interfered:  # beside the events, whatever is asked for of the registers
+        events = [n for n in both if n.startswith(MARK)]
+        asked = (
+            None if how.compare is None else tuple(n for n in how.compare if n not in (*first.memory, *second.memory))
+        )
+        own = [n for n in both if n not in events]
+        names = events + (results(own, first.scratch & second.scratch) if asked is None else wanted(own, asked))
+    else:
+        names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
     compared = {n: _wider(first.left[n], second.left[n]) for n in names}
     return (first, second), {**second.registers, **first.registers}, compared
 

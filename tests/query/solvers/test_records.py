@@ -325,6 +325,8 @@ def test_options_that_mean_nothing_are_errors() -> None:
         ptxspec.prove(*PROVED, contract="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="neither side has one"):
         ptxspec.prove(*PROVED, invariant="a == 1")
+
+
 def test_what_is_not_decided_has_no_script() -> None:
     record = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;")
     assert record.verdict.status == "unsupported" and record.verdict.statement is None
