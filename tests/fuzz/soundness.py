@@ -3,7 +3,9 @@
 What is proved is computed on 1,000 operands that meet the assumption: by machines that choose differently where PTX leaves a result
 open, natively and by the exact interpretation; of pairs that touch memory, and of a part of the others, by launches as well, where
 nothing but the text goes in. What is refuted is replayed the same ways. Where a refinement is proved and the sides differ, what the
-right side leaves must be among what the left side's terms allow.
+right side leaves must be among what the left side's terms allow. Of pairs that order memory for other threads, those that are the same
+must not be unsupported, those that differ in order alone must not be proved, and what is proved is launched with a thread that
+interferes.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from launched import EITHER, Left, Sides, differing, left_by
 from machines import SALTS, NotJudged, compiled, machine, no_choice, one_nan, operands, shown_by
+from ordering import WARP_SIZE, hold_warp, hold_with_another, ordered, warp
 from questions import choosing, pair
 from touching import Memory, touching
 
@@ -29,6 +32,7 @@ from ptxspec.query.paths.asking import beyond
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question
 from ptxspec.query.questions import ask as put
+from ptxspec.query.solvers import solve
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.definitions import Input, Meaning, Result
@@ -50,7 +54,8 @@ TRIED = 24
 
 class Posed(NamedTuple):
     """A question: its seed, both texts, the assumption or None, how the right side came from the left one, the relation, the
-    buffers, which products and sums are contracted, whether NaNs count with their payloads, and the names that are compared."""
+    buffers, which products and sums are contracted, whether NaNs count with their payloads, the names that are
+    compared, and whether it is about the order of memory: of one thread ("ordered"), or of a warp."""
 
     seed: int
     left: str
@@ -62,9 +67,12 @@ class Posed(NamedTuple):
     contract: Any = "none"
     nan: Any = "any"
     compare: tuple[str, ...] | None = None
+    about: str = ""
 
     @property
     def buffers(self) -> Any:
+        if self.about == "warp":
+            return {"m": WARP_SIZE}
         return None if self.memory is None else self.memory.buffers
 
     def asked(self) -> Question:
@@ -73,16 +81,24 @@ class Posed(NamedTuple):
     @property
     def how_asked(self) -> dict[str, Any]:
         """What the question says of freedoms."""
-        return {"contract": self.contract, "nan": self.nan, "compare": self.compare}
+        return {"contract": self.contract, "nan": self.nan, "compare": self.compare, "warp": self.about == "warp"}
 
     @property
     def kind(self) -> str:
-        return f"{self.relation}{' memory' if self.memory else ''}"
+        return self.about or f"{self.relation}{' memory' if self.memory else ''}"
 
 
 def posed(seed: int) -> Posed:
-    """The question of a seed: a fifth is about results that PTX leaves open; of the others 40 % are equalities of straight lines,
-    25 % refinements, 35 % touch memory, of either relation. Half of the equalities compare payloads."""
+    """The question of a seed: 12 % are about the order of memory, and 2 % about that of a warp. Of the others a fifth is about results
+    that PTX leaves open; of the rest 40 % are equalities of straight lines, 25 % refinements, 35 % touch memory, of either relation.
+    Half of the equalities compare payloads."""
+    chance = random.Random(f"about {seed}").random()
+    if chance < 0.12:
+        one = ordered(seed)
+        return Posed(seed, *one[:4], "equal", one.memory, about="ordered")
+    if chance < 0.14:
+        of_lanes = warp(seed)
+        return Posed(seed, of_lanes.left, of_lanes.right, None, of_lanes.how, "equal", None, about="warp")
     source = random.Random(f"posed {seed}")
     more = random.Random(f"open results of {seed}")
     nan, compare = more.choice(("any", "payloads")), ("*",) if more.random() < 0.3 else None
@@ -464,6 +480,19 @@ def ask(seeds: Iterable[int]) -> Counter[str]:
 def answered(one: Posed, verdict: Any, waiting: list[Check]) -> Counter[str]:
     """Hold an answer against launches, and have it wait for the rest."""
     counts: Counter[str] = Counter()
+    if verdict.status == "unsupported":
+        assert one.about or "atom" in one.left + one.right, f"unsupported: {verdict.reason}: {one}"
+        assert one.how != "same", f"the same, and unsupported: {verdict.reason}: {one}"
+    if one.how == "order" and verdict.status in ("proved", "exhausted"):
+        asked = one.asked()
+        runs = solve(asked.given & ~asked.sides[0].faults, dict(asked.inputs.types), TIMEOUT).status
+        assert runs == "unsat", f"they differ in order, and are proved: {one}"
+        counts["order of what is undefined"] += 1
+    if one.about == "warp":
+        if verdict.status == "proved":
+            counts["launches of warps"] += hold_warp(one, str(one))
+        assert one.how == "order" or verdict.status != "refuted", f"the same, and refuted: {one}"
+        return counts
     if verdict.status == "refuted":
         counts["refuted by a choice"] += bool(verdict.counterexample.choices)
         check = replay(one, verdict)
@@ -474,6 +503,8 @@ def answered(one: Posed, verdict: Any, waiting: list[Check]) -> Counter[str]:
         check = check_of(one, [machine(salt) for salt in SALTS])
         if one.memory is not None or (one.seed % LAUNCHED == 0 and "sub" not in one.left + one.right):
             counts += launched(check)
+        if one.about and one.memory is not None:
+            counts["rows with another thread"] += hold_with_another(check.asked, one.memory, check.values, str(one))
     else:
         check = None
     waiting += [check] if check is not None else []

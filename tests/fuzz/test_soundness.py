@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from soundness import NotJudged, Posed, accepted, ask, posed, replay
 
 import ptxspec
-from ptxspec.query import results
+from ptxspec.query import equivalence, results
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.refinement import _Refinement
 from ptxspec.terms import symbolic
@@ -34,8 +34,12 @@ LINE = 100
 def worth(counts: Counter[str], asked: int) -> None:
     """Whether the questions were worth asking."""
     answered = asked - counts["PtxError"] - counts["ValueError"]
-    assert counts["unsupported"] == counts["approximated"] == 0, counts
-    assert counts["same refuted"] == 0, counts  # what is said in other words is equal
+    assert counts["approximated"] == 0, counts
+    assert counts["same refuted"] == counts["same unsupported"] == 0, counts  # what is said in other words is equal
+    assert counts["ordered: unsupported"] > 0.02 * asked and counts["ordered: proved"] > 0.02 * asked, counts
+    assert counts["warp: unsupported"] and counts["warp: proved"] and counts["rows with another thread"] > asked / 4, (
+        counts
+    )
     assert answered > 0.9 * asked and counts["unknown"] < 0.05 * answered, counts
     assert counts["proved"] > 0.4 * answered and counts["refuted"] > 0.15 * answered, counts
     choosing = [f"{how}: {status}" for how in ("any, contract any", "payloads, contract any", "refines, contract any")
@@ -51,6 +55,12 @@ def worth(counts: Counter[str], asked: int) -> None:
 def test_answers_hold() -> None:
     counts = ask(range(2, 14))
     assert counts["proved"] > 4 and counts["refuted"] > 2 and counts["launched"] > 1000, counts
+
+
+def test_answers_about_the_order_of_memory_hold() -> None:
+    about = [seed for seed in range(200) if posed(seed).about]
+    counts = ask(about[:10])
+    assert counts["proved"] > 2 and counts["unsupported"] > 2 and counts["rows with another thread"] > 20, counts
 
 
 @pytest.mark.long
@@ -78,12 +88,24 @@ def take_every_open_result_for_a_nan(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(results, "is_open_nan", lambda freedom: True)
 
 
+def forget_the_order(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(equivalence, "unless_unordered", lambda verdict, *_: verdict)
+
+
+def let_nobody_interfere(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Memory, "interfere", lambda *_: None)
+
+
 @pytest.mark.parametrize(
     ("plant", "seed", "told"),
     [
         (take_every_open_result_for_a_nan, 20060, "proved, and false on machine"),
+        (forget_the_order, 24, "differ in order, and are proved"),
+        (forget_the_order, 29, "differ in order, and are proved"),  # a warp
+        (forget_the_order, 170, "another thread tells the sides apart"),
+        (let_nobody_interfere, 252, "differ in order, and are proved"),
         (compare_as_unsigned, 2063, "proved, and false on machine"),
-        (forget_stores, 78, "proved, and launches differ"),
+        (forget_stores, 92, "proved, and launches differ"),
         (let_every_strategy_work, 12, "proved, and not allowed"),
         (let_every_strategy_work, 13, "proved, and launches differ"),
     ],

@@ -196,10 +196,11 @@ def _as_dict(verdict: Any) -> dict[str, Any]:
 
 def _show(verdict: Any) -> None:
     from ptxspec.cli import counterexamples
+    from ptxspec.query.ranges import MOST
 
     colour = {"proved": "green", "exhausted": "green", "refuted": "red"}.get(verdict.status, "yellow")
     say(f"{verdict.status}: {verdict.reason} ({verdict.seconds:.2f} s)", fg=colour)
-    for line in verdict.statement.words() if verdict.statement is not None else ():
+    for line in verdict.statement.words(MOST) if verdict.statement is not None else ():
         say(f"  {line}")
     if verdict.counterexample is not None:
         counterexamples.show(verdict.counterexample, verdict.counterexample.why())

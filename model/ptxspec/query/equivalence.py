@@ -23,6 +23,7 @@ from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
+from ptxspec.query.ordered import unless_unordered
 from ptxspec.query.paths.asking import borne_out, claimed, faulted, unless_beyond, unless_open
 from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question, ask
@@ -98,11 +99,13 @@ def prove(
     A side may also branch, loop, call functions and access memory, or be a module with one entry or only functions. `unroll` is
     the most iterations of a loop that are followed. `invariant` replaces that for a single loop: a condition that holds at the
     start of each iteration. `buffers` says what registers and parameters point to: a size in bytes, as in 64 or "64 shared align
-    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A side that breaks a rule of an
-    access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of "refines" is
-    undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes them may
-    hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
-    both sides.
+    8"; or ("p", 16), byte 16 of the buffer p. The final bytes of the buffers are compared too. A verdict is about one thread,
+    alone. Sides that order memory for other threads, by fences, barriers, or atomic, ordered or volatile accesses, must agree on
+    each of these and on what is written before it; "64 private" is memory that no other thread accesses. A side that breaks a
+    rule of an access is undefined for that input. "Equal" sides are undefined for the same inputs; if the left side of
+    "refines" is undefined, the right one may do anything. Registers and memory that a kernel or a function reads before it writes
+    them may hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp
+    execute both sides.
 
     Raises PtxError, AssumptionError or ValueError for a wrong question, and OSError for a file that cannot be written. If that
     happens once the question is decided, or if the verdict has nothing to write to a file, the error has the verdict as
@@ -137,12 +140,22 @@ def prove(
     verdict = _decided(asked, relation, means)
     if verdict.status in HOLDS:
         verdict = unless_beyond(verdict, asked.sides, asked.given, asked.inputs.types, means.at_least.timeout)
+    if verdict.status in HOLDS:
+
+        def decide(other: Question) -> Verdict:
+            found = (equal if relation == "equal" else refined)(other, means.at_least)
+            if found.status not in HOLDS:
+                return found
+            return unless_beyond(found, other.sides, other.given, other.inputs.types, means.at_least.timeout)
+
+        verdict = unless_unordered(verdict, asked, decide)
     if verdict.status == "proved" and assume:
         verdict = _unless_vacuous(verdict, asked, means.at_least)
     lacking = portfolio.note(solver)
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
-    return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
+    statement = None if verdict.status == "unsupported" else stated(asked, relation)
+    return verdict._replace(reason=reason, seconds=seconds, statement=statement)
 
 
 def posed(
@@ -169,14 +182,14 @@ def posed(
     how = options(unroll, invariant, buffers, warp, contract, compare, nan)
     how = how._replace(open_at_first=relation == "refines")
     asked = ask(left, right, assume, profile, how)
-    if invariant is not None and not any(side.obligations for side in asked.sides):
+    if invariant is not None and not any(side.steps_over for side in asked.sides):
         raise ValueError("an invariant is of a loop, and neither side has one")
     return asked
 
 
 def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
     """The verdict, whatever the assumption is worth, and whatever happens where the sides were not followed."""
-    if not any(side.obligations for side in asked.sides):
+    if not any(side.steps_over for side in asked.sides):
         return (equal if relation == "equal" else refined)(asked, means)
     if relation != "equal":
         return Verdict(
@@ -186,16 +199,11 @@ def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
     if wrong is not None:
         return wrong
     verdict = equal(asked, means)
-    if verdict.status == "proved":
+    if verdict.status in HOLDS:
         return verdict._replace(reason=f"{verdict.reason}, where the loop ends; that it ends is not claimed")
-    if verdict.counterexample is None:
-        return verdict
     again = asked.how._replace(invariant=None)
     found = equal(ask(asked.sides[0].text, asked.sides[1].text, asked.assume, asked.profiles, again), means)
-    if found.status == "refuted":  # else the state may be one that the loop never reaches
-        return found
-    shown = ", ".join(f"{n} = {v}" for n, v in verdict.counterexample.inputs.items())
-    return Verdict("unknown", f"the invariant says too little: it allows {shown}, for which they differ")
+    return found if found.status == "refuted" else verdict
 
 
 def equal(asked: Question, means: Means) -> Verdict:
@@ -310,6 +318,6 @@ def _refuted(
 ) -> Verdict:
     other = borne_out(asked.sides, asked.how, answer.values, asked.given, machine.pick, asked.profiles)
     if other is not None:
-        return Verdict("unknown", f"the solver's counterexample does not stand up to a launch: {other}")
+        return Verdict("unknown", other)
     shown = counterexample(asked, answer.values, machine, differing)
     return Verdict("refuted", reason or f"they differ in {', '.join(grouped(differing))}", shown)

@@ -27,6 +27,7 @@ from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
+    Access,
     AddressCheck,
     Arrive,
     Await,
@@ -118,6 +119,9 @@ def _refused(mnemonic: str, effect: Effect) -> Unsupported:
     return Unsupported(f"{mnemonic} has an effect ({word}): it {does}, which fragments cannot do; {_INSTEAD}")
 
 
+#: what is taken for granted of one thread, and of one warp, where memory is accessed or ordered
+ALONE = "One thread, alone: no other thread accesses the memory meanwhile."
+WARP_ALONE = "One warp, alone: no other warp accesses the memory meanwhile."
 #: instructions that a fragment may have
 MOST_INSTRUCTIONS = 30_000
 
@@ -148,6 +152,23 @@ class Beyond(NamedTuple):
     holds: Any
 
 
+class Ordering(NamedTuple):
+    """An instruction that takes part in the order of memory: what it orders, its text, and its line."""
+
+    what: str
+    text: str
+    line: int
+
+
+def ordering_of(op: Op, source: Source) -> Ordering:
+    """What an instruction orders, and how, in words that are the same for instructions that may stand for one another."""
+    effect, order = op.plan.meaning.effect, sorted(op.plan.meaning.order)
+    size = f"{effect.count} {effect.type.bytes}" if isinstance(effect, Access) else ""
+    results = "to a register" if any(destinations(op)) else "without a result"
+    what = f"{type(effect).__name__} {size} {results} {order}"
+    return Ordering(what, statement(source.text, op.position), source.line(op.position))
+
+
 class Fragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
@@ -157,12 +178,16 @@ class Fragment(NamedTuple):
     instruction first takes an input (one of numbers before one of bits).
 
     `faults` says on which inputs the execution is undefined, `beyond` on which it goes where it was not followed, and `given` is
-    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of memory,
-    `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in words, and the
-    condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. `side` is
-    the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
-    says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
-    written. `scratch` are the registers whose last value a later instruction reads."""
+    what holds of its inputs anyway; `notes` says what was taken for granted. `bytes` are those outputs that are bytes of
+    memory, `memory` the buffers and variables that there are. `obligations` are what has to be shown of an invariant: in
+    words, and the condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. If a
+    side `steps_over` one, what the loop leaves is any state that the invariant allows, be it reached or not. `side` is the
+    text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it says
+    neither. `unwritten` has, by name, the terms of what registers and memory of a kernel or a function hold before anything
+    is written; of those that are `idle`, no path reads that. `scratch` are the registers
+    whose last value a later instruction reads. `orders` has the instructions that take part in the order of
+    memory. `named` has the types of registers as the text names them, whichever lane they are of; what a module declares is
+    not among them."""
 
     text: str
     registers: dict[str, Type]
@@ -181,10 +206,14 @@ class Fragment(NamedTuple):
     memory: frozenset[str] = frozenset()
     obligations: tuple[Any, ...] = ()
     stepped: Bool = TRUE
+    steps_over: bool = False
     side: Any = None
     epoch: Epoch | None = None
     unwritten: dict[str, Any] = {}
     scratch: frozenset[str] = frozenset()
+    idle: tuple[str, ...] = ()
+    orders: tuple[Ordering, ...] = ()
+    named: Mapping[str, Type] = {}
 
 
 def read_fragment(
@@ -212,6 +241,7 @@ def read_fragment(
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
+    orders = [ordering_of(op, source) for op in ops if op.plan.meaning.order]
     return Fragment(
         text,
         reading.registers,
@@ -222,8 +252,11 @@ def read_fragment(
         reading.formats,
         reading.taken,
         reading.left,
+        notes=(ALONE,) if orders else (),
         epoch=epoch,
         scratch=consumed(reading.kernel(written)),
+        orders=tuple(orders),
+        named=reading.registers,
     )
 
 

@@ -11,6 +11,7 @@ from ptxspec.query.fragments import Fragment
 from ptxspec.query.inputs import Inputs, inputs_of, taken_types
 from ptxspec.query.paths.asking import assumed, completed, read_side, resolved
 from ptxspec.query.paths.options import PLAIN, Options
+from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.results import results, unequal, unequal_with_any_nan, wanted
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.profiles import Profile
@@ -74,12 +75,17 @@ def ask(
     assume: str | None = None,
     profile: str | tuple[str, str] = "portable",
     how: Options = PLAIN,
+    more: Mapping[str, Type] = {},
 ) -> Question:
-    """The question that two texts put. `profile` makes the choices of both sides, or one profile those of each. Raises PtxError,
+    """The question that two texts put. `profile` makes the choices of both sides, or one profile those of each. `more` are inputs
+    of which the assumption may tell, beside those that a side reads. Raises PtxError,
     AssumptionError or ValueError for a question that is put wrongly, Unsupported for one that cannot be asked."""
     sides, types, compared = question(left, right, how)
-    read = dict.fromkeys((*sides[0].inputs, *sides[1].inputs))
-    inputs = inputs_of(read, types)
+    read = dict.fromkeys(n for side in sides for n in side.inputs)
+    if not how.open_at_first:  # what no path reads stands in terms all the same
+        read |= dict.fromkeys(n for side in sides for n in side.idle)
+    read |= dict.fromkeys(more)
+    inputs = inputs_of(read, {**types, **more})
     given = assumed(assume, inputs.read(read), inputs.types, how) & inputs.guaranteed & sides[0].given & sides[1].given
     profiles = (profile, profile) if isinstance(profile, str) else (profile[0], profile[1])
     finals, settled = [], []
@@ -102,22 +108,40 @@ def question(
     names that the question asks for, or else the results: the names that both sides write, but for those whose last value a later
     instruction of each side reads. Raises ValueError if no name is written by both, or not one that is asked for."""
     first = read_side(left, "<left>", None, how)
-    second = read_side(right, "<right>", None, how)
-    shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
-    fixed = {n: first.registers[n] for n in shared if n in first.registers}
-    if any(second.registers.get(n, t) != t for n, t in fixed.items()):
+    second = read_side(right, "<right>", None, how._replace(is_right=True))
+    fixed = {n: t for n, t in first.named.items() if n in second.named}
+    if any(second.named[n] != t for n, t in fixed.items()):
         try:
-            second = read_side(right, "<right>", fixed, how)
+            second = read_side(right, "<right>", fixed, how._replace(is_right=True))
         except PtxError:
-            known = {n: second.registers[n] for n in fixed if n in second.registers}
+            known = {n: second.named[n] for n in fixed if n in second.named}
             first = read_side(left, "<left>", known, how)
     first, second = completed(first, second)
+    _check_types(first, second)
     both = [n for n in first.outputs if n in second.outputs]
     if not both and not (first.memory or second.memory):
         raise ValueError("no register is written by both sides, so there is nothing to compare")
-    names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
+    if how.interfered:  # beside the events, whatever is asked for of the registers
+        events = [n for n in both if n.startswith(MARK)]
+        asked = (
+            None if how.compare is None else tuple(n for n in how.compare if n not in (*first.memory, *second.memory))
+        )
+        own = [n for n in both if n not in events]
+        names = events + (results(own, first.scratch & second.scratch) if asked is None else wanted(own, asked))
+    else:
+        names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
     compared = {n: _wider(first.left[n], second.left[n]) for n in names}
     return (first, second), {**second.registers, **first.registers}, compared
+
+
+def _check_types(first: Fragment, second: Fragment) -> None:
+    """Raise ValueError for an input, or a result, that the sides have under one name and in types that cannot be compared."""
+    read = {n: t for n, t in first.registers.items() if n in first.inputs and n in second.inputs}
+    for types, its, in_one_width in ((read, second.registers, True), (first.left, second.left, False)):
+        for name, type in types.items():
+            other = its.get(name, type)
+            if (type.kind == "pred") != (other.kind == "pred") or (in_one_width and type.width != other.width):
+                raise ValueError(f"{name} is {type} on the left side and {other} on the right")
 
 
 def _wider(x: Type, y: Type) -> Type:

@@ -119,6 +119,8 @@ class NotWritten(OSError, Unsupported):
 def smtlib_text(record: Record) -> str:
     """The query as standard SMT-LIB 2, with the claim in words as a comment. It asks for inputs that refute the claim."""
     said = _words(record)
+    if record.verdict.status == "unsupported":
+        raise Unsupported(f"there is no query: {record.verdict.reason}")
     if not record.queries:
         said += ["Both sides are the same term, or the question could not be put: no solver was asked."]
         body = "(set-logic QF_BV)\n(assert false)\n" if record.verdict.status == "proved" else ""

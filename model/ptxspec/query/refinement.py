@@ -507,5 +507,5 @@ def _refuted(
     asked = claim.asked
     other = borne_out(asked.sides, asked.how, values, asked.given, machine.pick, asked.profiles)
     if other is not None:
-        return Verdict("unknown", f"the counterexample does not stand up to a launch: {other}")
+        return Verdict("unknown", other)
     return Verdict("refuted", why, counterexample(claim.asked, values, machine, differing, left))

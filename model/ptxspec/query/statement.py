@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.options import Contraction, Nan, Relation
-from ptxspec.query.ranges import grouped
+from ptxspec.query.ranges import grouped, short, shortened
 from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
@@ -41,21 +42,21 @@ class Statement(NamedTuple):
     nan: Nan
     notes: tuple[str, ...]
 
-    def words(self) -> list[str]:
-        """The claim in English: each element is one or two sentences.
+    def words(self, most: int | None = None) -> list[str]:
+        """The claim in English: each element is one or two sentences, which list `most` names at most, or all.
 
         >>> ptxspec.prove("mov.u32 d, 1;", "mov.u32 d, 1;").statement.words()[0]
         'Both sides leave the same in d (.u32).'
         """
-        claim = _CLAIMS[self.relation].format(results=_listed(self.compared))
+        claim = _CLAIMS[self.relation].format(results=_listed(self.compared, most))
         if self.inputs:
             such = f" such that {self.assume}" if self.assume else ""
-            claim = f"for all values of {_listed(self.inputs)}{such}, {claim}"
+            claim = f"for all values of {_listed(self.inputs, most)}{such}, {claim}"
         found = [claim[0].upper() + claim[1:] + "."]
         if self.contract == "all":
             found.append("Every product and sum that may be contracted is contracted.")
         found.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
-        return found + list(self.notes)
+        return found + (list(self.notes) if most is None else [short(note) for note in self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, and `words`, for JSON.
@@ -91,10 +92,10 @@ def _notes(asked: Question, relation: Relation) -> list[str]:
     for side, which, its in ((one, "left", other), (other, "right", one)):
         alone = [n for n in side.outputs if n not in its.outputs]
         if alone:
-            found.append(f"Not compared, since the {which} side alone writes it: {', '.join(alone)}.")
+            found.append(f"Not compared, since the {which} side alone writes it: {', '.join(grouped(alone))}.")
         alone = [n for n in side.inputs if n not in its.inputs]
         if alone:
-            found.append(f"Read by the {which} side alone: {', '.join(alone)}.")
+            found.append(f"Read by the {which} side alone: {', '.join(grouped(alone))}.")
     both = [n for n in one.outputs if n in other.outputs and n not in asked.compared]
     if both and asked.how.compare is None:
         found.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
@@ -105,7 +106,7 @@ def _notes(asked: Question, relation: Relation) -> list[str]:
 
 def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
     """What is taken of registers and memory that are read before they are written."""
-    names = [grouped(side.unwritten) for side in asked.sides]
+    names = [grouped(n for n in side.unwritten if n not in side.idle) for side in asked.sides]
     if relation == "equal":
         both = list(dict.fromkeys(names[0] + names[1]))
         said = (
@@ -121,8 +122,9 @@ def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
 
 def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
     """How results that PTX leaves open are compared."""
+    idle = {id(side.unwritten[name]) for side in asked.sides for name in side.idle}
     left, right = (freedoms_in(*finals.values()) for finals in asked.finals)
-    open_still = left + right
+    open_still = [freedom for freedom in left + right if id(freedom) not in idle]
     if not open_still:
         return []
     entries = ", ".join(sorted({f.attrs[0] for f in open_still}))
@@ -161,6 +163,8 @@ def _sides(both: tuple[str, str]) -> str:
     return both[0] if both[0] == both[1] else f"{both[0]} on the left, {both[1]} on the right"
 
 
-def _listed(names: dict[str, str]) -> str:
-    shown = [f"{n} ({t})" for n, t in names.items()]
+def _listed(names: dict[str, str], most: int | None) -> str:
+    by_type = itertools.groupby(names, key=lambda name: names[name])
+    shown = [f"{name} ({type})" for type, those in by_type for name in grouped(those)]
+    shown = shortened(shown, most)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -52,6 +52,7 @@ class Trace:
     carry_written: Bool | None = None
     borrows: bool = False
     specials: tuple[str, ...] = ()
+    order: dict[str, Any] = field(default_factory=dict)
     asked: dict[tuple[str, Edition], bool] = field(default_factory=dict)
 
 
@@ -93,6 +94,13 @@ def _note(effect: Effect) -> None:
 
 #: state spaces of which a generic address must lie in one; none: it may lie anywhere
 Spaces = tuple[str, ...]
+
+
+def orders(**how: Any) -> None:
+    """Take part in the order in which other threads see memory: as a fence does, or an access that is strong, atomic or volatile.
+    `how` has the modifiers that say which order, and for whom; those that are absent say nothing, and an instruction that has
+    none of them takes no part."""
+    _traced("an order").order.update({name: value for name, value in how.items() if value not in (None, False)})
 
 
 class Demand(NamedTuple):

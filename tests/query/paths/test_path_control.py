@@ -167,6 +167,35 @@ def test_what_fails_of_an_invariant_is_told(invariant: str, said: str) -> None:
     assert verdict.status == "unknown" and said in verdict.reason, verdict
 
 
+@pytest.mark.parametrize("tautology", ["0 == 0", "i >= 0", "s == s"])
+def test_an_invariant_that_says_nothing_decides_nothing(tautology: str) -> None:
+    again = TRIPLE.replace("s, s, 3", "s, 3, s")
+    for other in ("mul.lo.u32 s, n, 3;", TRIPLE, again):
+        for left, right in ((TRIPLE, other), (other, TRIPLE)):
+            verdict = ptxspec.prove(left, right, invariant=tautology)
+            assert verdict.status == "unknown" and "the invariant says too little: it allows" in verdict.reason, verdict
+            assert verdict.counterexample is None
+    verdict = ptxspec.prove(TRIPLE, "mul.lo.u32 s, n, 3;", invariant=tautology, relation="refines")
+    assert verdict.status == "unsupported" and "an invariant steps over a loop where" in verdict.reason
+
+
+def test_the_loops_of_two_sides_leave_states_of_their_own() -> None:
+    faster = TRIPLE.replace("s, s, 3", "s, s, 4")
+    for invariant in ("0 == 0", "i <= n", "s == s"):
+        verdict = ptxspec.prove(TRIPLE, faster, invariant=invariant)
+        assert verdict.status == "refuted" and verdict.counterexample is not None
+        assert verdict.counterexample.inputs.keys() == {"n"}  # from the start, through the loop
+    claim = "i <= n and s == (3*i & 0xffffffff)"
+    assert ptxspec.prove(TRIPLE, TRIPLE.replace("s, s, 3", "s, 3, s"), invariant=claim).status == "proved"
+
+
+def test_a_difference_that_no_launch_bears_out_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop, gone through by a walk that forgets what it added, differs; a launch does not."""
+    monkeypatch.setattr("ptxspec.query.paths.walking.together", lambda arrivals, read: arrivals[0])
+    verdict = ptxspec.prove(TRIPLE, "mul.lo.u32 s, n, 3;", invariant="i >= 0", assume="n < 4")
+    assert verdict.status == "unknown", verdict
+
+
 def test_a_difference_is_found_by_going_through_the_loop() -> None:
     verdict = ptxspec.prove(TRIPLE, "mul.lo.u32 s, n, 4;", invariant="i <= n and s == (3*i & 0xffffffff)")
     assert verdict.status == "refuted" and verdict.counterexample is not None

@@ -19,7 +19,11 @@ def asked(left: str, right: str, **how: Any) -> ptxspec.Verdict:
 @pytest.mark.parametrize(
     ("left", "right", "how"),
     [
-        ("ld.global.u32 x, [p+4]; add.u32 x, x, 1; st.global.u32 [p+4], x;", "atom.global.add.u32 y, [p+4], 1;", {}),
+        (
+            "ld.global.u32 x, [p+4]; add.u32 x, x, 1; st.global.u32 [p+4], x;",
+            "atom.global.add.u32 y, [p+4], 1;",
+            {"buffers": {"p": "64 private"}},
+        ),
         ("st.global.u32 [p], a; ld.global.u16 d, [p+2];", "st.global.u32 [p], a; shr.u32 t, a, 16; cvt.u16.u32 d, t;", {}),
         ("st.global.v2.u32 [p+8], {a, b};", "st.global.u32 [p+12], b; st.global.u32 [p+8], a;", {}),
         ("st.global.u32 [p], a; st.global.u32 [p], b;", "st.global.u32 [p], b;", {}),
@@ -168,7 +172,7 @@ def test_variables_of_modules_are_compared_and_constants_are_known() -> None:
     assert ptxspec.prove(left, table + "mov.u32 v, 4; }").status == "refuted"
 
 
-def test_a_barrier_of_a_single_thread_is_passed() -> None:
+def test_a_barrier_is_passed_and_orders_memory() -> None:
     text = (
         HEAD
         + """.visible .entry k(.param .u64 out) { .shared .b32 t; .reg .b64 p; .reg .u32 v;
@@ -179,5 +183,11 @@ def test_a_barrier_of_a_single_thread_is_passed() -> None:
         + """.visible .entry k(.param .u64 out) { .reg .b64 p; .reg .u32 v;
     ld.param.u64 p, [out]; ld.global.u32 v, [p]; st.global.u32 [p+4], v; }"""
     )
-    assert ptxspec.prove(text, copy, buffers={"out": 8}).status == "proved"
+    moved = text.replace("st.shared.u32 [t], v;", "mov.u32 w, v; st.shared.u32 [t], w;").replace(
+        "u32 v;", "u32 v, w;", 1
+    )
+    assert ptxspec.prove(text, moved, buffers={"out": 8}).status == "proved"
+    assert (
+        ptxspec.prove(text, copy, buffers={"out": 8}).status == "unsupported"
+    )  # other threads of the CTA may wait there
     assert ptxspec.prove(text, copy.replace("[p]", "[p+4]"), buffers={"out": 8}).status == "refuted"

@@ -55,6 +55,22 @@ def test_a_register_that_a_path_does_not_write_is_as_it_was(ran: list[Any]) -> N
     assert verdict.status == "refuted" and [r.results["d"] for r in ran] == [1]
 
 
+@pytest.mark.parametrize(
+    ("contract", "right", "launched"),
+    [
+        ("all", "bra L; L: mul.f32 x, a, b; add.f32 d, x, c; add.f32 e, c, c;", True),
+        ("any", "bra L; L: mov.u32 d, a; mov.u32 d, b; mov.u32 d, c;", True),
+        ("any", "bra L; L: mul.f32 x, a, b; add.f32 d, x, c;", False),  # no launch contracts as a machine likes
+    ],
+)
+def test_products_and_sums_are_contracted_in_a_launch_too(
+    ran: list[Any], contract: Any, right: str, launched: bool
+) -> None:
+    left = "mov.u32 d, 0x3f800000;"
+    verdict = ptxspec.prove(left, right, contract=contract, assume="a == 0 and b == 0 and c == 0")
+    assert verdict.status == "refuted" and [r.results["d"] for r in ran] == [0] * launched
+
+
 def test_a_warp_is_launched(ran: list[Any]) -> None:
     verdict = ptxspec.prove("shfl.sync.bfly.b32 d, a, 1, 31, -1;", "mov.b32 d, a;", warp=True, assume="a[0] == 7")
     assert verdict.status == "refuted"

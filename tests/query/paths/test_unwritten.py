@@ -129,6 +129,88 @@ def test_the_statement_says_who_finds_what() -> None:
     assert not any("before it is written" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        # behind a guard that leaves early, and where two ways meet
+        ("setp.gt.u32 p, a, b; @p bra D; add.u32 x, a, 1; add.u32 d, x, b; bra E; D: mov.u32 d, 0; E:", ""),
+        ("setp.gt.u32 p, a, b; mov.u32 d, 0; @p bra D; add.u32 x, a, 1; mul.lo.u32 y, x, x; add.u32 d, y, b; D:", ""),
+        ("setp.gt.u32 p, a, b; mov.u32 d, 0; @p bra D; add.u32 x, a, 1; D: add.u32 d, d, x;", "x"),
+        # under one guard, or one condition
+        ("setp.gt.u32 p, a, b; @p add.u32 x, a, 1; mov.u32 d, 0; @p add.u32 d, x, 1;", ""),
+        ("setp.gt.u32 p, a, b; @p add.u32 x, a, 1; mov.u32 d, 0; @!p add.u32 d, x, 1;", "x"),
+        ("setp.gt.u32 p, a, b; @p add.u32 x, a, 1; mov.u32 d, 0; @!p bra E; add.u32 d, x, 1; E:", ""),
+        ("setp.gt.u32 p, a, b; @p bra A; mov.u32 x, 1; bra B; A: mov.u32 x, 2; B: mov.u32 d, x;", ""),
+        ("setp.gt.u32 p, a, b; @p bra A; mov.u32 x, 1; A: mov.u32 d, x;", "x"),
+        # of no effect, and read all the same; written before; in a loop
+        ("xor.b32 d, x, x;", "x"),
+        ("mov.u32 x, 1; mov.u32 d, x;", ""),
+        ("mov.u32 d, 0; L: add.u32 d, d, x; add.u32 x, a, 1; setp.lt.u32 p, d, 3; @p bra L;", "x"),
+        ("mov.u32 d, 0; L: add.u32 x, a, 1; add.u32 d, d, x; setp.lt.u32 p, d, 3; @p bra L;", ""),
+        # predicates, results that some path leaves alone, and calls
+        ("setp.gt.u32 r, a, b; mov.u32 d, 0; @r bra D; setp.eq.u32 p, a, b; @p mov.u32 d, 1; D:", ""),
+        ("selp.u32 d, a, b, p;", "p"),
+        ("setp.gt.u32 p, a, b; @p mov.u32 d, a;", "d"),
+    ],
+)
+def test_what_is_read_is_decided_on_each_path(body: str, read: str) -> None:
+    text = returns(body, ".reg .pred r;")
+    equal, other = ptxspec.prove(text, text + " "), refines(text, text + " ")
+    assert equal.statement is not None and other.statement is not None
+    assert set(equal.statement.inputs) - {"a", "b"} == ({read} if read else set())
+    said = [n for n in equal.statement.notes if n.startswith("Read before")]
+    assert said == [
+        f"Read before it is written: {read}. It holds any value, the same on both sides under one name."
+    ] * bool(read)
+    assert any("before it is written" in n for n in other.statement.notes) == bool(read)
+    if not read:
+        assert equal.status == "proved" or "iterations" in equal.reason
+        assert not any("unwritten" in n for n in other.statement.notes)
+
+
+def test_memory_is_read_where_a_load_finds_it() -> None:
+    declared = ".shared .align 4 .b8 s[8];"
+    for body, read in (
+        ("setp.gt.u32 p, a, 7; @p st.shared.u32 [s], a; mov.u32 d, 0; @p ld.shared.u32 d, [s];", None),
+        ("setp.gt.u32 p, a, 7; @p st.shared.u32 [s], a; mov.u32 d, 0; ld.shared.u32 d, [s];", "s[0..3]"),
+        ("st.shared.u16 [s], 1; ld.shared.u32 d, [s];", "s[2..3]"),
+        ("st.shared.u32 [s+4], 1; ld.shared.u32 d, [s+4];", None),
+    ):
+        text = stores(body, declared)
+        statement = ptxspec.prove(text, text + " ", buffers={"o": 4}).statement
+        assert statement is not None
+        said = [n for n in statement.notes if n.startswith("Read before")]
+        assert [n.partition(". ")[0] for n in said] == [f"Read before it is written: {read}"] * bool(read), (body, said)
+
+
+def test_a_counterexample_shows_what_is_read_alone() -> None:
+    text = returns("setp.gt.u32 p, a, b; mov.u32 d, 0; @p bra D; add.u32 x, a, 1; add.u32 d, x, b; D:")
+    verdict = ptxspec.prove(text, text.replace("a, 1", "a, 2"))
+    assert verdict.status == "refuted" and verdict.counterexample is not None
+    assert verdict.counterexample.inputs.keys() == {"a", "b"}
+
+
+def test_statements_name_bytes_and_lanes_by_ranges_and_are_short_where_they_are_shown() -> None:
+    verdict = ptxspec.prove("add.u32 d, a, b;", "add.u32 d, b, a;", warp=True)
+    assert verdict.statement is not None
+    claim = "For all values of a[0..31] (.u32) and b[0..31] (.u32), both sides leave the same in d[0..31] (.u32)."
+    assert verdict.statement.words()[0] == claim
+    sums = "".join(f"add.u32 d{i}, a{i}, b{i};" for i in range(20))
+    statement = ptxspec.prove(sums, sums + "add.u32 x, d1, d2;").statement
+    assert statement is not None
+    assert "a19 (.u32)" in statement.words()[0] and "20 more" not in statement.words()[0]
+    claim = statement.words(8)[0]
+    assert "b3 (.u32) and 32 more, both sides" in claim and claim.endswith("d7 (.u32) and 12 more.")
+    body = "".join(f"add.u32 d, d, x{i};" for i in range(20))
+    text = returns("mov.u32 d, 0;" + body, ".reg .u32 x<20>;")
+    statement = ptxspec.prove(text, text + " ").statement
+    assert statement is not None
+    (note,) = [n for n in statement.words(8) if n.startswith("Read before")]
+    expected = ", ".join(f"x{i}" for i in range(8))
+    said = "It holds any value, the same on both sides under one name."
+    assert note == f"Read before it is written: {expected} and 12 more. {said}"
+
+
 def test_names_of_a_fragment_are_inputs_of_both_sides() -> None:
     """A fragment declares nothing, so that nothing tells an input from a register that nobody wrote."""
     for text in ("mov.u32 d, x;", "bra L; L: mov.u32 d, x;"):

@@ -137,6 +137,15 @@ def made(*sides: str, **options: Any) -> dict[str, Any]:
         (PROVED, {"profile": ("hopper", "portable")}, "proved"),
         (("mov.u32 d, %laneid; add.u32 d, d, a;", "mov.u32 e, %laneid; add.u32 d, a, e;"), {"warp": True}, "proved"),
         (PROVED, {"solver": "portfolio"}, "proved"),
+        (("ld.global.u8 d, [q];", "ld.u8 d, [p+4];"), {"buffers": {"p": 8, "q": ("p", 4)}}, "proved"),
+        (
+            (
+                "st.global.u32 [p], a; fence.sc.gpu; sub.u32 d, a, b;",
+                "st.global.u32 [p], a; fence.sc.gpu; sub.u32 e, b, a; neg.s32 d, e;",
+            ),
+            {"buffers": {"p": 8}},
+            "proved",
+        ),
     ],
 )
 def test_a_certificate_holds(sides: Any, options: Any, status: str) -> None:
@@ -316,6 +325,13 @@ def test_options_that_mean_nothing_are_errors() -> None:
         ptxspec.prove(*PROVED, contract="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="neither side has one"):
         ptxspec.prove(*PROVED, invariant="a == 1")
+
+
+def test_what_is_not_decided_has_no_script() -> None:
+    record = records.recorded("fence.sc.gpu; add.u32 d, a, b;", "add.u32 d, b, a;")
+    assert record.verdict.status == "unsupported" and record.verdict.statement is None
+    with pytest.raises(ptxspec.Unsupported, match="there is no query: the sides order memory"):
+        records.smtlib_text(record)
 
 
 # the command ---------------------------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from typing import Any
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.fragments import Beyond, Fragment, Step, Unsupported, read_fragment
 from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.ordering import MARK
 from ptxspec.query.solvers import solve
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool, variable
+from ptxspec.terms.core import Bool, constant, variable
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, resolve
+from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, resolve
 
 _MODULE = re.compile(r"\.(?:entry|func)\b")
 
@@ -49,7 +50,18 @@ def assumed(text: str | None, read: Mapping[str, Any], types: Mapping[str, Type]
 
 def completed(first: Fragment, second: Fragment) -> tuple[Fragment, Fragment]:
     """Both sides with the bytes of shared memory that either may have written: what a side leaves alone is as it was."""
-    return _with_bytes(first, second), _with_bytes(second, first)
+    first, second = _with_bytes(first, second), _with_bytes(second, first)
+    return _with_events(first, second), _with_events(second, first)
+
+
+def _with_events(own: Fragment, other: Fragment) -> Fragment:
+    """A side with nothing in the place of the events that the other one has beyond its own."""
+    missing = [n for n in other.outputs if n.startswith(MARK) and n not in own.outputs]
+    types = {n: other.left[n] for n in missing}
+    outputs = {n: FALSE if t.kind == "pred" else constant(0) for n, t in types.items()}
+    return own._replace(
+        outputs={**own.outputs, **outputs}, left={**own.left, **types}, registers={**own.registers, **types}
+    )
 
 
 def _with_bytes(own: Fragment, other: Fragment) -> Fragment:
@@ -162,15 +174,20 @@ def borne_out(
     pick: Any,
     profiles: tuple[str, str],
 ) -> str | None:
-    """What a launch of a side shows that its terms do not say, for the inputs of a counterexample; None if it agrees, or no
-    launch can begin so."""
-    if all(side.side is None for side in sides) or asked.contract != "none":
+    """Why a counterexample refutes nothing; None if it does. A launch of a side may show something else than its terms say, or
+    these may be of a state that an invariant allows, and that no launch need reach. What no launch can begin with stands as the
+    exact interpretation has it."""
+    if any(side.steps_over for side in sides):
+        shown = {n: values[n] for side in sides for n in side.inputs if n in values}
+        said = ", ".join(f"{n} = {v}" for n, v in shown.items())
+        return f"the invariant says too little: it allows {said or 'other values'}, for which they differ"
+    if all(side.side is None for side in sides) or asked.interfered:
         return None
     from ptxspec.query.paths.replaying import laid_out, run
 
     for name, side, profile in zip(("left", "right"), sides, profiles, strict=True):
         where = laid_out(asked, values)
-        if side.side is None or where is None or asked.invariant is not None:
+        if side.side is None or where is None or _may_contract(side):
             continue
         here = {**values, **where.addresses}
         if not evaluate(given, here, pick, {}) or any(evaluate(b.holds, here, pick, {}) for b in side.beyond):
@@ -181,8 +198,15 @@ def borne_out(
             continue
         faults = bool(evaluate(side.faults, here, pick, {}))
         if faults != (ran.faulted is not None):
-            return f"a launch of the {name} side {'ends' if faults else 'says: ' + str(ran.faulted)}"
+            said = f"a launch of the {name} side {'ends' if faults else 'says: ' + str(ran.faulted)}"
+            return f"the counterexample does not stand up to a launch: {said}"
         for output, term in side.outputs.items():
             if not faults and output in ran.results and evaluate(term, here, pick, {}) != ran.results[output]:
-                return f"a launch of the {name} side leaves {ran.results[output]} in {output}"
+                said = f"a launch of the {name} side leaves {ran.results[output]} in {output}"
+                return f"the counterexample does not stand up to a launch: {said}"
     return None
+
+
+def _may_contract(side: Fragment) -> bool:
+    """Whether products and sums of a side are contracted as a machine likes, which no launch does."""
+    return any(f.attrs[0] == "contraction" for f in freedoms_in(*side.outputs.values(), side.faults))

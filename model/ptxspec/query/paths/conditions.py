@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.terms.core import Bool
@@ -53,3 +54,33 @@ def assumed(term: Any, holds: Bool) -> Any:
         else:
             break
     return term
+
+
+def leaves(term: Any, holds: Bool, wanted: Mapping[int, str], deep: bool = False) -> set[str]:
+    """Which of the terms that are wanted, by their ids, a term may be where a condition holds: choices that its parts decide are
+    made. If it is `deep`, which of them it may be computed from."""
+    known = {id(p): p for p in parts(holds)}
+    found: set[str] = set()
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if id(one) in wanted:
+            found.add(wanted[id(one)])
+        elif one.op == "select":
+            which = parts(one.args[0])
+            if all(id(p) in known for p in which):
+                stack.append(one.args[1])
+            elif any(id(~p) in known for p in which):
+                stack.append(one.args[2])
+            else:
+                stack += one.args[1:]
+        elif one.op == "all":  # a choice of truth values is a conjunction for each
+            if not any(id(~p) in known for p in parts(one)):
+                stack += one.args
+        elif deep or one.op == "any":
+            stack += one.args
+    return found

@@ -78,6 +78,11 @@ class Inductive:
             self._check_effects(self.loop)
 
     @property
+    def mark(self) -> str:
+        """What ends the names of values that a loop leaves: each side's own, since the loops need not be in step."""
+        return "''" if self.walk.options.is_right else "'"
+
+    @property
     def line(self) -> int:
         assert self.loop is not None
         return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
@@ -103,7 +108,8 @@ class Inductive:
         assert self.loop is not None
         walk = self.walk
         (registers,) = way.registers
-        self._entry = [{n: walk.read(way, n, 0) for n in walk.kernel.registers if n in registers or self._named(n)}]
+        named = [n for n in walk.kernel.registers if n in registers or self._named(n)]
+        self._entry = [{n: walk.read(way, n, 0, carried=not self._named(n)) for n in named}]
         self._oblige(f"it holds where the loop at line {self.line} is entered", way)
         later = dict(registers)
         for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
@@ -116,7 +122,7 @@ class Inductive:
     def _anything(self, name: str, first: Any) -> Any:
         """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""
         type = self.walk.kernel.registers[name]
-        shown = f"{self.walk.public(name, 0)}'"
+        shown = f"{self.walk.public(name, 0)}{self.mark}"
         cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
         if cases is None or len(cases) != 1:
             self.types[shown] = type
@@ -152,7 +158,7 @@ class Inductive:
         for name, type in walk.kernel.registers.items():
             shown = walk.public(name, 0)
             if name in way.registers[0] or self._named(name):
-                terms[shown], types[shown] = walk.read(way, name, 0), type
+                terms[shown], types[shown] = walk.read(way, name, 0, carried=not self._named(name)), type
             entered = self._entry[0].get(name)
             if entered is not None:
                 key = "entry_" + shown.removeprefix("%")

@@ -17,6 +17,9 @@ from ptxspec.terms.core import Bool, Int, constant, integer, make_int, variable
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, bit, low_bits, select
 
+#: the state spaces of which each thread has its own
+THREADS_OWN = ("local", "param")
+
 
 class Piece(NamedTuple):
     """A byte: the one of this number of a term that has `width` bytes."""
@@ -35,15 +38,26 @@ class Piece(NamedTuple):
 
 
 class Region:
-    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach."""
+    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach. No
+    other thread accesses one that `is_private`."""
 
     def __init__(
-        self, name: str, space: str, size: int, align: int, base: Int, initial: Callable[[int], Piece], writable: bool
+        self,
+        name: str,
+        space: str,
+        size: int,
+        align: int,
+        base: Int,
+        initial: Callable[[int], Piece],
+        writable: bool,
+        is_private: bool,
     ):
         self.name, self.space, self.size, self.align, self.base = name, space, size, align, base
-        self.initial, self.writable = initial, writable
+        self.initial, self.writable, self.is_private = initial, writable, is_private
         self.bytes: dict[int, Piece] = {}
         self.written: set[int] = set()
+        #: by lane and number, where bytes were written since the last event that others see
+        self.since: dict[tuple[int, int], Bool] = {}
 
     def piece(self, i: int) -> Piece:
         if i not in self.bytes:
@@ -83,6 +97,7 @@ class Memory:
         self.bases: dict[str, Type] = {}
         self.page, self.layout = contracts.accesses(), contracts.generic_addressing()
         self.spaces = contracts.state_spaces()
+        self._interferences: list[tuple[Bool, Int]] = []
 
     # regions -------------------------------------------------------------------------------------------------------------
 
@@ -94,6 +109,7 @@ class Memory:
         align: int,
         initial: Callable[[int], Piece] | None = None,
         writable: bool = True,
+        is_private: bool = False,
     ) -> Region:
         """A region, which begins at an input of its name."""
         windowed = space in self.layout.WINDOWS
@@ -102,7 +118,10 @@ class Memory:
         end = self.layout.part_begins(1) if windowed else 1 << bits
         most = max(least, end - size - align)
         base = make_int("bounded", (variable(name, bits),), (least, most))
-        found = Region(name, space, size, align, base, initial or self.unknown(name), writable)
+        is_private = is_private or not writable or space in THREADS_OWN
+        found = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
+        for holds, number in self._interferences:
+            self._leave(found, holds, number)
         self.regions[name] = found
         self.bases[name] = TYPES[f"b{bits}"]
         self.addresses.add(base, name)
@@ -116,6 +135,32 @@ class Memory:
             return Piece(variable(f"{name}[{i}]", 8), 0, 1)
 
         return initial
+
+    def interfere(self, holds: Bool, number: Int) -> None:
+        """Let other threads, if a condition holds, leave anything in what they may access: the same at an event of this number
+        wherever it is met."""
+        self._interferences.append((holds, number))
+        for region in self.regions.values():
+            self._leave(region, holds, number)
+
+    def _leave(self, region: Region, holds: Bool, number: Int) -> None:
+        if region.is_private:
+            return
+        was, before = dict(region.bytes), region.initial
+
+        def initial(i: int) -> Piece:
+            byte: Int = constant(0)
+            for k in range(number.hi, number.lo - 1, -1):
+                name = f"{region.name}[{i}]@{k}"
+                self.inputs[name] = TYPES["b8"]
+                left = variable(name, 8)
+                byte = left if k == number.hi else select(number == k, left, byte)
+            if holds is TRUE:
+                return Piece(byte, 0, 1)
+            return Piece(select(holds, byte, (was[i] if i in was else before(i)).byte), 0, 1)
+
+        region.bytes.clear()
+        region.initial = initial
 
     def guaranteed(self, used: set[str]) -> Bool:
         """What is so of the beginnings of regions that are used: they are aligned, and those of one space are apart."""
@@ -202,8 +247,9 @@ class Memory:
                 found[i] = value if case.holds is TRUE else select(case.holds, value, found[i])
         return found
 
-    def store(self, cases: list[Case], values: list[Int], size: int, holds: Bool) -> None:
-        """Write values of `size` bytes where a condition holds and the access is allowed."""
+    def store(self, cases: list[Case], values: list[Int], size: int, holds: Bool, lane: int | None = None) -> None:
+        """Write values of `size` bytes where a condition holds and the access is allowed; `lane` is whose store it is, if others
+        see it only at an event that comes later."""
         for case in cases:
             region, total = self.regions[case.region], size * len(values)
             here = holds & case.holds
@@ -213,6 +259,9 @@ class Memory:
                     place = at + i * size
                     old = None if exactly.op == "const" and exactly.attrs[0] else region.join(place, size)
                     region.put(place, size, value if old is None else select(exactly, value, old))
+                if lane is not None and not region.is_private:
+                    for k in range(at, at + total):
+                        region.since[lane, k] = region.since.get((lane, k), FALSE) | exactly
 
     def positions(self, region: Region, offset: Int, size: int) -> range:
         """The offsets at which an access to a region may be that is allowed."""

@@ -17,13 +17,16 @@ ALIGNMENT = 16
 MOST_UNROLLED = 4096
 
 _SPACES = ("global", "shared", "local", "const")
-_SIZE = re.compile(r"(?P<size>\d+)(?: (?P<space>[a-z]+))?(?: align (?P<align>\d+))?(?P<fixed> read-only)?")
+_SIZE = re.compile(
+    r"(?P<size>\d+)(?: (?P<space>(?!private)[a-z]+))?(?: align (?P<align>\d+))?(?P<fixed> read-only)?(?P<private> private)?"
+)
 _ALIAS = re.compile(r"(?P<of>[%\w$]+) ?\+ ?(?P<offset>\d+)")
 
 
 class Buffer(NamedTuple):
     """Memory that a register or a parameter points to: so many bytes of a state space, at an address that is a multiple of
-    `align`. One that is an alias begins `offset` bytes behind the beginning of the buffer `of`, and has no bytes of its own."""
+    `align`. One that is an alias begins `offset` bytes behind the beginning of the buffer `of`, and has no bytes of its own. No
+    other thread accesses one that is `private`."""
 
     name: str
     size: int
@@ -32,13 +35,16 @@ class Buffer(NamedTuple):
     writable: bool = True
     of: str = ""
     offset: int = 0
+    private: bool = False
 
 
 class Options(NamedTuple):
     """How a question about paths is put. `lanes` is 1, or the lanes of a warp; `contract` says which products and sums are
     contracted. With `open_at_first` what a kernel or a function reads before it is written is open, on each side by
     itself; else it is an input of both. `compare` names what is compared, None the results; `nan` says whether an open
-    NaN is as good as another ("any"), or its bits count ("payloads")."""
+    NaN is as good as another ("any"), or its bits count ("payloads").
+    If it is `interfered`, other threads are thought of: see `ordering.py`. `is_right` tells the sides apart, whose loops
+    leave states of their own."""
 
     unroll: int = 16
     invariant: str | None = None
@@ -48,11 +54,13 @@ class Options(NamedTuple):
     open_at_first: bool = False
     compare: tuple[str, ...] | None = None
     nan: Nan = "any"
+    interfered: bool = False
+    is_right: bool = False
 
     @property
     def are_plain(self) -> bool:
         """Whether a straight line without memory may be read as it always is."""
-        return not self.buffers and self.lanes == 1
+        return not self.buffers and self.lanes == 1 and not self.interfered
 
 
 def options(
@@ -84,7 +92,7 @@ def options(
 
 def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
-    if isinstance(said, tuple):
+    if isinstance(said, tuple | list):  # a list, where it was read from a file
         said = "+".join(map(str, said))
     if isinstance(said, str):
         alias = _ALIAS.fullmatch(said.strip())
@@ -92,11 +100,11 @@ def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
             return Buffer(name, 0, of=alias["of"], offset=int(alias["offset"]))
         match = _SIZE.fullmatch(said.strip())
         if match is None or (match["space"] or "global") not in _SPACES:
-            how = 'as in "64", "64 shared align 8", "64 read-only" or "base+16"'
+            how = 'as in "64", "64 shared align 8", "64 read-only", "64 private" or "base+16"'
             raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {said!r}")
         space, align = match["space"] or "global", int(match["align"] or ALIGNMENT)
         writable = match["fixed"] is None and contracts.state_spaces().SPACES[space].written
-        return _sized(Buffer(name, int(match["size"]), space, align, writable))
+        return _sized(Buffer(name, int(match["size"]), space, align, writable, private=match["private"] is not None))
     if isinstance(said, bool) or not isinstance(said, int):
         raise ValueError(f"{name}: a buffer is a number of bytes, not {said!r}")
     return _sized(Buffer(name, said))

@@ -39,7 +39,11 @@ class Places:
         own = self.buffers[buffer.of] if buffer.of else buffer
         region = self.found.get(own.name)
         if region is None:
-            region = self.walk.memory.add(own.name, own.space, own.size, own.align, writable=own.writable)
+            region = self.walk.memory.add(
+                own.name, own.space, own.size, own.align, writable=own.writable, is_private=own.private
+            )
+            if own.private:
+                self.walk.notes[f"No other thread accesses {own.name}."] = None
             self.found[own.name] = self.compared[own.name] = region
         return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
 
@@ -98,10 +102,10 @@ class Places:
         def initial(i: int) -> Piece:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
-                walk.unwritten[shown] = contracts.state_spaces().unwritten(TYPES["b8"], shown)
+                walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
                 return Piece(walk.unwritten[shown], 0, 1)
             found = unknown(i)
-            walk.unwritten[shown] = found.term
+            walk.begins_as(shown, found.term)
             return found
 
         return initial

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ptxspec.query.fragments import Fragment
+from ptxspec.query.fragments import Fragment, Unsupported
 from ptxspec.query.paths.arrivals import Arrival
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.sides import side
@@ -28,6 +28,9 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         for lane, registers in enumerate(end.registers):
             for name, value in registers.items():
                 shown = walk.public(name, lane)
+                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                    said = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                    raise Unsupported(said)
                 if shown in walk.left and "@" not in shown:
                     outputs[shown] = value
     elif walk.side.what == "function":
@@ -35,11 +38,15 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
             outputs[name], left[name] = value, type
             walk.registers[name] = type.bits if type.kind != "pred" else type
     written: list[str] = []
-    for region in walk.places.compared.values():
+    for region in () if walk.orders.interfered else walk.places.compared.values():
         for i in sorted(region.written):
             name = f"{region.name}[{i}]"
             written.append(name)
             outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
+    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
+        for name, (value, type) in walk.orders.results().items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type
     left = {name: type for name, type in left.items() if name in outputs}
     registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
     registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
@@ -52,11 +59,12 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
     inputs = [name for name in (*walk.inputs, *walk.memory.inputs) if name in used or name in walk.inputs]
     inputs += [name for name in walk.memory.bases if name in used]
     inputs += [] if inductive is None else list(inductive.types)
+    idle = tuple(name for name in walk.unwritten if name not in walk.read_first)
     carried = frozenset(name for name, only in walk.inputs.items() if only)
     return Fragment(
         text=text,
         registers=registers,
-        inputs=tuple(dict.fromkeys(inputs)),
+        inputs=tuple(name for name in dict.fromkeys(inputs) if name not in idle),
         carried=carried,
         outputs=outputs,
         steps=tuple(walk.steps),
@@ -71,9 +79,13 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         memory=_memory(walk),
         obligations=obligations,
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
+        steps_over=walk.loop is not None,
         side=walk.side,
         unwritten=walk.unwritten,
         scratch=walk.side.scratch,
+        idle=idle,
+        orders=tuple(walk.orders.met.values()),
+        named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
     )
 
 

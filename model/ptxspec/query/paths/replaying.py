@@ -55,11 +55,11 @@ class _First(Fresh):
         return set(every)
 
     def registers(self, name: str, bits: int, first: int, count: int) -> np.ndarray:
-        size = max(1, bits // 8)
+        size, buffers = max(1, bits // 8), {b.name for b in self.options.buffers}
         rows = np.zeros((count, size), np.uint8)
         for lane in range(count):
             value = self.values.get(name, 0)
-            if self.options.lanes > 1:
+            if self.options.lanes > 1 and name not in buffers:  # whose bytes are called so
                 value = self.values.get(f"{name}[{lane}]", value)
             rows[lane] = np.frombuffer(int(value).to_bytes(size, "little"), np.uint8)
         return rows
@@ -161,7 +161,10 @@ def run(
     for name, place in side.checked.places.items():
         if place.space == "global" and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
-    wanted = Wanted("exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", "none")
+    contract = (
+        "none" if options.contract == "any" else options.contract
+    )  # a side that may be contracted is not launched
+    wanted = Wanted("exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", contract)
     asked, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, asked, _arguments(side, values), bounds, wanted)

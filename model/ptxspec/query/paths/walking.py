@@ -19,13 +19,15 @@ from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
 from ptxspec.query.executions import Executions
-from ptxspec.query.fragments import Beyond, Step, Unsupported, told
+from ptxspec.query.fragments import ALONE, WARP_ALONE, Beyond, Step, Unsupported, told
 from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
+from ptxspec.query.paths.conditions import assumed, leaves
 from ptxspec.query.paths.inductive import Inductive
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.paths.options import Options
+from ptxspec.query.paths.ordering import Orders, operands_of
 from ptxspec.query.paths.places import Places
 from ptxspec.query.paths.sides import Side
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
@@ -68,8 +70,11 @@ class Walk:
         self.inputs: dict[str, bool] = {}
         self.faults: Bool = FALSE
         self.beyond: list[Beyond] = []
-        #: by name, what is read before it is written, where that is no parameter
+        #: by name, what registers and memory hold before anything is written, where that is no parameter
         self.unwritten: dict[str, Any] = {}
+        #: those of them that some path reads before it writes them
+        self.read_first: dict[str, None] = {}
+        self._firsts: dict[int, str] = {}
         self.steps: list[Step] = []
         self.notes: dict[str, None] = {}
         self.memory = Memory(side.checked.address_size)
@@ -77,6 +82,7 @@ class Walk:
         self.places = Places(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
+        self.orders = Orders(self)
         self.rules, self.variables = contracts.type_checking(), contracts.variables()
         self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
         self.ends: list[Arrival] = []
@@ -124,8 +130,17 @@ class Walk:
         else:
             found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
             self.inputs[shown] = self.inputs.get(shown, True) and carried
-        self.unwritten[shown] = found
+        self.begins_as(shown, found)
         return found
+
+    def begins_as(self, shown: str, term: Any) -> None:
+        """Note what nobody has written."""
+        self.unwritten[shown], self._firsts[id(term)] = term, shown
+
+    def uses(self, value: Any, holds: Bool, deep: bool = False) -> None:
+        """Note which of what nobody has written a value may be that is used where a condition holds."""
+        if len(self.read_first) < len(self.unwritten) and not is_false(holds):
+            self.read_first |= dict.fromkeys(sorted(leaves(value, holds, self._firsts, deep)))
 
     def _special(self, name: str, lane: int) -> Any:
         """A special register: an input, or what the lane says."""
@@ -148,6 +163,8 @@ class Walk:
             shown = registers[name].attrs[0]
             if shown in self.inputs:
                 self.inputs[shown] = False
+        if not carried:
+            self.uses(registers[name], way.reached[lane])
         return registers[name]
 
     # the walk ------------------------------------------------------------------------------------------------------------
@@ -249,10 +266,13 @@ class Walk:
         for lane in range(self.lanes):
             if is_false(way.reached[lane]):
                 continue
-            env, holds = self.sources(op, way, lane), self.guard(op, way, lane)
+            holds = self.guard(op, way, lane)
             done = way.reached[lane] & holds
+            env = self.sources(op, way._replace(reached=(done,) * self.lanes), lane)
             if effect is not None:
                 self._act(effect, op, env, done, lane)
+            elif self.orders.at(op, done, lane):
+                self.orders.add(op, done, lane, operands_of(effect, env))
             self.write(op, env, way, lane, holds)
 
     def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
@@ -299,7 +319,7 @@ class Walk:
         if name in self.side.checked.signatures:
             raise Unsupported(f"the address of the function {name} is taken: calls must name their function")
         value = self.read(way, name, lane)
-        return value if isinstance(value, Bool) else low_bits(value, width)
+        return value if isinstance(value, Bool) else low_bits(assumed(value, way.reached[lane]), width)
 
     def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
@@ -373,13 +393,21 @@ class Walk:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
+        if space != "param":
+            self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
+        is_event = self.orders.at(op, done, lane, cases)
         if not isinstance(effect, Store):
-            values = self.memory.load(cases, size, effect.count, done)
-            env.update({f"%loaded{i}": value for i, value in enumerate(values)})
+            loaded = self.memory.load(cases, size, effect.count, done)
+            for value in loaded:
+                self.uses(value, done, deep=True)
+            env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
+        values: list[Int] = []
         if not isinstance(effect, Load):
             memo = {}
             values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
-            self.memory.store(cases, values, size, done)
+            self.memory.store(cases, values, size, done, None if is_event or not self.options.interfered else lane)
+        if is_event:
+            self.orders.add(op, done, lane, [self.orders.where(cases), *values])
 
     def line_of(self, op: Op) -> int:
         return self.side.source.line(op.position)

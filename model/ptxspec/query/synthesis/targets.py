@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
 from ptxspec.query.inputs import Inputs, inputs_of, taken_types
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.synthesis.templates import MACHINE
@@ -65,13 +65,14 @@ class Target(NamedTuple):
 
 
 def target_of(text: str, result: str | None, assume: str | None) -> Target:
-    """The target that a text is. Raises ValueError for a result that it does not write, or one of more than 64 bits."""
+    """The target that a text is. Raises ValueError for a result that it does not write, or one of more than 64 bits, and
+    Unsupported for a text that orders memory."""
     fragment = read_fragment(text)
+    if fragment.orders:
+        raise Unsupported(f"{fragment.orders[0].text} orders memory for other threads, which no sequence does")
     if not fragment.outputs:
         raise ValueError("the fragment writes no register")
-    name = result or next(reversed(list(fragment.steps[-1].writes)))
-    if result is None:
-        name = next(iter(fragment.steps[-1].writes))
+    name = result or next(iter([step for step in fragment.steps if step.writes][-1].writes))
     if name not in fragment.outputs:
         raise ValueError(f"{name} is no result of the fragment; there are {', '.join(fragment.outputs)}")
     inputs = inputs_of(fragment.inputs, fragment.registers)

@@ -1,0 +1,150 @@
+"""What other threads may see of a side, and when: accesses and fences that order memory, and what lies between them.
+
+Other threads see what a thread wrote, and change what it reads, where it takes part in the order of memory: at an *event*.
+There all memory that others may access holds whatever they left, the same on both sides for events of the same number. Sides
+that agree on every event, on what was written before each, and on their results, whatever others leave, are the same to all
+threads that have no data race with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxspec.language.checked import Op
+from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
+from ptxspec.query.paths.addresses import Case
+from ptxspec.query.paths.arrivals import is_false
+from ptxspec.terms.core import Bool, Int, constant
+from ptxspec.terms.effects import Access, Effect, Wait
+from ptxspec.terms.types import TYPES, Type
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, number, select
+
+if TYPE_CHECKING:
+    from ptxspec.query.paths.walking import Walk
+
+#: events of a side at most, each time that a loop is taken and each lane by itself
+MOST_EVENTS = 256
+#: what the names of an event's parts begin with, which no register has
+MARK = "#"
+#: the type in which an operand of an event is compared, which holds the widest
+_OPERAND = TYPES["b128"]
+
+
+class Event(NamedTuple):
+    """An instruction that takes part in the order of memory: a digest of what it is, whether it is executed, how many events
+    come before it, its operands, and by the names of bytes and lanes, whether that lane wrote the byte since the event before,
+    and what it holds."""
+
+    what: int
+    done: Bool
+    number: Int
+    operands: tuple[Int, ...]
+    written: dict[str, tuple[Bool, Int]]
+
+
+def takes_part(op: Op, lanes: int) -> bool:
+    """Whether an instruction orders memory for threads that are not executed here."""
+    if isinstance(op.plan.meaning.effect, Wait):
+        return lanes == 1  # else all threads of the CTA are here
+    return bool(op.plan.meaning.order)
+
+
+class Orders:
+    """The events of a walk."""
+
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        #: those in the text that are executed on some path, in the order in which they are met
+        self.met: dict[int, Ordering] = {}
+        self.events: list[Event] = []
+        self.before: Int = constant(0)
+
+    @property
+    def interfered(self) -> bool:
+        """Whether other threads are thought of."""
+        return self.walk.options.interfered
+
+    def at(self, op: Op, done: Bool, lane: int, cases: Iterable[Case] = ()) -> bool:
+        """Whether an instruction is an event. If others are thought of, memory holds then what they left."""
+        walk, regions = self.walk, self.walk.memory.regions
+        if not takes_part(op, walk.lanes) or is_false(done):
+            return False
+        reached = [regions[case.region] for case in cases]
+        if reached and all(region.is_private for region in reached):
+            return False
+        if id(op) not in self.met:
+            self.met[id(op)] = ordering_of(op, walk.side.source)
+        if self.interfered:
+            if len(self.events) >= MOST_EVENTS:
+                raise Unsupported(f"more than {MOST_EVENTS} fences, strong or atomic accesses are executed")
+            self._written = self._since(done)
+            walk.memory.interfere(done, self.before)
+        return True
+
+    def add(self, op: Op, done: Bool, lane: int, operands: Iterable[Any]) -> None:
+        """Note the event at which others were let in, with its operands."""
+        if not self.interfered:
+            return
+        terms = tuple(low_bits(number(x) if isinstance(x, Bool) else x, _OPERAND.width) for x in operands)
+        what = _digest(f"{ordering_of(op, self.walk.side.source).what} {lane}")
+        self.events.append(Event(what, done, self.before, terms, self._written))
+        self.before = self.before + number(done)
+
+    def where(self, cases: Iterable[Case]) -> Int:
+        """The generic address that an access reaches."""
+        memory = self.walk.memory
+        found: Int = constant(0)
+        for case in reversed(list(cases)):
+            region = memory.regions[case.region]
+            window = memory.layout.base(region.space) if region.space in memory.layout.WINDOWS else 0
+            found = select(case.holds, low_bits(region.base + case.offset + window, 64), found)
+        return found
+
+    def _since(self, done: Bool) -> dict[str, tuple[Bool, Int]]:
+        """What was written since the event before, if an event is executed now."""
+        found = {}
+        for region in self.walk.memory.regions.values():
+            for (lane, i), holds in region.since.items():
+                found[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
+            kept = {at: holds & ~done for at, holds in region.since.items()}
+            region.since = {at: holds for at, holds in kept.items() if not is_false(holds)}
+        return found
+
+    def results(self) -> dict[str, tuple[Any, Type]]:
+        """What is compared of the events, and the types, by names that begin with MARK and the number of an event; the last
+        is the end."""
+        self.events.append(Event(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
+        found: dict[str, tuple[Any, Type]] = {}
+        for k in range(self.before.hi + 1):
+            here = [(e, e.done & (e.number == k)) for e in self.events if e.number.lo <= k <= e.number.hi]
+            found[f"{MARK}{k}"] = _chosen([(c, constant(e.what)) for e, c in here]), TYPES["b64"]
+            for i in range(max((len(e.operands) for e, _ in here), default=0)):
+                terms = [(c, e.operands[i]) for e, c in here if i < len(e.operands)]
+                found[f"{MARK}{k}.{i}"] = _chosen(terms), _OPERAND
+            for name in dict.fromkeys(n for e, _ in here for n in e.written):
+                cases = [(c & e.written[name][0], e.written[name][1]) for e, c in here if name in e.written]
+                is_written: Any = FALSE
+                for holds, _ in cases:
+                    is_written = is_written | holds
+                found[f"{MARK}{k} {name} written"] = is_written, TYPES["pred"]
+                found[f"{MARK}{k} {name}"] = _chosen(cases), TYPES["b8"]
+        return found
+
+
+def _chosen(cases: list[tuple[Bool, Int]]) -> Int:
+    """The term whose condition holds, of which one does at most; else 0."""
+    found: Int = constant(0)
+    for holds, term in reversed(cases):
+        found = select(holds, term, found)
+    return found
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def operands_of(effect: Effect | None, env: dict[str, Any]) -> list[Any]:
+    """The operands of an instruction that accesses no memory."""
+    return [] if isinstance(effect, Access) else list(env.values())
