@@ -115,6 +115,8 @@ def look(m: Machine, more: int) -> int:
         together = 0
         if m.fixed[op] == WHOLE_CTA:
             together = run_of(m, start + i, count - i, thread, op)
+            if m.aligned[op]:
+                together = in_whole_warps(m, thread, together)
             if not cta_together(m, thread, op, together):
                 together = 0
         if together:
@@ -152,13 +154,25 @@ def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
     return count
 
 
+def in_whole_warps(m: Machine, thread: int, count: int) -> int:
+    """How many of so many threads of one CTA, from this one on, are whole warps; the last may have fewer threads than lanes."""
+    in_cta = thread % m.threads
+    if in_cta % LANES:
+        return 0
+    if in_cta + count == m.threads:
+        return count
+    return count - count % LANES
+
+
 def settle(m: Machine, more: int) -> int:
     """Let those go on that may."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
             next_batch(m)
         return 0
-    ends(m)
+    code = ends(m)
+    if code:
+        return code
     others = more or m.passing > 0
     look_at_warps(m, m.released > 0, others)
     if m.is_stuck(m.released > 0, others, m.waiting > 0):
@@ -186,6 +200,7 @@ def forget(m: Machine) -> None:
     for i in range(warps):
         m.begin_warp(i, 0)
         m.groups_in[i] = 0
+        m.meeting_at[i] = 0
         m.earliest[i] = 0
     for i in range(m.slots):
         m.begin_warp((i + 1) * m.warps_in_cta - 1, m.lacking)
@@ -193,6 +208,8 @@ def forget(m: Machine) -> None:
         m.group_head[i] = 0
         m.met[i] = 0
         m.met_at[i] = 0
+    for i in range(warps * m.meeting_words):
+        m.meetings[i] = 0
     for i in range(m.patience_words):
         m.patience[i] = 0
     if m.in_clusters:
