@@ -39,7 +39,7 @@ TILE = ".shared .align 16 .b8 tile[512]; mov.u32 %r11, tile;\n"
 
 def program(body: str) -> str:
     """A kernel for a target that has all of these instructions."""
-    return kernel(f"{TILE}{HALF}mov.u32 %r5, 0x4444;{body}{STORED}").replace(".target sm_90\n", ".target sm_90a\n")
+    return kernel(f"{TILE}{HALF}mov.u32 %r5, 0x44444444; {body}{STORED}").replace(".target sm_90\n", ".target sm_90a\n")
 
 
 def out(block: int) -> list[np.ndarray]:

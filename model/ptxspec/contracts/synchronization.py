@@ -20,6 +20,10 @@ class Warps(Protocol):
     def LANES(self) -> int:
         """How many lanes a warp has."""
 
+    @property
+    def EVERYONE(self) -> int:
+        """The mask of all lanes of a warp."""
+
     def warps_of(self, threads: int) -> int:
         """How many warps a CTA of so many threads has."""
 
@@ -38,6 +42,10 @@ class Warps(Protocol):
     @property
     def may_go(self) -> Step:
         """Whether a group goes on: (group, mask, gone)."""
+
+    @property
+    def all_there(self) -> Step:
+        """Whether lanes are all of their warp that have not ended: (lanes, gone)."""
 
     @property
     def Meeting(self) -> type[State]:

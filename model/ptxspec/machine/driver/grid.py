@@ -1,10 +1,11 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
-from ptxspec.machine.driver.arrivals import arrive, ends
+from ptxspec.machine.driver.arrivals import arrive, ends, execute
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
     ASKING,
+    AT_CTA,
     DONE,
     EMPTIED,
     LIMIT,
@@ -17,7 +18,7 @@ from ptxspec.machine.driver.codes import (
     WHOLE_CTA,
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_together
-from ptxspec.machine.driver.places import BARRIERS, LANES, ready
+from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, ready
 from ptxspec.machine.driver.protocol import Machine
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
@@ -113,14 +114,19 @@ def look(m: Machine, more: int) -> int:
         thread = m.lists[start + i]
         op = m.waits_at[thread]
         together = 0
-        if m.fixed[op] == WHOLE_CTA:
+        if m.whom[op] == AT_CTA:
             together = run_of(m, start + i, count - i, thread, op)
             if m.aligned[op]:
-                together = in_whole_warps(m, thread, together)
-            if not cta_together(m, thread, op, together):
-                together = 0
-        if together:
+                together = of_whole_warps(m, thread, together)
+        if together and m.fixed[op] == WHOLE_CTA and cta_together(m, thread, op, together):
             m.extra = m.extra + m.price_of[op] * together
+            i += together
+        elif together:
+            for k in range(together):
+                m.extra = m.extra + m.price_of[op]
+                code = execute(m, thread + k, op)
+                if code:
+                    return code
             i += together
         else:
             m.extra = m.extra + m.price_of[op]
@@ -154,14 +160,23 @@ def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
     return count
 
 
-def in_whole_warps(m: Machine, thread: int, count: int) -> int:
-    """How many of so many threads of one CTA, from this one on, are whole warps; the last may have fewer threads than lanes."""
-    in_cta = thread % m.threads
-    if in_cta % LANES:
-        return 0
-    if in_cta + count == m.threads:
-        return count
-    return count - count % LANES
+def of_whole_warps(m: Machine, thread: int, count: int) -> int:
+    """How many of so many threads of one CTA, from this one on, are all threads of their warps that have not ended."""
+    cta = thread // m.threads
+    first = thread - cta * m.threads
+    end = first + count
+    warp = cta * m.warps_in_cta
+    if first % LANES:
+        lanes = EVERYONE ^ ((1 << first % LANES) - 1)
+        if end // LANES == first // LANES:
+            lanes = lanes & ((1 << end % LANES) - 1)
+        if not m.all_there(lanes, m.warp_states[warp + first // LANES]):
+            return 0
+        if end // LANES == first // LANES:
+            return count
+    if end % LANES and not m.all_there((1 << end % LANES) - 1, m.warp_states[warp + end // LANES]):
+        count = count - end % LANES
+    return count
 
 
 def settle(m: Machine, more: int) -> int:

@@ -30,7 +30,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
     warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.ends,
     arrivals.end, turns.turns, turns.turn, grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look,
-    grid.next_batch, grid.run_of, grid.in_whole_warps, grid.settle,
+    grid.next_batch, grid.run_of, grid.of_whole_warps, grid.settle,
 )  # fmt: skip
 
 
@@ -72,6 +72,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "group_of": (warps.group_of, ()),
         "join_group": (warps.join_group, ("groups",)),
         "may_go": (warps.may_go, ("groups",)),
+        "all_there": (warps.all_there, ()),
         "meet": (warps.meet, ("meetings",)),
         "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),

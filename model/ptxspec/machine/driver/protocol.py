@@ -191,6 +191,9 @@ class Machine(Protocol):
     def may_go(self, group: int, mask: int, gone: int, /) -> int:
         """Whether a group may go on."""
 
+    def all_there(self, lanes: int, gone: int, /) -> int:
+        """Whether these lanes are all of their warp that are not gone."""
+
     def meet(self, meeting: int, place: int, lane: int, gone: int, whole: int, /) -> tuple[int, int, int]:
         """A lane comes to an instruction that its warp executes together: (rule, whether all have come, which lanes)."""
 
