@@ -55,11 +55,11 @@ from ptxspec.options import Copies
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -337,7 +337,7 @@ class ExactRun:
             index += 1
         return block.next
 
-    def act(self, effect: Access | AddressCheck | Copying | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(self, effect: Access | Check | Copying | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         self.address = None
@@ -350,7 +350,7 @@ class ExactRun:
                 case Update():
                     self.load(effect, op, env, thread)
                     self.store(effect, op, env, thread)
-                case AddressCheck():
+                case Check():
                     self.check(effect, env, thread)
                 case Copy() | Commit() | Await():
                     self.copy(effect, op, index, thread)
@@ -642,8 +642,9 @@ class ExactRun:
             case _:
                 assert_never(effect)
 
-    def check(self, effect: AddressCheck, env: dict[str, Any], thread: int) -> None:
-        (self.address,) = self.values("address", (effect.address,), env, thread)
+    def check(self, effect: Check, env: dict[str, Any], thread: int) -> None:
+        if effect.address is not None:
+            (self.address,) = self.values("address", (effect.address,), env, thread)
         check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:

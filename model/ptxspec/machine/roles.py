@@ -9,11 +9,11 @@ import numpy as np
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -97,7 +97,7 @@ def role_of(effect: Effect | None) -> Role:
             return Role(of_cluster=True, aligned=effect.aligned)
         case ImageAccess():
             return Role(is_image=True)
-        case None | Load() | Store() | Update() | AddressCheck() | StackEnd() | Reserve() | Release():
+        case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
         case Copy() | Commit() | Await():
             return Role()

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -87,6 +87,8 @@ def _note(effect: Effect) -> None:
         trace.effect = effect
     elif isinstance(effect, Load | Store) and isinstance(trace.effect, (Collective, type(effect))):
         trace.more.append(effect)
+    elif isinstance(effect, Check) and isinstance(trace.effect, Collective):
+        trace.more.append(effect)
     else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
 
@@ -116,7 +118,12 @@ def store(space: str, at: Int, type: Type, values: list[Int], demand: Demand | N
 
 def check_address(rule: str, at: Int, holds: Bool) -> None:
     """End the launch, as the rule of this name says, unless something holds of an address at which nothing is accessed."""
-    _note(AddressCheck(rule, integer(at), holds))
+    _note(Check(rule, integer(at), holds))
+
+
+def check(rule: str, holds: Bool) -> None:
+    """End the launch, as the rule of this name says, unless something holds of what a warp that has met gave."""
+    _note(Check(rule, None, holds))
 
 
 def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:

@@ -83,11 +83,12 @@ class Update:
 
 
 @dataclass(frozen=True)
-class AddressCheck:
-    """End the launch, as the rule of this name says, unless something `holds` of an address. Nothing is accessed there."""
+class Check:
+    """End the launch, as the rule of this name says, unless something `holds`; if it is about an address, nothing is accessed
+    there."""
 
     rule: str
-    address: Int
+    address: Int | None
     holds: Bool
 
 
@@ -270,7 +271,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | AddressCheck | Copying | StackUse | Ending
+Effect: TypeAlias = Access | Check | Copying | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:

@@ -42,7 +42,7 @@ from ptxspec.machine.program import (
     unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, AddressCheck, Copy, Load, Stop, Update
+from ptxspec.terms.effects import Access, Check, Copy, Load, Stop, Update
 
 
 def _untouched(name: str, length: int) -> np.ndarray:
@@ -199,7 +199,8 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        shown = isinstance(effect, Access | AddressCheck | Copy) and why != context.READ
+        shown = isinstance(effect, Access | Check | Copy) and why != context.READ
+        shown = shown and not (isinstance(effect, Check) and effect.address is None)
         return Fault(thread, op, address if shown else None, error)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
@@ -208,7 +209,7 @@ class NativeRun:
         effect = instruction.plan.meaning.effect
         if isinstance(effect, Copy):
             return self._violation_of_copy(effect, op, thread, address, why)
-        if isinstance(effect, AddressCheck):
+        if isinstance(effect, Check):
             return unmet(effect.rule)
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)
