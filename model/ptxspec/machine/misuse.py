@@ -88,16 +88,16 @@ def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
     """For each instruction at which threads of a thread's warp wait, or to which they have just come, the mask of their lanes."""
     size = running.get("threads")
     first = thread - thread % size % LANES
-    mates = np.arange(first, min(first + LANES, thread - thread % size + size))
+    mates = range(first, min(first + LANES, thread - thread % size + size))
     came = running.get("blocks") + 1
     begin = came * running.get("capacity")
-    queue = np.asarray(running.column("lists")[begin : begin + running.column("counts")[came]], np.int64)
-    queue = queue[np.argmax(queue == thread) :] if (queue == thread).any() else queue[:0]
-    here = mates[(running.column("held")[mates] != codes.NOWHERE) | np.isin(mates, queue)]
+    queue = running.column("lists")[begin : begin + int(running.column("counts")[came])].tolist()
+    queue = queue[queue.index(thread) :] if thread in queue else []
     found: dict[int, int] = {}
-    for mate in here.tolist():
-        op = int(running.column("waits_at")[mate])
-        found[op] = found.get(op, 0) | 1 << mate - first
+    for mate in mates:
+        if int(running.column("held")[mate]) != codes.NOWHERE or mate in queue:
+            op = int(running.column("waits_at")[mate])
+            found[op] = found.get(op, 0) | 1 << mate - first
     return found
 
 
@@ -131,7 +131,7 @@ def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, 
     named, at = given(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
     warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
-    meets = np.where(roles.converged[at], -1 - at, roles.kind[at])  # what tells groups apart: the place or the spelling
+    meets = np.where(roles.converged[at], at + len(roles.kind), roles.kind[at])  # what tells groups apart
     mates = (warp == warp[0]) & (meets == meets[0])
     came = mates & (named == named[0])
     bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
