@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
+import private
 import pytest
 
 from ptxspec.evidence.record.assembler import newest_ptxas, ptxas
@@ -37,6 +40,20 @@ def newest_assembler() -> str:
         )
         warnings.warn(reason, stacklevel=1)
         pytest.skip(reason)
+
+
+@pytest.fixture
+def private_path() -> Iterator[Path]:
+    """An empty folder to which each step is a folder that nobody else can write; without one a test says loudly that it did not
+    run."""
+    try:
+        made = private.folder()
+    except OSError as why:
+        reason = f"NO PRIVATE FOLDER: how machine code is kept was NOT tested ({why})"
+        warnings.warn(reason, stacklevel=1)
+        pytest.skip(reason)
+    with made as name:
+        yield Path(name)
 
 
 @pytest.hookimpl(tryfirst=True)

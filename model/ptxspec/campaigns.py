@@ -16,8 +16,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
 
+from ptxspec import strict
 from ptxspec.processes import Process, Reply, importable
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ CONNECTING = 30
 #: items that are under way for each worker: it begins the next one at once
 AHEAD = 2
 _own = threading.local()
+#: a line of a journal: the name of an item, and the fields of its Reply
+_ROW = tuple[str, Literal["done", "ended", "late"], Any, str]
 
 
 class MissingDask(Exception):
@@ -180,18 +183,21 @@ class Journal:
     def __init__(self, path: str | Path, campaign: Mapping[str, Any]):
         self.path, self.known = Path(path), dict[str, Reply]()
         head = json.dumps({"campaign": dict(campaign)}, sort_keys=True)
-        data = self.path.read_bytes() if self.path.exists() else b""
+        data = self._read()
         whole = data[: data.rfind(b"\n") + 1]  # of a line that was being written nothing is believed
         first, *lines = whole.decode(errors="replace").splitlines() or [""]
         if whole and first != head:
             raise ValueError(f"{self.path} is no journal of this campaign; it begins with {first[:200]!r}")
         if data and not whole:
             raise ValueError(f"{self.path} is no journal")
-        for line in lines:
-            name, kind, value, message = json.loads(line)
+        for number, line in enumerate(lines, 2):
+            try:
+                name, kind, value, message = strict.typed(strict.loaded(line), _ROW, "it")
+            except ValueError as why:
+                raise ValueError(f"{self.path} is no journal: line {number} is no outcome: {why}") from None
             self.known[name] = Reply(kind, value, message)
         if len(whole) < len(data):
-            with open(self.path, "r+b") as file:
+            with self._opened(os.O_RDWR) as file:
                 file.truncate(len(whole))
         if not whole:
             self._write(head)
@@ -202,5 +208,22 @@ class Journal:
             self._write(json.dumps([name, *reply]))
 
     def _write(self, line: str) -> None:
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with self._opened(os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
+            file.write(line.encode() + b"\n")
+
+    def _read(self) -> bytes:
+        try:
+            with self._opened(os.O_RDONLY) as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+    def _opened(self, how: int) -> BinaryIO:
+        """The file, which is a regular one: a pipe is not waited for, and no link is written through."""
+        extra = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        if self.path.is_symlink():
+            raise ValueError(f"{self.path} is a link: name the file that it points to")
+        if self.path.exists() and not self.path.is_file():
+            raise ValueError(f"{self.path} is no journal, and no file")
+        number = os.open(self.path, how | extra, 0o666)
+        return open(number, "rb" if how == os.O_RDONLY else "r+b" if how == os.O_RDWR else "ab")

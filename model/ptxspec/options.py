@@ -12,6 +12,8 @@ Copies = Literal["early", "late"] | int
 Contract = Literal["none", "all"]
 #: the same for a proof, where "any" stands for every choice of an assembler
 Contraction = Literal["none", "all", "any"]
+#: how a proof compares NaNs whose bits PTX leaves open: "any" is as good as another, or their "payloads" count
+Nan = Literal["any", "payloads"]
 #: the relation to prove between two fragments: "equal", or "refines": the left one allows every behaviour of the right one
 Relation = Literal["equal", "refines"]
 #: the verdict of a proof; see `ptxspec.Verdict`

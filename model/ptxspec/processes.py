@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeVar
 
@@ -28,6 +28,8 @@ GRACE = 30
 #: characters of a process's last words that are kept
 LAST_WORDS = 2000
 _LENGTH = 8
+#: bytes that are read of what a program writes
+MOST_OUTPUT = 1 << 20
 
 
 class Reply(NamedTuple):
@@ -38,6 +40,46 @@ class Reply(NamedTuple):
     kind: Literal["done", "raised", "ended", "late"]
     value: Any = None
     message: str = ""
+
+
+class Ran(NamedTuple):
+    """What came of a program: how it ended, and what it wrote. `late` says that it did not end in time, and `wrote_much` that it
+    wrote more than anybody reads: it was ended then."""
+
+    status: int
+    output: bytes
+    late: bool = False
+    wrote_much: bool = False
+
+
+def ran(command: Sequence[str], seconds: float, most: int = MOST_OUTPUT) -> Ran:
+    """Run a program that may do anything: both of its outputs are read, to so many bytes. It and what it has begun are ended
+    after so many seconds. Raises OSError for what cannot be run."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            _kill(process)
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            output = process.stdout.read(most + 1)
+            if len(output) > most:
+                _kill(process)
+            status = process.wait()
+        finally:
+            timer.cancel()
+            _kill(process)  # and what it has left behind
+    return Ran(status, output[:most], late.is_set(), len(output) > most)
 
 
 class Process:

@@ -18,6 +18,7 @@ import pytest
 
 from ptxspec import campaigns, parallel, processes
 from ptxspec.campaigns import Journal, Where
+from ptxspec.processes import Reply
 
 HOWS = ["fine", "crash", "print", "hang", "raise", "leave", "strange", "also fine"]
 KINDS = ["done", "ended", "done", "late", "raised", "ended", "raised", "done"]
@@ -143,6 +144,30 @@ def test_a_journal_of_something_else_is_left_alone(text: str, tmp_path: Path) ->
     with pytest.raises(ValueError, match="is no journal"):
         Journal(tmp_path / "j", {"of": "squares"})
     assert (tmp_path / "j").read_text() == text
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["[" * 100_000, "[1]", "{}", "7", '["a", "done", 1]', '["a", "raised", 1, ""]', '[7, "done", 1, ""]', '["a", "done", NaN, ""]', '["a", "done", 1, 2]'],
+)  # fmt: skip
+def test_a_row_that_is_no_outcome_is_told_with_its_line(row: str, tmp_path: Path) -> None:
+    Journal(tmp_path / "j", {}).add("x", Reply("done", 1))
+    with open(tmp_path / "j", "a") as file:
+        file.write(f"{row}\n")
+    with pytest.raises(ValueError, match="line 3 is no outcome"):
+        Journal(tmp_path / "j", {})
+
+
+def test_a_journal_is_a_file_and_no_link(tmp_path: Path) -> None:
+    """A pipe is not waited for, and nothing is written through a link."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "precious").write_text("")
+    (tmp_path / "link").symlink_to("precious")
+    (tmp_path / "to pipe").symlink_to("pipe")
+    for name, said in (("pipe", "no file"), ("link", "is a link"), ("to pipe", "is a link"), (".", "no file")):
+        with pytest.raises(ValueError, match=said):
+            Journal(tmp_path / name, {})
+    assert (tmp_path / "precious").read_text() == ""
 
 
 # clusters -----------------------------------------------------------------------------------------------------------------

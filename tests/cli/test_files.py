@@ -12,6 +12,7 @@ from validated import asked, call
 
 from ptxspec import files
 from ptxspec.evidence import vector_files, vector_folder
+from ptxspec.query import records
 
 UGLY = ".version 9.0 .target sm_90 .entry k() {ret ; // the end\n}"
 
@@ -243,3 +244,71 @@ def test_hostile_folders(tmp_path: Path) -> None:
     for name in (str(tmp_path / "file"), str(tmp_path / "file" / "x"), "/dev/null", "/proc/x", "x" * 300, ""):
         assert asked("vectors write", name, "-o", "brev", status=2)["error"]
     assert vector_folder.own_files(tmp_path / "none") == {}
+
+
+# export, prove and fuzz ----------------------------------------------------------------------------------------------------
+
+EXPORT = ("export", "-o", "bfe", "--to")
+PROVE = ("prove", "neg.s32 d, a;", "not.b32 d, a;")
+
+
+def test_export_makes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As README calls it."""
+    monkeypatch.chdir(tmp_path)
+    call("export", "--opcode", "bfe", "--to", "build/bfe.json")
+    assert json.loads((tmp_path / "build/bfe.json").read_text())["opcodes"] and listed(tmp_path / "build") == {
+        "bfe.json"
+    }
+    call(*EXPORT, "no/such/x.json", status=2)
+    assert listed(tmp_path) == {"build"}
+
+
+@pytest.mark.parametrize("points_to", ["file", "nothing", "itself"])
+@pytest.mark.parametrize("words", [EXPORT, *((*PROVE, option) for option in ("--smtlib", "--ptx", "--certificate"))])
+def test_a_link_is_replaced_and_not_followed(words: tuple[str, ...], points_to: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "file").chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to({"file": "file", "nothing": "nowhere", "itself": "link"}[points_to])
+    call(*words, str(link), status=0 if words == EXPORT else 1)
+    assert (tmp_path / "file").read_text() == "precious" and listed(tmp_path) == {"file", "link"}
+    assert link.is_file() and not link.is_symlink() and link.stat().st_size > 100
+    assert stat.S_IMODE(link.stat().st_mode) != 0o600
+
+
+def test_a_device_gets_what_is_written_and_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    call(*EXPORT, os.devnull)
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe" in asked(*EXPORT, str(tmp_path / "pipe"), status=2)["error"]
+    for option in ("--smtlib", "--ptx", "--certificate"):
+        assert "cannot be written" in call(*PROVE, option, str(tmp_path / "pipe"), status=2).stderr
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and listed(tmp_path) == {"pipe"}
+
+
+@pytest.mark.parametrize("option", ["--smtlib", "--ptx", "--certificate"])
+def test_a_folder_that_is_missing_is_told_before_the_question_is_asked(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "prove", lambda *_, **__: pytest.fail("it was asked"))
+    assert "cannot be written" in call(*PROVE, option, str(tmp_path / "a" / "b"), status=2).stderr
+    assert not listed(tmp_path)
+
+
+def test_a_verdict_is_told_though_its_files_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a full disk: each file is tried, the verdict is printed, then what is not written, and the status is no verdict's."""
+    own = files.write_whole
+
+    def full(path: Path, data: bytes, permissions: int | None = None) -> None:
+        if path.name == "c":
+            raise OSError(28, "No space left on device", str(path))
+        own(path, data, permissions)
+
+    monkeypatch.setattr(records, "write_whole", full)
+    words = (*PROVE, "--certificate", str(tmp_path / "c"), "--smtlib", str(tmp_path / "s"))
+    result = call(*words, status=2)
+    assert "refuted: " in result.stdout and result.stderr.endswith("c is not written: No space left on device\n")
+    assert (tmp_path / "s").stat().st_size > 100
+    result = call(*words, "--json", status=2)
+    assert json.loads(result.stdout)["status"] == "refuted" and "is not written" in result.stderr
+    unsettled = call("prove", "bar.sync 0;", "mov.u32 d, a;", "--certificate", str(tmp_path / "d"), status=2)
+    assert "unsupported: " in unsettled.stdout and "settles the question" in unsettled.stderr

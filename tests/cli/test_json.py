@@ -231,6 +231,16 @@ def test_forms() -> None:
     found = asked("forms", "bfee", status=1)
     assert found["kind"] == "unknown" and "the nearest opcodes are bfe" in found["error"]
     assert "the nearest forms are " in asked("forms", "bfe.u33", status=1)["error"]
+    for command in ("forms", "ledger"):
+        gap = asked(command, "wgmma", status=1)
+        assert gap["kind"] == "gap" and "wgmma is PTX, but no page describes it" in gap["error"]
+        assert [g["name"] for g in gap["gaps"]] == [
+            f"wgmma.{n}" for n in ("mma_async", "fence", "commit_group", "wait_group")
+        ]
+        assert all(g["since"] == "8.0" and g["target"] == "sm_90a" and g["page"] == "spec/gaps.md" for g in gap["gaps"])
+        assert asked(command, "frob", status=1)["kind"] == "unknown"
+    assert asked("forms", "cp.async.bulk.tensor.2d", status=1)["gaps"][0]["name"] == "cp.async.bulk.tensor"
+    assert asked("forms", "tex.grad.cube", status=1)["gaps"][0]["since"] == "4.3"
 
 
 def test_vectors(tmp_path: Path) -> None:
@@ -262,7 +272,8 @@ def test_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked("ledger", status=1)["kind"] == "missing"
     rows = book.opcode_rows("bfe")
     monkeypatch.setattr(book, "rows", lambda: rows)
-    assert asked("ledger")["summary"]["forms"] == 4
+    assert asked("ledger")["summary"]["forms"] == asked("ledger", "bfe")["summary"]["forms"] == 4
+    assert asked("ledger", "bfe")["not_computed"] == [] and asked("ledger", "add")["not_computed"] == ["add"]
 
 
 def test_what_is_no_number_is_a_string_at_any_depth() -> None:
@@ -339,4 +350,5 @@ def test_export(tmp_path: Path) -> None:
     assert validated("export", file.read_text())["opcodes"][0]["opcode"] == "bfe"
     assert "1 opcodes, 4 forms" in call("export", "-o", "bfe", "--to", str(file)).stdout
     assert asked("export", "-o", "bfee", status=1)["kind"] == "unknown"
-    assert asked("export", "-o", "bfe", "--to", str(tmp_path / "nowhere" / "x"), status=2)["kind"] == "file"
+    assert asked("export", "-o", "bfe", "--to", str(tmp_path / "nowhere" / "deep" / "x"), status=2)["kind"] == "file"
+    assert not (tmp_path / "nowhere").exists()

@@ -74,6 +74,10 @@ class Client:
                 return message
             self.told.append(message)
 
+    def next_message(self) -> dict[str, Any] | None:
+        """What the server says next; None at its end."""
+        return self._messages.get(timeout=LONGEST)
+
     def ask(self, method: str, params: Any) -> Any:
         answer = self.reply(method, params)
         assert "error" not in answer, answer

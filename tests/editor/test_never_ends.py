@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sys
 from pathlib import Path
 
 import pytest
-from talking import URI, Client, between, place
+from talking import LONGEST, URI, Client, between, place
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "language"))
 from test_mutations import RICH, STRANGE
@@ -128,5 +129,19 @@ def test_what_is_no_message() -> None:
         client.tell("textDocument/hover", place(0, -5))
         assert client.diagnostics() == []
         assert client.end() == 0
+    finally:
+        client.kill()
+
+
+@pytest.mark.parametrize("length", ["1" + "0" * 15, "9" * 5000, "-1", "1e3", "0x10", "", str(1 << 40), "7" * 100_000])
+def test_a_length_that_no_message_has_is_answered_and_the_server_ends(length: str) -> None:
+    client = Client()
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it does not read on
+            client.write(f"Content-Length: {length}\r\n\r\n{{}}".encode())
+        message = client.next_message()
+        assert message is not None and message["id"] is None and message["error"]["code"] == -32600
+        assert "message" in message["error"]["message"] and len(message["error"]["message"]) < 200
+        assert client.process.wait(LONGEST) == 2
     finally:
         client.kill()

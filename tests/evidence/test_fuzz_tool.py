@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import socketserver
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ from ptxspec.evidence.fuzz.contracted_texts import MOST, contracted_texts
 from ptxspec.evidence.fuzz.judging import Job
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
+from ptxspec.processes import ran
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
 from validated import asked, call
@@ -265,3 +268,55 @@ def test_programs_keep_from_what_ptxas_is_known_to_get_wrong() -> None:
     assert not re.search(r"\bset\.\S+\.(b?f16)\.\1 ", texts)  # AMB-335
     amounts = [int(n, 0) for n in re.findall(r"\bshl\.b64 %\w+, %\w+, (-?\w+?)U?;", texts) if not n.startswith("%")]
     assert amounts and all(0 <= n < 64 for n in amounts)  # AMB-336
+
+
+@pytest.mark.parametrize("when", ["version", "assembling"])
+def test_an_assembler_that_never_stops_writing(when: str, tmp_path: Path) -> None:
+    """It is ended with what it has begun, and no more is read than anybody looks at."""
+    path = tmp_path / "ptxas"
+    only = "" if when == "version" else 'case "$*" in *--version*) echo release 0.0; exit;; esac\n'
+    path.write_text(f"#!/bin/sh\n{only}yes | cat & cat /dev/zero\n")
+    path.chmod(0o755)
+    own = targets.Ptxas(str(path), ("-O0",))
+    if when == "version":
+        with pytest.raises(OSError, match="does not stop writing"):
+            own.facts()
+        assert asked("fuzz", "--ptxas", str(path), "--count", "1", status=2)["kind"] == "file"
+    else:
+        (answer,) = own.ask(cases.of_seed(0), 60.0)
+        assert answer.kind == "hung" and "of output" in answer.message and len(answer.message) <= 2000
+
+
+def test_a_program_that_is_late_is_ended_with_what_it_has_begun() -> None:
+    began = time.monotonic()
+    found = ran(["/bin/sh", "-c", "echo one; sleep 100 & sleep 100"], 0.5)
+    assert found.late and found.output == b"one\n" and time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    "row",
+    ['["0", "done", {"executed": 1}, ""]', '["0", "done", 7, ""]', '["x", "late", null, ""]',
+     '["0", "done", {"executed": 1, "cells_not_judged": 0, "finding": {"seed": 0}}, ""]'],
+)  # fmt: skip
+def test_a_journal_with_another_outcome_is_refused(row: str, tmp_path: Path) -> None:
+    head = json.dumps({"campaign": {"engine": "native", "limit": 20.0}}, sort_keys=True)
+    (tmp_path / "j").write_text(f"{head}\n{row}\n")
+    error = asked("fuzz", "--engine", "--count", "1", "--journal", str(tmp_path / "j"), status=2)["error"]
+    assert "the outcome of" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("finding.json", b"[" * 100_000), ("finding.json", b'{"kernel": "k"}'), ("finding.json", b'{"kernel": 1, "kind": 2}'),
+     ("in.npy", b""), ("in.npy", b"PK"), ("in.npy", None), ("case.ptx", b"\xff")],
+)  # fmt: skip
+def test_a_finding_that_is_damaged_is_refused(name: str, data: bytes | None, tmp_path: Path) -> None:
+    found = {"seed": 0, "kind": "differs", "who": [], "message": "m", "kernel": "k", "text": "t", "statements": [], "cells": [],
+             "pages": [], "expected": None, "got": None}  # fmt: skip
+    own = reports.write(tmp_path, found, {}, "again")
+    (own / name).unlink()
+    if data is None:
+        os.mkfifo(own / name)
+    else:
+        (own / name).write_bytes(data)
+    assert asked("fuzz", "--engine", "--again", str(own), status=2)["kind"] in ("usage", "file")

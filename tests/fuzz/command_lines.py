@@ -79,6 +79,16 @@ FILES: dict[str, bytes] = {
     "\udcff\x1b[2J.ptx": KERNEL.encode(),
     "not.npy": b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
 }
+#: of a campaign that `fuzz --engine` resumes: with outcomes that are none
+HEAD = json.dumps({"campaign": {"engine": "native", "limit": 20.0}}, sort_keys=True).encode() + b"\n"
+FILES |= {
+    "deep.j": HEAD + b"[" * 100_000 + b"\n",
+    "short.j": HEAD + b'["0", "done"]\n',
+    "odd.j": HEAD + b'["0", "done", {"executed": null}, ""]\n',
+    "right.j": HEAD + b'["0", "late", null, "late"]\n',
+    "c.json": b'{"format": 2}',
+    "deep.json": b"[" * 100_000,
+}
 NAMES = [*FILES, "x.npy", "v", "sub", "new", "sub/new.npy", "y.npy", "link.npy"]
 
 
@@ -89,6 +99,8 @@ def prepared(folder: Path) -> Iterator[None]:
         (folder / name).write_bytes(data)
     np.save(folder / "x.npy", np.arange(4, dtype=np.uint32))
     (folder / "sub").mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "link.j").symlink_to("right.j")
     (folder / "link.npy").symlink_to("sub/elsewhere.npy")
     (folder / "v").mkdir()
     (folder / "v" / "vectors.json").write_text(json.dumps({"format": 1, "opcodes": ["brev"]}))
@@ -253,10 +265,17 @@ class Maker:
                 self.one(["sub.u32 d, a, b;", "add.u32 d, b, a;", "or.b32 d, a, b", "mov.u32 d, a;"]),
             )
         assume = self.maybe(["-a", self.one([*ASSUMPTIONS * 4, *HOSTILE])], 0.3)
+        if self.random.random() < 0.1:
+            return ["--check", self.one(["c.json", "deep.json", "k.ptx", "v/vectors.json", "sub", self.one(HOSTILE)])]
+        option = self.one(["--smtlib", "--ptx", "--certificate"])
+        written = self.maybe([option, self.one(["new/x", "pipe", "sub", "link.npy/x", "/dev/full"])], 0.1)
         return [
             left,
             right,
             *assume,
+            *written,
+            *self.maybe(["--contract", self.one(["all", "any", "x"])], 0.1),
+            *self.maybe(["--invariant", self.one(ASSUMPTIONS)], 0.1),
             "--timeout",
             self.one(["0.1", "0.2", "0.2", "0.2", self.one(["nan", "-1", "0", "1e-9"])]),
         ]
@@ -290,7 +309,7 @@ class Maker:
             for _ in range(self.random.randint(1, 2))  # the whole takes half a minute
             for w in ("-o", self.one(["brev", "popc", "wgmma", self.one(HOSTILE)]))
         ]
-        return [*opcodes, *self.maybe(["--to", self.one([*NAMES, *HOSTILE])], 0.3)]
+        return [*opcodes, *self.maybe(["--to", self.one([*NAMES, *HOSTILE, "pipe", "new/x", "new/y/x"])], 0.3)]
 
     def _vectors_write(self) -> list[str]:
         opcodes = [
@@ -325,7 +344,7 @@ class Maker:
         ways = [
             ["--report", "new"],
             ["--again", self.one(["v", "sub", "new"])],
-            ["--journal", "k.ptx"],
+            ["--journal", self.one(["k.ptx", "pipe", "sub", "link.j", *(n for n in FILES if n.endswith(".j"))])],
             ["--limit", self.number()],
         ]
         how_many = [["--count", self.one(["0", "-1", "x"])], ["--seconds", "1e-9"]]

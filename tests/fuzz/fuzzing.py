@@ -32,7 +32,14 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
 
 from ptxspec.evidence.generate.fuzzing.reduction import fewer  # noqa: E402
 
-FUZZERS = {"launch": "launches", "text": "texts", "linking": "links"}
+FUZZERS = {
+    "launch": "launches",
+    "text": "texts",
+    "linking": "links",
+    "kept": "kept_files",
+    "certificate": "certificates",
+    "constants": "constants",
+}
 #: cases that one process runs; it begins as a copy of one that has imported everything, and keeps what it learns of forms
 TOGETHER = 250
 #: cases between two lines of progress

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.query.questions import Question
 from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.python_code import written
@@ -23,7 +24,7 @@ def machine(salt: int) -> Callable[[Any], Any]:
     """A machine: a choice, as a term, for every freedom, that is a function of its name and its operands' values, and allowed."""
 
     def choose(freedom: Any) -> Any:
-        slug, width, kind, type, allowed, operation = freedom.attrs
+        slug, width, kind, type, allowed, operation, *_ = freedom.attrs
         if kind == "deviation":
             return freedom.args[0]
         mixed = integer(zlib.crc32(f"{slug} {operation} {type} {salt}".encode()))
@@ -43,19 +44,30 @@ def machine(salt: int) -> Callable[[Any], Any]:
     return choose
 
 
+def one_nan(salt: int) -> Callable[[Any], Any]:
+    """The same machine, but with one NaN for all results that may be any NaN."""
+    other = machine(salt)
+
+    def choose(freedom: Any) -> Any:
+        if freedom.attrs[0].split("-")[-1] == "nan" and freedom.attrs[3].is_float:
+            return integer((1 << (freedom.attrs[1] - 1)) - 1)
+        return other(freedom)
+
+    return choose
+
+
 def shown_by(verdict: Any) -> Callable[[Any], Any]:
     """The machine that a counterexample shows: each choice, as a term, where the freedom's operands are those shown."""
     choices = verdict.counterexample.choices
 
     def choose(freedom: Any) -> Any:
-        slug, width, kind, type, _, operation = freedom.attrs
+        slug, width, kind, type, _, operation, *_ = freedom.attrs
         if kind == "deviation":
             return freedom.args[0]
         chosen: Any = integer(0)
         for one in choices:
-            if (one.entry, one.operation, one.type) == (slug, operation, type) and len(one.operands) == len(
-                freedom.args
-            ):
+            known = (one.entry, one.operation, one.type) == (slug, operation, type)
+            if known and len(one.operands) == len(freedom.args):
                 here: Any = truth(True)
                 for term, value in zip(freedom.args, one.operands, strict=True):
                     here = here & (term == value)
@@ -90,7 +102,7 @@ def operands(types: Mapping[str, Type], seed: int, count: int) -> dict[str, list
     for name, type in types.items():
         values = np.where(alike, common, some())
         if name in ("m", "n"):
-            at = np.uint64(0x10000000 if type.width == 64 else 0x100)
+            at = np.uint64(contracts.generic_addressing().GLOBAL_BASE if type.width == 64 else 0x100)
             values = (
                 at
                 + (rng.integers(0, 64, count, np.uint64) << np.uint64(5 if name == "m" else 4))

@@ -251,6 +251,70 @@ def pair(seed: int) -> Pair:
     return Pair(left, right, assume, how)
 
 
+#: instructions whose results PTX leaves open, or that may be contracted, with what else moves and tells them apart
+CHOOSING = [
+    ("h", "mul.f16 {0}, {1}, {2};", "hh"), ("h", "mul.f16 {0}, {1}, {2};", "hh"), ("h", "add.f16 {0}, {1}, {2};", "hh"),
+    ("h", "add.f16 {0}, {1}, {2};", "hh"), ("h", "sub.f16 {0}, {1}, {2};", "hh"), ("h", "fma.rn.f16 {0}, {1}, {2}, {3};", "hhh"),
+    ("h", "add.rn.f16 {0}, {1}, {2};", "hh"), ("h", "mul.rn.f16 {0}, {1}, {2};", "hh"), ("h", "xor.b16 {0}, {1}, {2};", "hh"),
+    ("h", "cvt.rn.f16.f32 {0}, {1};", "r"), ("r", "cvt.f32.f16 {0}, {1};", "h"), ("r", "cvt.rn.f16x2.e5m2x2 {0}, {1};", "h"),
+    ("r", "add.rn.f16x2 {0}, {1}, {2};", "rr"), ("r", "fns.b32 {0}, {1}, {2}, 1;", "rr"), ("r", "fns.b32 {0}, {1}, 40, {2};", "rr"),
+    ("r", "add.f32 {0}, {1}, {2};", "rr"), ("r", "abs.f32 {0}, {1};", "r"), ("r", "mov.b32 {0}, {1};", "r"),
+    ("r", "xor.b32 {0}, {1}, {2};", "rr"), ("r", "selp.b32 {0}, {1}, {2}, {3};", "rrp"), ("h", "mov.b16 {0}, {1};", "h"),
+    ("p", "testp.notanumber.f32 {0}, {1};", "r"), ("p", "setp.eq.u32 {0}, {1}, {2};", "rr"), ("r", "div.u32 {0}, {1}, 0;", "r"),
+]  # fmt: skip
+#: the same in words that a refinement may use, or that make a difference to NaNs alone
+CHANGED = [
+    ("mul.f16", "mul.rn.f16"), ("add.f16", "add.rn.f16"), ("sub.f16", "sub.rn.f16"), ("mul.rn.f16", "mul.f16"),
+    ("add.rn.f16", "add.f16"), ("add.f32", "add.rn.f32"), ("add.f16", "sub.f16"), ("abs.f32", "neg.f32"),
+]  # fmt: skip
+ALIKE = ["h == g", "a == b", "nan(a)", "not nan(a) and not nan(b)", "b >= 32", "h < 0x7c00 and g < 0x7c00"]
+
+
+def choosing(seed: int) -> Pair:
+    """The pair of a seed about results that PTX leaves open: sums of products that an assembler may contract, undefined results,
+    and NaNs, of which both sides have several."""
+    source = random.Random(f"choosing {seed}")
+    pools = {"r": ["a", "b"], "h": ["h", "g"], "p": ["p"]}
+    lines: list[Said] = []
+    names = {"r": ["d", "e"], "h": ["dh", "eh"], "p": ["q"]}
+    for number in range(source.randrange(2, 6)):
+        writes, text, kinds = source.choice(CHOOSING)
+        operands = [one(source, pools, kind) for kind in kinds]
+        name = names[writes].pop(0) if names[writes] and source.random() < 0.6 else f"t{number}{writes}"
+        mnemonic, rest = text.format(name, *operands).rstrip(";").split(" ", 1)
+        guard = "@p " if source.random() < 0.1 else ""
+        lines.append(Said(guard, mnemonic, tuple(rest.split(", "))))
+        pools[writes].append(name)
+    if not any(line.operands[0] in ("d", "e", "dh", "eh", "q") for line in lines):
+        lines[-1] = lines[-1]._replace(operands=(names[_writes(lines[-1])][0], *lines[-1].operands[1:]))
+    how = source.choice(("itself", "changed", "changed", "repeated"))
+    right = list(lines)
+    if how == "repeated":  # an instruction again, whose result takes the place of another one's
+        again = source.choice(lines)
+        last = source.choice(lines)
+        if _writes(again) == _writes(last) and "@" not in again.guard + last.guard:
+            right.append(again._replace(operands=(last.operands[0], *again.operands[1:])))
+    if how == "changed":
+        for number, line in enumerate(right):
+            operands = list(line.operands)
+            if line.mnemonic[:3] in ("add", "mul", "fma") and source.random() < 0.5:
+                operands[1], operands[2] = operands[2], operands[1]
+            fitting = [(old, new) for old, new in CHANGED if line.mnemonic == old]
+            old, new = source.choice(fitting) if fitting and source.random() < 0.4 else ("", "")
+            mnemonic = line.mnemonic.replace(old, new) if old else line.mnemonic
+            right[number] = line._replace(mnemonic=mnemonic, operands=tuple(operands))
+    assume = source.choice(ALIKE) if source.random() < 0.4 else None
+    read = {o for line in lines[:1] if not line.guard for o in line.operands[1:]}
+    if assume is not None and not set(re.findall(r"\b[abhg]\b", assume)) <= read:
+        assume = None
+    return Pair(" ".join(map(str, lines)), " ".join(map(str, right)), assume, f"choosing {how}")
+
+
+def _writes(line: Said) -> str:
+    """The kind of register that an instruction of these writes."""
+    return next(writes for writes, text, _ in CHOOSING if text.split(" ", 1)[0] == line.mnemonic)
+
+
 #: pieces of text that is no question
 PIECES = ["add.u32", "d", ",", "a", ";", "div.s64", "0x", "1e9", "0f7fc00000", "(", ")", "<<", ">>", "not", "and", "==", "1" * 30,
           "%tid.x", "%clock", "@p", "@", "{", "}", "|", "ld.global.u32", "[a]", "-", "~", "\x00", "é", "\n", "//", "/*", "*/",

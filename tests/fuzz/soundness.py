@@ -8,15 +8,17 @@ right side leaves must be among what the left side's terms allow.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from launched import EITHER, Left, Sides, differing, left_by
-from machines import SALTS, NotJudged, compiled, machine, no_choice, operands, shown_by
-from questions import pair
+from machines import SALTS, NotJudged, compiled, machine, no_choice, one_nan, operands, shown_by
+from questions import choosing, pair
 from touching import Memory, touching
 
 import ptxspec
@@ -32,7 +34,7 @@ from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.definitions import Input, Meaning, Result
 from ptxspec.terms.exact import NoChoice, allows
 from ptxspec.terms.exact import evaluate as evaluate_term
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, low_bits, resolve
 
 #: operands of each proof, and those that are drawn to find so many that meet an assumption
@@ -47,8 +49,8 @@ TRIED = 24
 
 
 class Posed(NamedTuple):
-    """A question: its seed, both texts, the assumption or None, how the right side came from the left one, the relation, and the
-    buffers."""
+    """A question: its seed, both texts, the assumption or None, how the right side came from the left one, the relation, the
+    buffers, which products and sums are contracted, whether NaNs count with their payloads, and the names that are compared."""
 
     seed: int
     left: str
@@ -57,13 +59,21 @@ class Posed(NamedTuple):
     how: str
     relation: Any
     memory: Memory | None
+    contract: Any = "none"
+    nan: Any = "any"
+    compare: tuple[str, ...] | None = None
 
     @property
     def buffers(self) -> Any:
         return None if self.memory is None else self.memory.buffers
 
     def asked(self) -> Question:
-        return put(self.left, self.right, self.assume, "portable", options(buffers=self.buffers))
+        return put(self.left, self.right, self.assume, "portable", options(buffers=self.buffers, **self.how_asked))
+
+    @property
+    def how_asked(self) -> dict[str, Any]:
+        """What the question says of freedoms."""
+        return {"contract": self.contract, "nan": self.nan, "compare": self.compare}
 
     @property
     def kind(self) -> str:
@@ -71,8 +81,20 @@ class Posed(NamedTuple):
 
 
 def posed(seed: int) -> Posed:
-    """The question of a seed: 40 % equalities of straight lines, 25 % refinements, 35 % that touch memory, of either relation."""
+    """The question of a seed: a fifth is about results that PTX leaves open; of the others 40 % are equalities of straight lines,
+    25 % refinements, 35 % touch memory, of either relation. Half of the equalities compare payloads."""
     source = random.Random(f"posed {seed}")
+    more = random.Random(f"open results of {seed}")
+    nan, compare = more.choice(("any", "payloads")), ("*",) if more.random() < 0.3 else None
+    if more.random() < 0.2:
+        contract = more.choice(("any", "any", "none"))
+        relation = more.choice(("equal", "refines"))
+        return Posed(seed, *choosing(seed), relation, None, contract, nan, compare)
+    found = _posed(seed, source)
+    return found._replace(nan=nan, compare=compare) if found.memory is None else found._replace(nan=nan)
+
+
+def _posed(seed: int, source: random.Random) -> Posed:
     kind = source.random()
     if kind < 0.65:
         return Posed(seed, *pair(seed), "equal" if kind < 0.4 else "refines", None)
@@ -112,16 +134,31 @@ class Check(NamedTuple):
         return [column(self.values[n], t) for n, t in self.asked.inputs.types.items()]
 
 
-def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any]) -> Bool:
-    """Where the sides differ on a machine, or one breaks a rule that the other does not."""
+def parts(type: Type) -> list[tuple[int, int]]:
+    """Where the elements of a result are, and how wide."""
+    return [(k * type.element_step, type.element_step) for k in range(type.elements)]
+
+
+def is_nan_of(bits: Any, width: int) -> Any:
+    """Whether bits are a NaN of the format of that width, if there is one."""
+    infinity = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF << 52}.get(width)
+    return constant(False) if infinity is None else low_bits(bits, width - 1) > infinity
+
+
+def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any], excuses: bool = False) -> Bool:
+    """Where the sides differ on a machine, or one breaks a rule that the other does not. With `excuses`, two NaNs do not differ."""
     memo: dict[int, Any] = {}
     first, second = asked.sides
     differs: Any = constant(False)
     for name, type in asked.compared.items():
         x, y = (resolve(side.outputs[name], choose, memo) for side in asked.sides)
-        differs = differs | (
-            truth(x) != truth(y) if type.kind == "pred" else low_bits(x, type.width) != low_bits(y, type.width)
-        )
+        if type.kind == "pred":
+            differs = differs | (truth(x) != truth(y))
+            continue
+        for place, width in parts(type):
+            own, its = (low_bits(v >> place, width) for v in (x, y))
+            excused = is_nan_of(own, width) & is_nan_of(its, width) if excuses else constant(False)
+            differs = differs | ((own != its) & ~excused)
     here, there, lost = (resolve(t, choose, memo) for t in (first.faults, second.faults, beyond(asked.sides)))
     found = ~here & (there | differs)
     if posed.relation == "equal":
@@ -131,7 +168,10 @@ def apart(posed: Posed, asked: Question, choose: Callable[[Any], Any]) -> Bool:
 
 def check_of(posed: Posed, machines: Sequence[Callable[[Any], Any]], values: Mapping[str, Any] | None = None) -> Check:
     asked = posed.asked()
-    wrong = tuple(Result(TYPES["pred"], (apart(posed, asked, choose),)) for choose in machines)
+    excuses = posed.relation == "equal" and posed.nan == "any" and values is None
+    wrong = tuple(Result(TYPES["pred"], (apart(posed, asked, choose, excuses),)) for choose in machines)
+    if excuses:  # and where all open NaNs are one, the others are the same bit by bit
+        wrong += tuple(Result(TYPES["pred"], (apart(posed, asked, one_nan(salt)),)) for salt in SALTS)
     inputs = tuple(Input(n, t, (asked.inputs.terms[n],)) for n, t in asked.inputs.types.items())
     found = meeting(asked, posed.seed) if values is None else {n: [int(values[n])] for n in asked.inputs.types}
     return Check(posed, asked, Meaning(inputs, wrong, None), found, values is not None)
@@ -183,6 +223,25 @@ def judged(check: Check, number: int, rows: Sequence[Any], mask: np.ndarray) -> 
     return counts
 
 
+def ways_to_contract(asked: Question) -> list[Callable[[Any], Any]]:
+    """What makes of a machine one that contracts some sums of the left side: all ways, of the first three."""
+    count = sum(f.attrs[0] == "contraction" for f in freedoms_in(*asked.finals[0].values()))
+
+    def made(chosen: tuple[int, ...], machine: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        met: dict[tuple[int, ...], tuple[int, Any]] = {}
+
+        def choose(freedom: Any) -> Any:
+            if freedom.attrs[0] != "contraction":
+                return machine(freedom)
+            place, _ = met.setdefault(tuple(map(id, freedom.args)), (len(met), freedom))
+            bits = chosen[place % len(chosen)]
+            return constant(bits if is_allowed(freedom, (), bits) else 0)
+
+        return choose
+
+    return [partial(made, chosen) for chosen in itertools.product(range(3), repeat=min(3, count))] or [lambda m: m]
+
+
 def accepted(posed: Posed, asked: Question, wanted: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
     """Whether the left side may leave these results: as its terms say, or a machine shows, or, of straight lines, by `allowed`."""
     settled: dict[Any, int] = {}
@@ -194,12 +253,16 @@ def accepted(posed: Posed, asked: Question, wanted: Mapping[str, Any], values: M
         return all(allows(terms[n], values, v, settled=settled) for n, v in wanted.items())
     except NoChoice:
         pass
-    for salt in range(TRIED):
-        choose, memo = machine(salt), {}
+    for salt, contract in itertools.product(range(TRIED), ways_to_contract(asked)):
+        choose, memo = contract(machine(salt)), {}
         if all(evaluate_term(resolve(t, choose, memo), values) == wanted[n] for n, t in terms.items()):
             return True
     widths = {n: asked.sides[0].left[n] for n in wanted}
-    if posed.memory is not None or any(not isinstance(v, bool) and v >> widths[n].width for n, v in wanted.items()):
+    if (
+        posed.memory is not None
+        or posed.contract != "none"
+        or any(not isinstance(v, bool) and v >> widths[n].width for n, v in wanted.items())
+    ):
         raise NotJudged
     own = asked.sides[0]
     read = {
@@ -244,11 +307,26 @@ def launched(check: Check) -> Counter[str]:
             raise AssertionError(f"the engines differ in row {i}: {posed} { {n: v[i] for n, v in some.items()} }")
         for i in differing(left[0], left[0], (0, 1), asked.compared):
             row = {n: v[i] for n, v in some.items()}
+            if posed.relation == "equal" and posed.nan == "any" and nans_alone(asked, left[0], i):
+                continue
             assert posed.relation == "refines" and accepted(
                 posed, asked, left_by(left[0], 1, i, asked.compared), row
             ), f"proved, and launches differ in row {i}: {posed} {row}"
         counts["launched"] += len(sound)
     return counts
+
+
+def nans_alone(asked: Question, found: Left, row: int) -> bool:
+    """Whether the sides left NaNs in all places where they left something else."""
+    if any((data[row] != found.memory[1][buffer][row]).any() for buffer, data in found.memory[0].items()):
+        return False
+    own, its = (left_by(found, side, row, asked.compared) for side in (0, 1))
+    for name, type in asked.compared.items():
+        for place, width in [] if type.kind == "pred" else parts(type):
+            x, y = (constant(low_bits(constant(v[name] >> place), width).attrs[0]) for v in (own, its))
+            if x.attrs != y.attrs and not (is_nan_of(x, width) & is_nan_of(y, width)).attrs[0]:
+                return False
+    return all(type.kind != "pred" or own[name] == its[name] for name, type in asked.compared.items())
 
 
 def relaunched(posed: Posed, verdict: Any) -> bool:
@@ -306,15 +384,42 @@ def replay(posed: Posed, verdict: Any) -> Check | None:
         {n: cut(evaluate_term(side.outputs[n], inputs, pick), t) for n, t in asked.compared.items()}
         for side in asked.sides
     )
-    assert tuple(n for n in asked.compared if left[n] != right[n]) == found.differing, (
-        f"the sides do not differ as shown: {posed}"
-    )
+    apart_in = tuple(n for n in asked.compared if left[n] != right[n])
+    assert set(found.differing) <= set(apart_in), f"the sides do not differ as shown: {posed}"
+    if posed.nan == "payloads":
+        assert apart_in == found.differing, f"the sides do not differ as shown: {posed}"
+    else:
+        assert any(counts_bits(asked, n, inputs, pick, (left[n], right[n])) for n in found.differing), (
+            f"the sides differ in open NaNs alone: {posed}"
+        )
     for side, values in ((found.left, left), (found.right, right)):
         last = {n: (step.writes[n], step.types[n]) for step in side for n in step.writes}
         for name in (n for n in found.differing if n in last):
             value, type = last[name]
             assert cut(value, type) == cut(values[name], type), f"the steps shown end in something else: {posed}"
     return check_of(posed, [shown_by(verdict)], inputs)
+
+
+def counts_bits(asked: Question, name: str, inputs: Mapping[str, Any], pick: Any, values: tuple[Any, Any]) -> bool:
+    """Whether two different results are not both open NaNs: one is no NaN, or not another one if all NaNs that are chosen are."""
+    type = asked.compared[name]
+    if type.kind == "pred":
+        return True
+
+    def other(freedom: Any, operands: tuple[int, ...]) -> int:
+        bits = int(pick(freedom, operands))
+        return (
+            bits ^ 1 if freedom.attrs[0].split("-")[-1] == "nan" and is_allowed(freedom, operands, bits ^ 1) else bits
+        )
+
+    turned = [cut(evaluate_term(side.outputs[name], inputs, other), type) for side in asked.sides]
+    for place, width in parts(type):
+        mask = (1 << width) - 1
+        (x, y), (u, v) = ([(w >> place) & mask for w in some] for some in (values, turned))
+        nans = [is_nan_of(constant(w), width).attrs[0] for w in (x, y)]
+        if x != y and (not all(nans) or x ^ u != 1 or y ^ v != 1):
+            return True
+    return False
 
 
 # the campaign ---------------------------------------------------------------------------------------------------------
@@ -335,7 +440,7 @@ def ask(seeds: Iterable[int]) -> Counter[str]:
                 assume=one.assume,
                 timeout=TIMEOUT,
                 buffers=one.buffers,
-                contract="none",
+                **one.how_asked,
             )
         except (ptxspec.PtxError, ValueError) as wrong:
             counts[type(wrong).__name__] += 1
@@ -343,6 +448,9 @@ def ask(seeds: Iterable[int]) -> Counter[str]:
         except Exception as failure:
             raise AssertionError(f"{one} ends in {type(failure).__name__}") from failure
         counts.update([verdict.status, f"{one.kind}: {verdict.status}", f"{one.how} {verdict.status}"])
+        counts[
+            f"{one.nan if one.relation == 'equal' else one.relation}, contract {one.contract}: {verdict.status}"
+        ] += 1
         try:
             counts += answered(one, verdict, waiting)
             if len(waiting) >= TOGETHER:

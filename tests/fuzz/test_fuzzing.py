@@ -1,4 +1,4 @@
-"""The fuzzers of launches, texts and links: minutes here, an hour with the tests that are marked long. And the house they live in.
+"""The fuzzers of launches, texts, links, of files that are kept, of certificates and of constants: minutes here, an hour with the tests that are marked long. And the house they live in.
 
 A failure names its seed, and the line that shows it again: `python tests/fuzz/fuzzing.py FUZZER SEED`.
 """
@@ -14,13 +14,30 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import certificates
+import constants
 import fuzzing
+import kept_files
 import modules
 import pytest
 
-#: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten
-SOME = {"launch": (12, 1), "text": (80, 1), "linking": (80, 1)}
-MANY = {"launch": (500, 20), "text": (5000, 16), "linking": (5000, 12)}
+#: for each fuzzer: cases of a chunk, and chunks; of launches a case has ten, of programs with constants sixty-four
+SOME = {
+    "launch": (12, 1),
+    "text": (80, 1),
+    "linking": (80, 1),
+    "kept": (150, 1),
+    "certificate": (150, 1),
+    "constants": (4, 1),
+}
+MANY = {
+    "launch": (500, 20),
+    "text": (5000, 16),
+    "linking": (5000, 12),
+    "kept": (5000, 1),
+    "certificate": (5000, 2),
+    "constants": (50, 16),
+}
 
 
 def chunks(sizes: dict[str, tuple[int, int]], first: int) -> list[Any]:
@@ -61,7 +78,36 @@ def links_are_mixed(seen: Counter[str], count: int) -> None:
     assert seen["linked"] > 0.03 * count and seen["refused together"] > 0.03 * count
 
 
-CHECKS = {"launch": launches_are_mixed, "text": texts_are_mixed, "linking": links_are_mixed}
+def kept_files_are_mixed(seen: Counter[str], count: int) -> None:
+    """Of every kind of file, for every reader; some are believed, and most not."""
+    assert 0.05 * count < seen["planted"] < seen["made"]
+    assert {f"reader {name}" for name in kept_files.READERS} <= seen.keys()
+    assert len([what for what in seen if what.startswith("file ")]) > (0.6 if count < 1000 else 0.99) * len(
+        kept_files.FILES
+    )
+
+
+def certificates_are_mixed(seen: Counter[str], count: int) -> None:
+    assert min(seen["refused"], seen["does not hold"], seen["holds"]) > 0.03 * count
+    assert {f"kind {name}" for name in certificates.KINDS} <= seen.keys()
+
+
+def constants_are_mixed(seen: Counter[str], count: int) -> None:
+    """All roundings of the operations, with operands that cancel among them; loops, and lines without one."""
+    assert seen["programs"] == count * constants.PROGRAMS and 0.4 < seen["loops"] / (count * constants.GROUPS) < 1
+    assert all(seen[f"rounding: {way}"] > count for way in ("rn", "rz", "rm", "rp"))
+    assert all(seen[f"opcode: {opcode}"] > count for opcode in constants.OPPOSITES)
+    assert seen["opcode: cvt"] > count
+
+
+CHECKS = {
+    "launch": launches_are_mixed,
+    "text": texts_are_mixed,
+    "linking": links_are_mixed,
+    "kept": kept_files_are_mixed,
+    "certificate": certificates_are_mixed,
+    "constants": constants_are_mixed,
+}
 
 
 @pytest.mark.parametrize(("name", "first", "count"), chunks(SOME, 0))
@@ -78,6 +124,8 @@ def test_many(name: str, first: int, count: int) -> None:
 def test_so_many_launches() -> None:
     count, often = MANY["launch"]
     assert count * often * 10 >= 100_000
+    count, often = MANY["constants"]
+    assert count * often * constants.PROGRAMS >= 50_000
 
 
 # the house ----------------------------------------------------------------------------------------------------------------

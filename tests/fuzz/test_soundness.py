@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from soundness import NotJudged, Posed, accepted, ask, posed, replay
 
 import ptxspec
+from ptxspec.query import results
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.refinement import _Refinement
 from ptxspec.terms import symbolic
@@ -37,6 +38,9 @@ def worth(counts: Counter[str], asked: int) -> None:
     assert counts["same refuted"] == 0, counts  # what is said in other words is equal
     assert answered > 0.9 * asked and counts["unknown"] < 0.05 * answered, counts
     assert counts["proved"] > 0.4 * answered and counts["refuted"] > 0.15 * answered, counts
+    choosing = [f"{how}: {status}" for how in ("any, contract any", "payloads, contract any", "refines, contract any")
+                for status in ("proved", "refuted")]  # fmt: skip
+    assert all(counts[key] for key in choosing), counts
     for kind, part in {"equal": 0.2, "refines": 0.1, "equal memory": 0.1, "refines memory": 0.05}.items():
         assert counts[f"{kind}: proved"] + counts[f"{kind}: refuted"] > part * answered, (kind, counts)
     assert counts["proved by the solver"] > 0.2 * answered and counts["refuted by a choice"] > 0.02 * answered, counts
@@ -70,9 +74,14 @@ def let_every_strategy_work(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_Refinement, "works", lambda *_: (truth(True), truth(False)))
 
 
+def take_every_open_result_for_a_nan(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(results, "is_open_nan", lambda freedom: True)
+
+
 @pytest.mark.parametrize(
     ("plant", "seed", "told"),
     [
+        (take_every_open_result_for_a_nan, 20060, "proved, and false on machine"),
         (compare_as_unsigned, 2063, "proved, and false on machine"),
         (forget_stores, 78, "proved, and launches differ"),
         (let_every_strategy_work, 12, "proved, and not allowed"),

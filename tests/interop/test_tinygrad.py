@@ -151,3 +151,14 @@ def test_a_library_over_a_drivers_table() -> None:
     table[first + 4] = memoryview(bytearray(4))
     with pytest.raises(ValueError, match="is said to be at"):
         library.ptx_run(DOUBLE.encode(), 2, [first, 1], 1, 1, 1, 1, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("count", "args", "message"),
+    [(2, [1], "n_args is 2, and args has 1"), (2, (ctypes.c_void_p * 1)(0), "n_args is 2, and args has 1"), (2, [], "args has 0"),
+     (-1, [1, 2], "not -1"), (2.0, [1, 2], "not 2.0"), (2, ["x", 1], "argument 0 is an address or a number, not str"),
+     (2, [0, 1.5], "argument 1 is an address or a number, not float")],
+)  # fmt: skip
+def test_arguments_that_are_missing_or_none_are_told(count: Any, args: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        adapter.ptx_run(DOUBLE, count, args, 1, 1, 1, 1, 1, 1, 0)

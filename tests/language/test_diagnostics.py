@@ -89,6 +89,7 @@ PAGES = "spec/instructions/"
         ("mov.u32 ¦_, 1;", "not the sink _", "movement/mov.md"),
         ("add.u32 %r1, ¦_, 1;", "not the sink _", "integer/add.md"),
         ("st.global.u32 [%rd1], ¦_;", "not the sink _", "movement/st.md"),
+        ("lop3.or.b32 ¦%r1|_, %r1, %r2, %r3, 3, %p1;", "the second of the two must be a register", "logic/lop3.md"),
         ("elect.sync ¦%r1|_, %r2;", "the second of the two must be a register", "synchronization/elect.md"),
         ("elect.sync ¦%r1, %r2;", "elect.sync writes a pair", "synchronization/elect.md"),
         # special registers
@@ -113,7 +114,7 @@ PAGES = "spec/instructions/"
         ("@%p1 ¦%r1 %r2;", "%r1 is no instruction", None),
         (
             "¦shl.u32 %r1, %r1, 3;",
-            "there is no shl.u32; the nearest forms are shl.b16, shl.b32, shl.b64",
+            "there is no shl.u32; the nearest forms are shl.b32, shl.b16, shl.b64",
             "logic/shl.md",
         ),
         ("¦popc.u32 %r1, %r1;", "there is no popc.u32; the nearest forms are popc.b32", "integer/popc.md"),
@@ -341,6 +342,8 @@ def test_elements_and_vectors(text: str, message: str) -> None:
         ("1.5", "sm_13", "bfe.u32 %r1, %r1, 1, 2;", "bfe.u32 needs PTX ISA 2.0; the module says 1.5"),
         ("4.2", "sm_50", "lop3.b32 %r1, %r1, %r1, %r1, 3;", "lop3.b32 needs PTX ISA 4.3; the module says 4.2"),
         ("4.3", "sm_35", "lop3.b32 %r1, %r1, %r1, %r1, 3;", "lop3.b32 needs target sm_50; the module says sm_35"),
+        ("8.1", "sm_70", "lop3.or.b32 %r1|%p1, %r1, %r1, %r1, 3, %p1;", "needs PTX ISA 8.2; the module says 8.1"),
+        ("8.2", "sm_62", "lop3.and.b32 %r1|%p1, %r1, %r1, %r1, 3, %p1;", "needs target sm_70; the module says sm_62"),
         ("1.4", "sm_12", "ld.global.f64 %fd1, [%rd1];", "ld.global.f64 needs target sm_13; the module says sm_12"),
         ("1.4", "sm_13", "ld.u32 %r1, [%rd1];", "ld.u32 needs PTX ISA 2.0; the module says 1.4"),
         ("1.0", "sm_10", "ld.volatile.global.u32 %r1, [%rd1];", "needs PTX ISA 1.1; the module says 1.0"),

@@ -20,6 +20,7 @@ INSTRUCTIONS = (
     "max.abs.f32 %f0, %f1, %f2, %f3;", "dp4a.u32.s32 %r0, %r1, %r2, %r3;", "dp2a.lo.u32.s32 %r0, %r1, %r2, %r3;",
     "bmsk.clamp.b32 %r0, %r1, %r2;", "szext.wrap.s32 %r0, %r1, %r2;", "fns.b32 %r0, %r1, %r2, %r3;",
     "cvt.pack.sat.u8.s32.b32 %r0, %r1, %r2, %r3;", "cvt.pack.sat.s16.s32 %r0, %r1, %r2;",
+    "lop3.or.b32 %r0|%p0, %r1, %r2, %r3, 0x96, %p1;",
 )  # fmt: skip
 #: those that only targets with `a` have
 OF_SOME_CHIPS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import marshal
+import json
 import os
 import shutil
 import stat
@@ -17,6 +17,7 @@ import pytest
 
 from ptxspec import storage
 from ptxspec.language import syntax as parsers
+from ptxspec.language import tables
 from ptxspec.language.forms import Registry, registry
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.terms.registries import RULES
@@ -44,14 +45,12 @@ def test_the_kept_index_gives_what_a_fresh_one_gives() -> None:
 
 def test_the_kept_parser_is_the_one_that_the_pages_come_to() -> None:
     parser, fresh = parsers.syntax(), parsers.prepared()
-    words, code, source, pages, begins, named = fresh
-    assert parser.parser.code == code and parser.parser.source == source
-    assert parser.parser.pages == {rule: str(DOCUMENTS / page) for rule, page in pages.items()}
-    assert [(r.name, r.called, r.pattern, r.path, r.line) for r in parser.lexicon.rules.values()] == [
-        (name, called, pattern, str(DOCUMENTS / page), line) for name, called, pattern, page, line in words
-    ]
-    assert (parser.begins, parser.literals) == (begins, named)
-    assert marshal.loads(marshal.dumps(fresh)) == fresh
+    made = parsers.parser_of(fresh)
+    assert parser.parser.source == made.parser.source and len(made.parser.source) > 10_000
+    assert parser.parser.pages == made.parser.pages == {r.name: str(DOCUMENTS / r.path) for r in fresh.rules}
+    assert list(parser.lexicon.rules.values()) == [r._replace(path=str(DOCUMENTS / r.path)) for r in fresh.words]
+    assert (parser.begins, parser.literals) == (made.begins, made.literals)
+    assert tables.read(json.loads(json.dumps(tables.plain(fresh)))) == fresh
 
 
 def test_few_pages_are_loaded_for_a_small_module() -> None:
@@ -86,11 +85,11 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
     def keep(key: bytes, value: bytes) -> tuple[bytes, bool]:
         made: list[bool] = []
 
-        def make() -> bytes:
+        def make() -> str:
             made.append(True)
-            return value
+            return value.decode()
 
-        return storage.remembered("thing", key, make), bool(made)
+        return storage.remembered("thing", key, make, str.encode), bool(made)
 
     return keep
 
@@ -139,6 +138,97 @@ def test_the_file_of_another_user_is_not_believed(keep: Kept, monkeypatch: pytes
         patch.setattr(storage.os, "fstat", foreign)
         assert keep(KEY, b"two") == (b"two", True)
     assert keep(KEY, b"three") == (b"two", False)
+
+
+@pytest.mark.parametrize("kind", ["link", "link of the folder", "FIFO", "folder", "for all", "endless"])
+def test_what_is_no_file_of_ones_own_is_not_believed(kind: str, keep: Kept, tmp_path: Path) -> None:
+    """Nor waited for, nor followed when it is replaced."""
+    keep(KEY, b"one")
+    path, other = the_file(tmp_path), tmp_path / "other"
+    whole = path.read_bytes()
+    if kind == "link of the folder":  # a link that somebody else has made
+        path.parent.rename(other)
+        path.parent.symlink_to(other)
+        os.lchown(path.parent, 4321, 4321) if os.geteuid() == 0 else path.parent.parent.chmod(0o777)
+    elif kind == "for all":
+        path.chmod(0o666)
+    elif kind == "endless":
+        os.truncate(path, 1 << 40)
+    else:
+        path.unlink()
+        if kind == "link":
+            other.write_bytes(whole)
+            path.symlink_to(other)
+        elif kind == "FIFO":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+    assert keep(KEY, b"two") == (b"two", True)
+    if kind == "link":
+        assert other.read_bytes() == whole and not path.is_symlink()
+    path.parent.parent.chmod(0o700)
+
+
+def test_the_parser_is_kept_as_data(checkout: Path) -> None:
+    """No file that is kept has Python's code, and one that somebody has made up is none."""
+    told(checkout, LOAD)
+    for path in (checkout / "build").iterdir():
+        json.loads(path.read_bytes()[-path.stat().st_size + len(b"ptxspec 2\n") + 64 :])
+    plain = tables.plain(parsers.prepared())
+    for damage in (
+        lambda v: v["rules"][0].__setitem__(0, "x(): pass\n    __import__('os').abort()\n    def y"),
+        lambda v: v["rules"][0][2].__setitem__(0, "Lambda"),
+        lambda v: v.pop("words"),
+        lambda v: v.update(outside=[1]),
+        lambda v: v["prefixes"].popitem(),
+        lambda v: v["places"].pop(),
+    ):
+        value = json.loads(json.dumps(plain))
+        damage(value)
+        with pytest.raises((ValueError, TypeError)):
+            tables.read(value)
+
+
+#: how a program is run as a user of whom nothing is known: as one, where this is root, else by what Python is told of users
+NOBODY = "setpriv --reuid=12345 --regid=12345 --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search".split()
+AS_NOBODY = NOBODY if os.name == "posix" and os.geteuid() == 0 and shutil.which("setpriv") else []
+
+
+@pytest.mark.parametrize("environment", [{}, {"XDG_CACHE_HOME": ".cache"}, {"HOME": "."}])
+def test_without_a_home_folder_nothing_is_kept_and_that_is_said_once(
+    checkout: Path, environment: dict[str, str]
+) -> None:
+    """As a container's user has none. What the working directory has in its place is neither read nor written."""
+    (checkout / "pyproject.toml").unlink()  # so that this is no checkout
+    own = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")} | environment
+    own |= {"PYTHONPATH": str(checkout / "model"), "PYTHONDONTWRITEBYTECODE": "1"}
+    here = checkout / "here"
+    here.mkdir()
+    unknown = "import pwd\ndef none(*_): raise KeyError\npwd.getpwuid = none\n"
+    code = f"import sys\n{unknown}sys.argv[0] = 'ptxspec'\nfrom ptxspec.cli import main\nmain()"
+    words = ["eval", "add.u32 d, a, b;", "a=1", "b=2"]
+    run = subprocess.run(
+        [*AS_NOBODY, sys.executable, "-c", code, *words], capture_output=True, text=True, env=own, cwd=here
+    )
+    assert run.returncode == 0 and "d = 3" in run.stdout, run.stderr
+    assert run.stderr.startswith("ptxspec: what is computed is not kept between runs: ")
+    assert run.stderr.count("not kept") == 1 and "Warning" not in run.stderr
+    assert not list(here.iterdir())
+
+
+def test_machine_code_is_kept_where_nobody_else_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sticky bit is not enough."""
+    own = tmp_path / "own"
+    own.mkdir()
+    path = own / "code" / "x.o"
+    for mode in (0o1777, 0o777):
+        own.chmod(mode)
+        monkeypatch.setattr(storage, "_told", False)
+        with pytest.warns(storage.NotKept, match="other users can write to it"):
+            storage.keep_code(path, b"code")
+        assert not path.exists()
+        with pytest.raises(OSError, match="other users can write to it"):
+            storage.own_code(path)
 
 
 def test_many_at_once(keep: Kept) -> None:
@@ -216,14 +306,14 @@ def test_an_edited_reader_of_pages_is_noticed(checkout: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix" or not os.access("/proc/self", os.R_OK), reason="permissions as POSIX has them")
 def test_pages_that_cannot_be_cached_beside_themselves_are_cached_among_the_users_files(
-    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+    checkout: Path, private_path: Path
 ) -> None:
     """As in an installation that is only read: a file stands where each folder for byte code would be."""
     (checkout / "pyproject.toml").unlink()  # so that this is no checkout
     for folder, _, names in os.walk(checkout / "spec"):
         if any(name.endswith(".md") for name in names):
             (Path(folder) / "__pycache__").write_text("in the way")
-    home = tmp_path_factory.mktemp("home")
+    home = private_path / "home"
     code = (
         "from ptxspec.literate.finder import DocumentLoader as L; made = []; own = L.source_to_code\n"
         "L.source_to_code = lambda self, data, path, **k: made.append(path) or own(self, data, path, **k)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import ptxspec
 from ptxspec import contracts
 from ptxspec.language.check import check
 from ptxspec.language.forms import opcodes
+from ptxspec.language.gaps import coverage
+from ptxspec.literate.finder import DOCUMENTS
 
 HERE = Path(__file__).parent
 REGISTERS = (
@@ -71,6 +74,40 @@ def test_every_further_form_has_an_example() -> None:
             assert any(
                 words[0] == opcode and any(set(m.split(".")) <= set(words) for m in more.marks) for words in used
             ), (opcode, more.what)
+
+
+#: what a page says of something that it leaves out
+LEFT_OUT = re.compile(r"\b(?:not\s+describe|not\s+described|no\s+page\s+describes|this\s+page\s+does\s+not)\b")
+PAGES = sorted({*DOCUMENTS.glob("spec/**/*.md")} - {*DOCUMENTS.glob("spec/*.md")})
+
+
+def paragraphs(page: Path) -> list[str]:
+    """The prose of a page."""
+    return re.split(r"\n\s*\n", re.sub(r"^(`{3,}).*?^\1`*$", "", page.read_text(), flags=re.M | re.S))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(DOCUMENTS)) for p in PAGES])
+def test_what_a_page_leaves_out_is_a_gap(page: Path) -> None:
+    """A page that says so names the list of gaps, and that has what the page names; what is left out never stops a module."""
+    listed = contracts.gaps()
+    opcode = page.stem.split(".")[0]
+    for paragraph in filter(LEFT_OUT.search, paragraphs(page)):
+        assert "gaps.md)" in paragraph, paragraph
+        named = set(re.findall(r"`\.([\w:]+)`", paragraph))
+        families = [f for name, f in listed.FAMILIES.items() if name.split(".")[0] == opcode]
+        marks = [set(mark.split(".")) for more in listed.FORMS.get(opcode, ()) for mark in more.marks]
+        assert families or named, paragraph
+        assert families or named == set().union(*marks), paragraph
+
+
+def test_a_page_tells_of_the_further_forms_of_its_opcode() -> None:
+    for opcode, forms in contracts.gaps().FORMS.items():
+        pages = [p for p in PAGES if p.stem.split(".")[0] == opcode and p.parts[-3] == "instructions"]
+        told = {
+            w for p in pages for one in paragraphs(p) if "gaps.md)" in one for w in re.findall(r"`\.([\w:]+)`", one)
+        }
+        for more in forms:
+            assert {word for mark in more.marks for word in mark.split(".")} <= told, (opcode, more.what)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +188,14 @@ def test_a_question_about_one_says_so() -> None:
         ptxspec.evaluate("cp.async.bulk.commit_group;")
     with pytest.raises(ptxspec.PtxError, match=r"is PTX .*no page describes it"):
         ptxspec.prove("set.lt.u8x4 d, a, b;", "set.lt.u8x4 d, b, a;")
+
+
+def test_an_opcode_with_families_among_the_gaps_is_described_in_part() -> None:
+    found = coverage()
+    assert "cp" in found.in_part and "set" in found.in_part and "bfe" in found.wholly and "wgmma" in found.not_at_all
+    parts = found.wholly, found.in_part, found.not_at_all
+    assert sorted(name for part in parts for name in part) == sorted(opcodes())
+    assert found.families == len(contracts.gaps().FAMILIES)
 
 
 def test_every_opcode_is_in_the_list() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from launching import ENGINES, HEADER, both, kernel, text
+from launching import ENGINES, HEADER, both, each, kernel, text
 
 import ptxspec
 
@@ -302,7 +303,8 @@ def test_what_the_kernel_says_of_its_shape(directives: str, block: Any, works: b
 def test_limits_of_shared_memory(size: int) -> None:
     source = text(".shared .b8 own[16]; st.shared.u8 [own], 1;", parameters="", module=".extern .shared .b8 more[];")
     for engine in ENGINES:
-        with pytest.raises(ValueError, match="bytes of shared memory"):
+        said = "dynamic_shared is -1 bytes; a launch asks for 0 or more" if size < 0 else "bytes of shared memory"
+        with pytest.raises(ValueError, match=said):
             ptxspec.load(source).launch("k", dynamic_shared=size, engine=engine)
 
 
@@ -403,3 +405,62 @@ def test_arrays_broadcast_for_reading() -> None:
         out = np.zeros(6, np.uint32)
         launch(source, np.broadcast_to(np.arange(3, dtype=np.uint32), (2, 3)), out, block=6, engine=engine)
         assert out.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+# elements of another size ---------------------------------------------------------------------------------------------
+
+ELEMENTS = """.visible .entry k(.param .u64 to, .param .u64 from) {
+    .reg .b64 %rd<8>; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .f64 %fd<4>;
+    ld.param.u64 %rd1, [to]; cvta.to.global.u64 %rd2, %rd1; ld.param.u64 %rd3, [from]; cvta.to.global.u64 %rd4, %rd3;
+    mov.u32 %r1, %tid.x; mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd4, %rd5; add.s64 %rd7, %rd2, %rd5;
+    BODY ret; }"""
+SCALE = "ld.global.f32 %f1, [%rd6]; add.f32 %f1, %f1, %f1; st.global.f32 [%rd7], %f1;"
+
+
+def warned(body: str, to: np.ndarray, given: np.ndarray, declarations: str = "") -> list[warnings.WarningMessage]:
+    """What each engine warns of, which is the same."""
+    found = []
+    for module in each(HEADER + declarations + ELEMENTS.replace("BODY", body)):
+        with warnings.catch_warnings(record=True) as own:
+            warnings.simplefilter("always")
+            module[1].launch("k", args=[to, given], engine=module[0])
+        found.append(own)
+    first, *others = found
+    assert all([str(w.message) for w in own] == [str(w.message) for w in first] for own in others)
+    return first
+
+
+def test_arrays_of_another_floating_point_type() -> None:
+    single, double = np.ones(8, np.float32), np.ones(8)
+    (found,) = warned(SCALE, single, double)
+    assert issubclass(found.category, UserWarning) and found.filename == __file__
+    assert str(found.message).startswith(
+        "argument 1 (from): the array has float64, and the kernel accesses floating-point"
+    )
+    assert "numbers of 32 bits" in str(found.message) and ": ld.global.f32 %f1, [%rd6];)" in str(found.message)
+    assert [str(w.message)[:13] for w in warned(SCALE, double, double.copy())] == ["argument 0 (t", "argument 1 (f"]
+    (found,) = warned(SCALE.replace("f32", "f64").replace("%f1", "%fd1"), double, single)
+    assert "float32" in str(found.message) and "64 bits" in str(found.message)
+
+
+@pytest.mark.parametrize(
+    ("body", "declarations"),
+    [
+        ("ld.global.b32 %r2, [%rd6]; st.global.u32 [%rd7], %r2;", ""),  # bits, of whichever numbers
+        (SCALE + "ld.global.u64 %rd6, [%rd4]; st.global.u64 [%rd2], %rd6;", ""),
+        (SCALE + "ld.global.f64 %fd1, [%rd4]; st.global.f64 [%rd2], %fd1;", ""),
+        (SCALE + "st.global.u64 [kept], %rd2; st.global.u64 [kept], %rd4;", ".global .u64 kept;"),  # who knows who loads it
+        (SCALE + "call f, (%rd3); call f, (%rd1);", ".func f(.param .b64 p) { ret; }"),
+        (SCALE.replace("%rd7", "%rd6").replace("f32 %f1, [%rd6]", "f32 %f1, [%rd4]", 1) + "xor.b64 %rd6, %rd4, %rd2; "
+         "xor.b64 %rd6, %rd6, %rd2; ld.global.f32 %f1, [%rd6];", ""),  # of one or the other
+    ],
+)  # fmt: skip
+def test_arrays_of_which_nothing_is_known(body: str, declarations: str) -> None:
+    assert warned(body, np.ones(8), np.ones(8), declarations) == []
+
+
+def test_arrays_of_no_other_floating_point_type() -> None:
+    single, double = np.ones(8, np.float32), np.ones(8)
+    assert warned(SCALE, single, single.copy()) == []
+    assert warned(SCALE, double.view(np.uint64), double.copy().view(np.uint8)) == []
+    assert warned(SCALE, single, np.ones(4, np.complex64)) == []

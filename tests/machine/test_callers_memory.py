@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import effort
 import numpy as np
 import pytest
-from launching import ENGINES, HEADER, PAIR, engine_of, kernel, text
+from launching import ENGINES, HEADER, LAYOUT, PAIR, engine_of, kernel, text
 
 import ptxspec
 from ptxspec.machine.native import code, outlined
@@ -237,6 +238,54 @@ def test_what_a_failed_launch_wrote_is_undone(engine: str) -> None:
     assert not array.any() and memory.view(p, np.uint32).tolist() == list(range(8))
 
 
+#: two numbers into each piece, so many bytes behind its beginning, then a store that breaks a rule
+SCATTERED = kernel(
+    """
+    ld.param.u64 %rd2, [more]; ld.param.u32 %r5, [apart]; mul.wide.u32 %rd3, %r0, %r5; add.u64 %rd4, %rd0, %rd3; add.u64 %rd5, %rd2, %rd3;
+    st.global.u8 [%rd4], 7; st.global.u32 [%rd5], 9; st.global.u8 [%rd4], 8; red.global.add.u32 [%rd5], 1;
+    ld.param.u32 %r6, [last]; setp.eq.u32 %p0, %r0, %r6; mov.u64 %rd6, 8; @%p0 st.global.u32 [%rd6], 1;
+    """,
+    ".param .u64 out, .param .u64 more, .param .u32 apart, .param .u32 last",
+)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("apart", [4, 52, 4096, 5000])
+def test_stores_all_over_are_undone(engine: str, apart: int, workers: int) -> None:
+    """In blocks that several threads of the host store to at the same time, and in pieces that begin and end within a block."""
+    ctas = 30 if workers > 1 and engine == "native" else 1  # some for each
+    memory, count = ptxspec.Memory(), 300 * ctas * apart
+    memory.allocate(100)
+    rng = np.random.default_rng(apart)
+    before = [rng.integers(0, 256, count + 4 * k, np.uint8) for k in range(3)]
+    pieces = [memory.put(data, align=4) for data in before[:2]]
+    registered = before[2].copy()
+    memory.register(registered)
+    module = ptxspec.load(SCATTERED)
+    for _ in range(3):
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            module.launch(
+                "k", ctas, 300, [*pieces, np.uint32(apart), np.uint32(300 * ctas - 1)], engine=engine, workers=workers
+            )
+        for piece, data in zip(pieces, before, strict=False):
+            assert memory.view(piece).tobytes() == data.tobytes()
+    assert registered.tobytes() == before[2].tobytes()
+
+
+def test_what_is_not_stored_to_is_not_copied(engine: str) -> None:
+    """A launch that stores one number takes no longer with much memory than with little."""
+    source = kernel("st.global.u32 [%rd1], 9;")
+    seconds = []
+    for size in (1 << 10, 1 << 28):
+        memory, module = ptxspec.Memory(), ptxspec.load(source)
+        p = memory.allocate(size)
+        memory.view(p)[:] = 1  # memory of the machine, as far as there can be any
+        module.launch("k", args=[p], engine=engine)
+        seconds.append(min(effort.seconds(lambda: module.launch("k", args=[p], engine=engine)) for _ in range(5)))  # noqa: B023
+        assert memory.view(p, np.uint32, 2).tolist() == [9, 0x01010101]
+    assert seconds[1] < 3 * seconds[0] + 0.005, seconds
+
+
 def test_a_memory_that_the_launch_is_not_given_is_not_reached(engine: str) -> None:
     memory = ptxspec.Memory()
     p, out = memory.allocate(4), np.zeros(1, np.uint32)
@@ -322,12 +371,46 @@ def test_memory_of_the_host_twice() -> None:
 
 
 def test_a_base_among_the_arrays_of_a_launch() -> None:
-    memory = ptxspec.Memory(base=0x1000_0000)
+    memory = ptxspec.Memory(base=LAYOUT.GLOBAL_BASE)
     p = memory.allocate(1 << 16)
     with pytest.raises(ValueError, match="arrays of the launch are; give its memory another base"):
         ptxspec.load(COPY).launch("k", args=[np.zeros(1, np.uint32), p])
     with pytest.raises(ValueError, match="the module's variables are"):
         ptxspec.load(f"{HEADER}.global .u32 x;" + COPY[len(HEADER) :]).launch("k", args=[p, p])
+
+
+@pytest.mark.parametrize(
+    ("size", "align", "error"),
+    [
+        (4, 1 << 70, ValueError),
+        (4, 1 << 63, ValueError),
+        (1 << 63, None, ValueError),
+        (0x6000_0000_0000_0000, None, ValueError),
+        (1 << 200, None, ValueError),
+        (1 << 62, None, MemoryError),
+    ],
+)
+def test_pieces_for_which_there_is_no_room(size: int, align: int | None, error: type[Exception]) -> None:
+    """They end before the addresses of handles, and leave the memory as it was."""
+    memory = ptxspec.Memory()
+    first = memory.put(np.full(1, 7, np.uint32))
+    with pytest.raises(error, match=f"{size:,} bytes"):
+        memory.allocate(size, align)
+    second = memory.allocate(4)
+    assert int(second) == int(first) + 512
+    for engine in ENGINES:
+        ptxspec.load(COPY).launch("k", args=[second, first], engine=engine)
+        assert memory.read(second, 4) == b"\7\0\0\0"
+
+
+def test_the_last_address_of_a_memory() -> None:
+    """A piece may lie right before the handles; the next has no room."""
+    memory = ptxspec.Memory(base=0x6000_0000_0000_0000 - 256)
+    last = memory.allocate(256)
+    assert memory.read(last + 252, 4) == bytes(4)
+    for size in (0, 1):
+        with pytest.raises(ValueError, match="memory ends before 0x6000000000000000"):
+            memory.allocate(size)
 
 
 def test_parameters_that_are_no_pointers() -> None:

@@ -344,7 +344,7 @@ def test_a_generic_address_of_no_shared_memory_gives_anything() -> None:
         ("mov.u32 %r4, s; sub.u32 %r4, %r4, 4; ld.shared.u32 %r5, [%r4];", "out of bounds", ""),
         ("cvta.shared.u64 %rd4, s; mapa.u64 %rd4, %rd4, 3; ld.u32 %r5, [%rd4];", "out of bounds", "no CTA of a cluster of 2"),
         ("cvta.shared.u64 %rd4, s; mapa.u64 %rd4, %rd4, 1; st.u64 [%rd4+8], %rd4;", "out of bounds", "rank 1, which holds 8"),
-        ("mov.u64 %rd4, 0x100000000; ld.shared::cluster.u32 %r5, [%rd4];", "out of bounds", "no CTA"),
+        ("mov.u64 %rd4, 0x10000000; ld.shared::cluster.u32 %r5, [%rd4];", "out of bounds", "no CTA"),
     ],
 )  # fmt: skip
 def test_accesses_that_reach_nothing(access: str, rule: str, note: str) -> None:

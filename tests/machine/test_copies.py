@@ -347,6 +347,24 @@ def test_the_last_of_several_readers_counts() -> None:
     assert error.other is not None and error.other.thread == (1, 0, 0)
 
 
+HEAP = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n.global .u64 kept;"
+PIECE = "call (%rd3), malloc, (64); st.global.u32 [%rd3+16], 7;"
+OF_PIECE = "cp.async.ca.shared.global [%r4], [%rd3+16], 16, 4;"
+
+
+def test_nobody_frees_what_a_copy_reads() -> None:
+    """Neither the thread that copies nor another; another piece may be freed, and this one after the wait."""
+    free = "call free, (%rd3);"
+    raced(copying(f"{PIECE}\n{OF_PIECE}\n{free}\ncp.async.wait_all;", HEAP), "source of a copy", "cp.async.ca", free)
+    other = f"{PIECE}\n{OF_PIECE}\nst.global.u64 [kept], %rd3;\nbar.sync 0;\nld.global.u64 %rd4, [kept];\ncall free, (%rd4);"
+    raced(copying(other, HEAP), "source of a copy", "cp.async.ca", "call free, (%rd4);", block=2)
+    some = "cp.async.ca.shared.global [%r4], [%rd3+16], 16, 0;"  # which reads nothing
+    nothing = copying(f"{PIECE} {some} {free} cp.async.wait_all; {TAKE}", HEAP)
+    assert both(nothing, [blank(2), numbers()], block=2)[0].tolist() == [0, 0]
+    right = f"{PIECE} {OF_PIECE} call (%rd5), malloc, (64); call free, (%rd5); cp.async.wait_all; {free} {TAKE}"
+    assert both(copying(right, HEAP), [blank(2), numbers()], block=2)[0].tolist() == [7, 7]
+
+
 def test_another_thread_may_not_touch_it_either() -> None:
     source = copying(f"{COPY}\ncp.async.commit_group;\nbar.sync 0; xor.b32 %r4, %r4, 16;\n{TAKE}\ncp.async.wait_all;")
     error = raced(source, "copy not waited for", "cp.async.ca", "ld.shared", block=2)

@@ -593,6 +593,24 @@ def test_the_line_of_cuda_is_named() -> None:
     assert plain.where is not None and plain.where.origin is None
 
 
+def test_the_registers_of_the_instruction_are_shown() -> None:
+    """Those that it reads, of up to 64 bits, as they were before it; of a load into its own address, too."""
+    instruction = "ld.global.v2.u32 {%r9, %r8}, [%rd0+48];"
+    error = check(guilty(instruction), instruction, "out of bounds")
+    assert error.where is not None and error.where.registers == {"%rd0": first_buffer()}
+    assert f"  with %rd0 = {first_buffer():#x}\n" in str(error)
+    store = "st.global.u64 [%rd0+4], %rd0;"
+    error = check(guilty(store), store, "misaligned")
+    assert error.where is not None and error.where.registers == {"%rd0": first_buffer()}
+    own = "ld.global.u64 %rd0, [%rd0+48];"
+    error = check(guilty(own), own, "out of bounds")
+    assert error.where is not None and error.where.registers == {"%rd0": first_buffer()}
+    atom = "atom.global.cas.b32 %r9, [%rd0+48], %r0, %r1;"
+    error = check(guilty(atom, "mov.u32 %r1, -1;"), atom, "out of bounds")
+    assert error.where is not None
+    assert error.where.registers == {"%rd0": first_buffer(), "%r0": CULPRIT, "%r1": 0xFFFFFFFF}
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_traceback_shows_no_frames_of_the_engine(engine: ptxspec.Engine) -> None:
     module = ptxspec.load(guilty("ld.global.u32 %r9, [%rd0+48];"))

@@ -11,6 +11,7 @@ import pytest
 from launching import ENGINES, kernel, text
 
 import ptxspec
+from ptxspec.machine.marshalling import host_array
 
 #: adds 1 to the words of a buffer
 INCREMENT = kernel("ld.global.u32 %r4, [%rd1]; add.u32 %r4, %r4, 1; st.global.u32 [%rd1], %r4;")
@@ -275,3 +276,13 @@ def test_operands_that_are_none(value: Any) -> None:
 def test_predicates_that_are_none(value: Any) -> None:
     with pytest.raises(TypeError, match=r"^p"):
         ptxspec.evaluate("selp.b32 d, 1, 2, p;", p=value)
+
+
+@pytest.mark.parametrize("device", [(), (1,), 1, None, ("host", 0), (1, 0, 0), [None, None]])
+def test_a_device_that_is_said_wrongly_is_told(device: Any) -> None:
+    class Odd(Exchanged):
+        def __dlpack_device__(self) -> Any:
+            return device
+
+    with pytest.raises(TypeError, match="gives no kind and number of a device"):
+        host_array("argument 0", Odd(np.zeros(4, np.uint32)))

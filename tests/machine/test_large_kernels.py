@@ -63,12 +63,12 @@ def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(made) == (2 if engine == "exact" else 1)
 
 
-def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, private_path: Path) -> None:
     """No text has addresses, which another process would not have; what is found computes the same."""
     monkeypatch.setattr(code, "LARGE", 200)
     monkeypatch.setattr(code, "PIECE", 200)
     monkeypatch.setattr(outlined, "LINES", 1)
-    monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(storage, "kept", lambda name: private_path / name)
     monkeypatch.setattr(object_code, "WORTH", 0.0)
     monkeypatch.setenv(object_code.VARIABLE, "1")
     made: list[str] = []
@@ -78,7 +78,34 @@ def test_the_code_of_pieces_is_found_again(monkeypatch: pytest.MonkeyPatch, tmp_
     for _ in range(2):
         results.append(np.zeros(9, np.uint32))
         ptxspec.load(chain(40)).launch("k", block=9, args=[results[-1]])
-        kept.append(len(list((tmp_path / "code").iterdir())))
+        kept.append(len(list((private_path / "code").iterdir())))
     assert sum("@outlined = global" in text for text in made) > 2 and "define {i32} @outlined_0" in made[0]
     assert kept[0] == kept[1] == len(set(made)) and made.count(made[0]) == 2
     assert np.array_equal(*results)
+
+
+def alive(count: int) -> str:
+    """A loop through which so many registers live."""
+    lines = [f".reg .b32 %x<{count}>; mov.u32 %r5, 0;"]
+    lines += [f"add.u32 %x{i}, %r1, {i};" for i in range(count)]
+    lines += ["LOOP: add.u32 %r5, %r5, 1;", *(f"add.u32 %x{i}, %x{(i + 1) % count}, %x{i};" for i in range(count))]
+    lines += ["setp.lt.u32 %p1, %r5, 3; @%p1 bra LOOP; mov.u32 %r4, 0;"]
+    lines += [f"xor.b32 %r4, %r4, %x{i};" for i in range(count)]
+    return kernel("\n".join([*lines, "st.global.u32 [%rd1], %r4;"]))
+
+
+def test_pieces_take_the_registers_they_have_to_do_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not all that live through them: with four times the registers there is four times the text, not sixteen times."""
+    monkeypatch.setattr(code, "LARGE", 0)
+    monkeypatch.setattr(code, "PIECE", 400)
+    lines = [0]
+    plain = Library.__init__
+    counted = lambda own, text, *a, **k: (lines.append(lines.pop() + text.count("\n")), plain(own, text, *a, **k))[1]  # noqa: E731
+    monkeypatch.setattr(Library, "__init__", counted)
+    monkeypatch.setattr("ptxspec.spec.machine.limits.LONGEST_BLOCK", 32)
+    found = []
+    for count in (200, 800):
+        lines[0] = 0
+        assert len(set(both(alive(count), [np.zeros(3, np.uint32)], block=3)[0].tolist())) > 1
+        found.append(lines[0])
+    assert found[1] < 6 * found[0], found

@@ -22,6 +22,7 @@ from ptxspec.literate.finder import install
 from ptxspec.machine import limits
 from ptxspec.machine.native import code
 from ptxspec.terms import object_code
+from ptxspec.terms.native import Library
 
 install()
 PAGE: Any = importlib.import_module("ptxspec.spec.machine.limits")
@@ -212,6 +213,39 @@ def test_compilation_counts_and_may_be_tried_again(compiles: None) -> None:
     assert caught.value.rule == "time limit" and out[0] == 0
     module.launch("k", args=[out])
     assert out[0] == 3007
+
+
+@pytest.mark.parametrize("limit", [{}, {"time_limit": 60}, {"step_limit": FOREVER}])
+def test_compilation_has_a_limit_of_its_own(
+    limit: dict[str, int], compiles: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the launch says how long it may take, or how many steps."""
+    monkeypatch.setattr(PAGE, "SECONDS", 0.3)
+    module, out = ptxspec.load(many_blocks(600)), np.zeros(1, np.uint32)
+    if limit:
+        monkeypatch.setattr(limits.Limits, "at_batch", lambda *_: None)  # not so short a time for the threads
+        module.launch("k", args=[out], **limit)
+        assert out[0] == 607
+        return
+    with pytest.raises(ptxspec.LaunchError, match=r"was not ready within 0\.3 seconds.*time_limit") as caught:
+        module.launch("k", args=[out])
+    assert caught.value.rule == "time limit" and out[0] == 0
+
+
+def test_seconds_are_over_when_the_compiler_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of a small kernel, which LLVM is given as a whole: the kernel does not run."""
+    now, plain = [0.0], Library.__init__
+
+    def slow(self: Library, *given: Any, **options: Any) -> None:
+        plain(self, *given, **options)
+        now[0] += 48
+
+    monkeypatch.setattr(limits, "clock", lambda: now[0])
+    monkeypatch.setattr(Library, "__init__", slow)
+    monkeypatch.setattr(limits.Limits, "at_batch", lambda *_: pytest.fail("it runs"))
+    module = ptxspec.load(kernel("st.global.u32 [%rd1], 7;"))
+    with pytest.raises(ptxspec.LaunchError, match="did not end within 1 seconds"):
+        module.launch("k", args=[np.zeros(1, np.uint32)], time_limit=1)
 
 
 def test_a_launch_within_its_time() -> None:

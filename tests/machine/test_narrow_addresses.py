@@ -127,15 +127,18 @@ KERNEL = """.version 4.1 .target sm_35 {size} .entry k(.param .u{bits} p, .param
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_address_has_no_more_bits(engine: Engine) -> None:
-    """Where addresses have 32 bits, a sum beyond wraps; where they have 64, it leads nowhere."""
+    """A sum of 32 bits wraps around in modules of both sizes; one of 64 bits does not, and a profile says what counts of it."""
     text = """.version 4.1 .target sm_35 .address_size SIZE .entry k(.param .uSIZE p) { .shared .b32 s[2];
         .reg .uSIZE a; .reg .u32 b, c; ld.param.uSIZE a, [p]; mov.u32 c, 7; st.shared.u32 [s+4], c;
         mov.u32 b, 0xfffffffc; ld.shared.u32 c, [b+8]; st.global.u32 [a], c; ret; }"""
-    values = np.zeros(1, np.uint32)
-    ptxspec.load(text.replace("SIZE", "32")).launch("k", args=[values], engine=engine)
-    assert values.tolist() == [7]
-    with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
-        ptxspec.load(text.replace("SIZE", "64")).launch("k", args=[values], engine=engine)
+    wide = text.replace("SIZE", "64").replace("[b+8]", "[d+8]")
+    wide = wide.replace(".reg .u64 a;", ".reg .u64 a, d;").replace("mov.u32 b,", "mov.u64 d,")
+    for source in (text.replace("SIZE", "32"), text.replace("SIZE", "64"), wide):
+        values = np.zeros(1, np.uint32)
+        ptxspec.load(source).launch("k", args=[values], engine=engine)
+        assert values.tolist() == [7]
+    with pytest.raises(ptxspec.LaunchError, match="out of bounds: 4 bytes at 0x100000004"):
+        ptxspec.load(wide).launch("k", args=[values], engine=engine, profile="portable")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import at_most
 from launching import ENGINES, HEADER, both, kernel, text
 
 import ptxspec
 from ptxspec.machine.flow import Flow
 from ptxspec.machine.native import engine as native
+from ptxspec.terms import object_code
 
 DIVERGENCE: Any = importlib.import_module("ptxspec.spec.machine.divergence")
 WIDE_BLOCK = 150  # more threads than go side by side, and no multiple
@@ -336,3 +338,35 @@ def test_a_turn_may_end_behind_one(turn: int, narrow: list[int]) -> None:
     assert sorted(found) == list(range(WIDE_BLOCK, 2 * WIDE_BLOCK))
     assert found[0] == 2 * WIDE_BLOCK - 1
     assert narrow == [1]
+
+
+@pytest.mark.parametrize("times", [1, 30])
+@pytest.mark.parametrize("store", ["", "st.global.u32 [%rd1], %r5;"], ids=["narrow", "with a store"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "fma.rn.bf16x2 %r5, %r5, %r6, %r7;",
+        "add.rn.bf16x2 %r5, %r5, %r6;",
+        "fma.rn.bf16 %h1, %h1, %h2, %h3;",
+        "fma.rn.f16x2 %r5, %r5, %r6, %r7;",
+    ],
+)
+def test_wide_sums_in_a_loop_are_compiled_soon(
+    operation: str, store: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sums of hundreds of bits, vectors took LLVM a minute. Now the operation stands in a function of its own."""
+    monkeypatch.setenv(object_code.VARIABLE, "0")
+    body = f"{operation}\n" * times
+    source = kernel(f"""
+        mad.lo.u32 %r5, %r1, 0x01230456, 0x3f803f90; mad.lo.u32 %r6, %r1, 0x00450089, 0xbf003f81; mad.lo.u32 %r7, %r1, 0x77, 0x3d003d81;
+        cvt.u16.u32 %h1, %r5; cvt.u16.u32 %h2, %r6; cvt.u16.u32 %h3, %r7; mov.u32 %r8, 0;
+    LOOP:
+        {body} {store} add.u32 %r8, %r8, 1; setp.lt.u32 %p0, %r8, 2; @%p0 bra LOOP;
+        cvt.u32.u16 %r6, %h1; xor.b32 %r5, %r5, %r6; st.global.u32 [%rd1], %r5;
+    """)
+    module, out = ptxspec.load(source), np.zeros(9, np.uint32)
+    with at_most(8_000):
+        module.launch("k", block=9, args=[out])
+    assert len(set(out.tolist())) > 1
+    if times == 1:
+        assert words(source, 9) == out.tolist()

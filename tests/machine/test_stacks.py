@@ -11,6 +11,7 @@ import pytest
 from launching import both, fault, kernel
 
 import ptxspec
+from ptxspec.machine.call_graph import linked
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "corpus"))
 
@@ -140,9 +141,9 @@ def test_what_goes_wrong_is_reported(body: str, rule: str, at: str) -> None:
     assert at in str(found)
 
 
-def test_nothing_is_noted_where_no_memory_is_reserved() -> None:
-    """The frame of a function that returned may be read there: what it holds is open, and not looked at."""
-    assert threads("call (%rd2), keeps; ld.local.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;", 2, KEEPS) == [0, 0]
+def test_frames_are_noted_where_no_memory_is_reserved() -> None:
+    found = broken("call (%rd2), keeps; ld.local.u32 %r4, [%rd2]; st.global.u32 [%rd1], %r4;", KEEPS)
+    assert found.rule == "use after end" and "were given back" in found.note
 
 
 def test_batches_begin_with_nothing_reserved() -> None:
@@ -238,3 +239,64 @@ def test_arguments_of_variable_number_by_nvcc(name: str) -> None:
     """x[0] = total(3, 1, 2, x[1]), where total adds up its arguments with va_arg."""
     x = both(modules()[name], [np.array([0, 39], np.int32)], "_Z1kPi")[0]
     assert x.tolist() == [42, 39]
+
+
+# variables of functions ----------------------------------------------------------------------------------------------
+
+#: functions that give the address of a variable of theirs, which holds 5, and the address of an argument
+LEAKS = {
+    "a variable": ".local .u32 own; mov.u64 a, own; cvta.local.u64 a, a; st.u32 [a], 5;",
+    "an array's element": ".local .u32 own[4]; mov.u64 a, own+8; cvta.local.u64 a, a; st.u32 [a], 5;",
+    "a sum": ".local .u32 own[4]; cvta.local.u64 a, own+4; st.u32 [a], 5;",
+    "a parameter": "mov.u64 a, n; cvta.local.u64 a, a; st.u32 [a], 5;",
+}
+LEAK = ".func (.param .b64 r) leak(.param .b32 n) { .reg .b64 a; BODY st.param.u64 [r], a; ret; }"
+#: what a caller does with the address, and whether the variable is there
+CALLED = "{ .param .b64 got; .param .b32 n; st.param.u32 [n], %r0; call (got), leak, (n); ld.param.u64 %rd2, [got]; }"
+USES = {
+    "a load": "ld.u32 %r4, [%rd2];",
+    "a store": "st.u32 [%rd2], 1; mov.u32 %r4, 0;",
+    "an atomic operation": "atom.add.u32 %r4, [%rd2], 1;",
+    "a local load": "cvta.to.local.u64 %rd3, %rd2; ld.local.u32 %r4, [%rd3];",
+    "a load after other calls": "call other; call other; ld.u32 %r4, [%rd2];",
+}
+OTHERS = ".func other() { .local .u32 l; st.local.u32 [l], 1; ret; }"
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_variable_of_a_function_that_has_returned(leak: str, use: str) -> None:
+    module = OTHERS + LEAK.replace("BODY", LEAKS[leak])
+    found = broken(CALLED + USES[use] + "st.global.u32 [%rd1], %r4;", module)
+    assert found.rule == "use after end" and "were given back" in found.note
+
+
+def test_a_variable_of_a_function_that_calls_others() -> None:
+    """It is there for all that it calls, at any depth, and what they have has other addresses."""
+    module = """
+.func adds(.param .b64 p, .param .b32 n) {
+    .reg .b64 a; .reg .b32 x, y; .reg .pred q; .local .u32 own; .param .b64 pp; .param .b32 nn;
+    ld.param.u64 a, [p]; ld.param.u32 y, [n]; setp.eq.u32 q, y, 0; @q bra E;
+    cvta.local.u64 a, own; st.u32 [a], 100; st.param.u64 [pp], a; sub.u32 y, y, 1; st.param.u32 [nn], y;
+    ld.param.u64 a, [p]; ld.u32 x, [a]; add.u32 x, x, y; st.u32 [a], x;
+    CALL
+E:  ret; }
+.func (.param .b32 r) outer(.param .b32 n) {
+    .local .u32 own; .reg .b64 a; .reg .b32 x; .param .b64 p; .param .b32 m;
+    cvta.local.u64 a, own; ld.param.u32 x, [n]; st.u32 [a], x; st.param.u64 [p], a; st.param.u32 [m], 3;
+    call adds, (p, m); ld.local.u32 x, [own]; st.param.u32 [r], x; ret; }
+"""
+    call = "{ .param .b32 v; .param .b32 n; st.param.u32 [n], %r0; call (v), outer, (n); ld.param.u32 %r4, [v]; } st.global.u32 [%rd1], %r4;"
+    for again in ("", "call adds, (pp, nn);"):
+        assert threads(call, module=module.replace("CALL", again)) == [i + 2 for i in range(40)]
+
+
+def test_a_kernel_that_takes_no_addresses_has_no_gaps() -> None:
+    """It needs no more memory than its frames."""
+    source = kernel("call other; st.global.u32 [%rd1], 1;", module=OTHERS)
+    kept = kernel(
+        "call other; call leaks; st.global.u32 [%rd1], 1;",
+        module=OTHERS + ".func leaks() { .local .u32 l; .reg .b64 a; mov.u64 a, l; ret; }",
+    )
+    sizes = [linked(ptxspec.load(text).checked, "k").sizes["local"] for text in (source, kept)]
+    assert sizes == [16, 32]

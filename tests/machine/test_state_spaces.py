@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from launching import ENGINES, LAYOUT, arguments, both, each, kernel, text
+from launching import ENGINES, LAYOUT, arguments, both, each, fault, kernel, text
 
 import ptxspec
 
@@ -465,6 +465,32 @@ def test_the_windows_do_not_touch_global_memory() -> None:
     ends = [base + LAYOUT.WINDOW_SIZE for base in LAYOUT.WINDOWS.values()]
     starts = [*list(LAYOUT.WINDOWS.values())[1:], LAYOUT.GLOBAL_BASE]
     assert all(end <= start for end, start in zip(ends, starts, strict=True))
+
+
+WINDOWED = {"const": "c", "local": "l", "shared": "s", "param": "out"}
+#: what makes an address that lies nowhere of %rd4, the generic address of a variable in one space, and %rd5, in another
+MISTAKES = {
+    "converted again": "cvta.{q}.u64 %rd6, %rd4;",
+    "converted three times": "cvta.{q}.u64 %rd6, %rd4; cvta.{p}.u64 %rd6, %rd6;",
+    "a sum of addresses": "add.u64 %rd6, %rd4, %rd5;",
+    "a sum of three": "add.u64 %rd6, %rd4, %rd5; add.u64 %rd6, %rd6, %rd5;",
+    "a difference": "sub.u64 %rd6, %rd4, %rd5; add.u64 %rd6, %rd6, 256;",
+    "less a base twice": "cvta.to.{p}.u64 %rd6, %rd4; cvta.to.{q}.u64 %rd6, %rd6;",
+    "a window's length behind": "add.u64 %rd6, %rd4, 0x1000000;",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_addresses_with_the_bases_of_two_windows_lie_nowhere(mistake: str) -> None:
+    """For every pair of windows, each kind of access in turn."""
+    accesses = itertools.cycle(["ld.u32 %r9, [%rd6];", "st.u32 [%rd6], 1;", "atom.add.u32 %r9, [%rd6], 1;"])
+    for (p, q), access in zip(itertools.product(WINDOWED, repeat=2), accesses, strict=False):
+        before = f"cvta.{p}.u64 %rd4, {WINDOWED[p]}; cvta.{q}.u64 %rd5, {WINDOWED[q]};"
+        body = before + MISTAKES[mistake].format(p=p, q=q) + access
+        source = kernel(
+            f".shared .align 8 .u64 s; .local .align 8 .u64 l; {body}", module=".const .align 8 .u64 c = 5;"
+        )
+        assert fault(source, [np.zeros(64, np.uint64)]).rule == "out of bounds", (p, q)
 
 
 # variables of the module ---------------------------------------------------------------------------------------------

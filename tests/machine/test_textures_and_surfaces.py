@@ -146,8 +146,9 @@ def test_samples_by_the_text(engine: str) -> None:
     assert out[:, 0].tolist() == [texels[1, 2, 3, 0], texels[0, 1, 0, 0], 0]
     layers = np.stack([texels, texels + 100])
     text = look_up("tex.a2dms.v4.u32.s32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1, %x2, %x3}];")
-    out = run(text, words([1, 0], [3, 0], [2, 1], [1, 0]), engine, bind={"t": ptxspec.Texture(layers, "a2dms")})
-    assert out[:, 0].tolist() == [layers[1, 1, 2, 3, 0], layers[0, 0, 1, 0, 0]]
+    rows = words([3, 0, 1, 4], [1, 0, 2, 0], [2, 1, 0, 0], [1, 0, 0, 0])  # the sample, the layer, x, y
+    out = run(text, rows, engine, bind={"t": ptxspec.Texture(layers, "a2dms")})
+    assert out[:, 0].tolist() == [layers[1, 1, 2, 3, 0], layers[0, 0, 1, 0, 0], 0, 0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -160,7 +161,29 @@ def test_levels_and_their_sizes(engine: str) -> None:
     text = look_up(
         "txq.level.width.b32 %y0, [t], %x0; txq.level.height.b32 %y1, [t], %x0; mov.b32 %y2, 0; mov.b32 %y3, 0;"
     )
-    assert run(text, words([0, 1, 3]), engine, bind={"t": texture})[:, :2].tolist() == [[4, 8], [2, 4], [1, 1]]
+    sizes = run(text, words([0, 1, 3, 4, -1]), engine, bind={"t": texture})[:, :2].tolist()
+    assert sizes == [[4, 8], [2, 4], [1, 1], [0, 0], [0, 0]]
+
+
+#: what an H200 answers of levels: (width, height, depth) of level 1, and of level 0
+SIZES_OF_LEVELS = {
+    "1d": ((8, 1), (4, 1, 0), (8, 1, 0)), "a1d": ((3, 8, 1), (4, 3, 0), (8, 3, 0)), "2d": ((6, 8, 1), (4, 3, 0), (8, 6, 0)),
+    "a2d": ((3, 6, 8, 1), (4, 3, 3), (8, 6, 3)), "3d": ((6, 4, 8, 1), (4, 2, 3), (8, 4, 6)),
+    "cube": ((6, 8, 8, 1), (4, 4, 0), (8, 8, 0)), "acube": ((12, 8, 8, 1), (4, 4, 2), (8, 8, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("geometry", SIZES_OF_LEVELS)
+def test_sizes_of_a_level(engine: str, geometry: str) -> None:
+    shape, second, first = SIZES_OF_LEVELS[geometry]
+    layered = geometry[0] == "a" or geometry == "cube"
+    half = tuple(n if k == 0 and layered else max(n // 2, 1) for k, n in enumerate(shape))
+    chain = [np.zeros(shape, np.float32), np.zeros(half, np.float32)]
+    ask = "".join(f"txq.level.{q}.b32 %y{i}, [t], %x0; " for i, q in enumerate(("width", "height", "depth")))
+    texture = ptxspec.Texture(chain, geometry, normalized_coords=True)
+    out = run(look_up(ask + "mov.b32 %y3, 0;"), words([1, 0, 2]), engine, bind={"t": texture})
+    assert [tuple(row[:3]) for row in out.tolist()] == [second, first, (0, 0, 0)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -192,6 +215,27 @@ def test_a_handle_tells_what_it_stands_for(engine: str) -> None:
     text = look_up("{ .reg .pred %q; " + tests + "}", ".global .texref t; .global .surfref s;")
     images = {"t": ptxspec.Texture(IMAGE), "s": ptxspec.Surface(IMAGE, geometry="2d")}
     assert run(text, words(np.array([0.0]), np.array([0.0])), engine, bind=images)[0].tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_the_host_passes_by_value_is_no_variable(engine: str) -> None:
+    """As on an H200, whose driver's handles have none of the bits that istypep tests."""
+    tests = "ld.param.u64 %d1, [own]; " + "".join(
+        f"istypep.{type} %q, %d1; selp.u32 %y{i}, 1, 0, %q; "
+        for i, type in enumerate(("texref", "samplerref", "surfref"))
+    )
+    text = look_up("{ .reg .pred %q; mov.b32 %y3, 0; " + tests + "}", "", ", .param .u64 own")
+    rows = words(np.array([0.0]), np.array([0.0]))
+    for thing in (ptxspec.Texture(IMAGE), ptxspec.Surface(IMAGE)):
+        assert run(text, rows, engine, thing)[0].tolist() == [0, 0, 0, 0]
+    named = look_up(
+        text[text.index("{ .reg .pred") : text.index("st.global")].replace(
+            "ld.param.u64 %d1, [own]", "mov.u64 %d1, own"
+        ),
+        "",
+        ", .param .texref own",
+    )
+    assert run(named, rows, engine, ptxspec.Texture(IMAGE))[0].tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -431,3 +475,154 @@ def test_textures_of_modules_that_are_linked(engine: str) -> None:
         out = np.zeros_like(rows)
         module.launch(name, args=[rows, out], engine=engine)
         assert out[0, :1].view(np.float32) == sign * IMAGE[1, 2]
+
+
+# offsets, half precision, residency, references ------------------------------------------------------------------------
+
+
+def found_at(texels: np.ndarray, at: tuple[np.ndarray, ...], border: bool = False) -> np.ndarray:
+    """The first channel of the texels at these indices, the outermost first; outside the nearest one, or zero."""
+    inside = [np.clip(i, 0, n - 1) for i, n in zip(at, texels.shape, strict=False)]
+    outside = np.any([i != k for i, k in zip(at, inside, strict=True)], axis=0)
+    return np.where(outside & border, 0, texels[tuple(inside)][:, 0]).view(np.uint32)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("address", ["clamp", "border"])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_an_offset_counts_texels(engine: str, address: str, normalized: bool) -> None:
+    texels = RNG.standard_normal((9, 12, 1)).astype(np.float32)
+    x, y, dx, dy = *RNG.integers(-3, 14, (2, 60)), *RNG.integers(-8, 8, (2, 60))
+    scale = (12, 9) if normalized else (1, 1)
+    rows = words((x + 0.5) / scale[0], (y + 0.5) / scale[1], dx, dy)
+    texture = ptxspec.Texture(texels, address=address, normalized_coords=normalized)
+    text = look_up("tex.2d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1}], {%x2, %x3};")
+    out = run(text, rows, engine, bind={"t": texture})
+    assert np.array_equal(out[:, 0], found_at(texels, (y + dy, x + dx), address == "border"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_offset_is_added_in_each_level_and_leaves_the_weights(engine: str) -> None:
+    chain = [np.arange(w, dtype=np.float32).reshape(1, w, 1) * 100 for w in (16, 8)]
+    texture = ptxspec.Texture(
+        chain, address="clamp", filter="linear", mipmap_filter="linear", normalized_coords=True, levels=(0.0, 1.0)
+    )
+    text = look_up("tex.level.2d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0, 0f3f000000}], %x1, {%x2, 0};")
+    x = np.array([0.25, 0.25 + 1 / 64])
+    rows = words(np.repeat(x, 2), np.tile([0.0, 1.0], 2), [3, 3, -2, -2])
+    out = run(text, rows, engine, bind={"t": texture})[:, 0].view(np.float32)
+    assert out.tolist() == [350 + 300, 150 + 300, 375 - 200, 162.5 - 200 if 162.5 > 200 else 0]
+    both = run(text, words(x[:1], [0.5], [1]), engine, bind={"t": texture})[:, 0].view(np.float32)
+    assert both.tolist() == [(350 + 100 + 150 + 100) / 2]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_offsets_of_layers_of_volumes_of_gathers_and_of_integers(engine: str) -> None:
+    volume = RNG.standard_normal((7, 6, 5, 1)).astype(np.float32)
+    x, y, z = np.array([3, 0, 4]), np.array([2, 5, 1]), np.array([1, 6, 3])
+    dx, dy, dz = 1, -2, 3
+    ints = "{%y0, %y1, %y2, %y3}, [t, {%x0, %x1, %x2, %x2}], {1, -2, 3, 9};"
+    out = run(look_up("tex.3d.v4.f32.s32 " + ints), words(x, y, z), engine, bind={"t": ptxspec.Texture(volume, "3d")})
+    assert np.array_equal(out[:, 0], found_at(volume, (z + dz, y + dy, x + dx), border=True))
+    array = ptxspec.Texture(volume, "a2d", address="clamp")
+    text = look_up("tex.a2d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1, %x2, %x2}], {1, -2};")
+    out = run(text, words(z, x + 0.5, y + 0.5), engine, bind={"t": array})
+    assert np.array_equal(out[:, 0], found_at(volume, (z, y + dy, x + dx)))
+    plane = ptxspec.Texture(volume[0], address="clamp")
+    text = look_up("tld4.r.2d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1}], {1, -2};")
+    out = run(text, words(x + 1.0, y + 1.0), engine, bind={"t": plane})
+    for i, (ox, oy) in enumerate(((0, 1), (1, 1), (1, 0), (0, 0))):
+        assert np.array_equal(out[:, i], found_at(volume[0], (y + dy + oy, x + dx + ox)))
+    samples = RNG.integers(0, 99, (5, 6, 2, 1)).astype(np.uint32)
+    text = look_up("tex.2dms.v4.u32.s32 {%y0, %y1, %y2, %y3}, [t, {%x0, %x1, %x2, %x2}], {1, -2};")
+    out = run(text, words([1, 0], [2, 5], [3, 3]), engine, bind={"t": ptxspec.Texture(samples, "2dms")})
+    assert out[:, 0].tolist() == [samples[1, 3, 1, 0], 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_offsets_beyond_their_range_are_open(engine: str) -> None:
+    texels = np.arange(64, dtype=np.float32).reshape(1, 64, 1)
+    beyond = np.array([8, 15, 17, -9, 100, 31, -33])
+    for instruction, bits in (("tex", 4), ("tld4.r", 6)):
+        text = look_up(f"{instruction}.2d.v4.f32.f32 {{%y0, %y1, %y2, %y3}}, [t, {{%x0, 0f3f000000}}], {{%x1, 0}};")
+        bind = {"t": ptxspec.Texture(texels, address="clamp")}
+        centre = 32.5 if bits == 4 else 32.0
+        out = run(text, words(np.full(7, centre), beyond), engine, bind=bind)[:, 3 if bits == 6 else 0]
+        moved = (beyond & (1 << bits) - 1) - (beyond >> bits - 1 & 1) * (1 << bits)
+        assert out.view(np.float32).tolist() == np.clip(32 - (bits == 6) + moved, 0, 63).tolist()
+        module = ptxspec.load(text)
+        module.bind("t", bind["t"])
+        rows = words(np.full(1, centre), [8])
+        with pytest.raises(ptxspec.LaunchError, match="offset-beyond-seven"):
+            module.launch("k", 1, 1, [rows, np.zeros_like(rows)], engine=engine, profile="portable")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_offsets_in_one_dimension(engine: str) -> None:
+    """As an H200 has them, and as the text does."""
+    texels = np.arange(1, 17, dtype=np.float32).reshape(16, 1)
+    text = look_up("tex.1d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {%x0}], {%x1};")
+    rows = words(np.full(4, 8.5), [0, 3, -3, 16])
+    clamped = ptxspec.Texture(texels, "1d", address=("border", "clamp", "clamp"))
+    assert run(text, rows, engine, bind={"t": clamped})[:, 0].view(np.float32).tolist() == [9, 12, 6, 9]
+    bordered = ptxspec.Texture(texels, "1d", address="border")
+    assert run(text, rows, engine, bind={"t": bordered})[:, 0].view(np.float32).tolist() == [9, 12, 0, 0]
+    linear = ptxspec.Texture(texels, "1d", address="border", filter="linear")
+    assert run(text, rows, engine, bind={"t": linear})[:, 0].view(np.float32).tolist() == [4.5, 6, 0, 4.5]
+    whole = look_up("tex.1d.v4.f32.s32 {%y0, %y1, %y2, %y3}, [t, {%x0}], {%x1};")
+    line = ptxspec.Texture(texels, "1d", layout="linear")
+    assert run(whole, words([8], [3]), engine, bind={"t": line})[0, 0] == np.float32(9).view(np.uint32)
+    layers = ptxspec.Texture(texels.reshape(1, 16, 1), "a1d", address="border")
+    text = look_up("tex.a1d.v4.f32.f32 {%y0, %y1, %y2, %y3}, [t, {0, %x0}], {%x1};".replace("{0, %x0}", "{%x2, %x0}"))
+    assert run(text, rows[:3], engine, bind={"t": layers})[:, 0].view(np.float32).tolist() == [9, 12, 6]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_half_precision_results(engine: str) -> None:
+    numbers = np.array(
+        [1.0, 1 + 2**-11, 1 + 3 * 2**-11, 65519.0, 65520.0, -7e4, 6e-8, 2e-8, np.nan, -np.inf, -0.0, 3e-8], np.float32
+    )
+    pixels = numbers.reshape(1, 3, 4)
+    rows = words(np.array([0.5, 1.5, 2.5]))
+    with np.errstate(over="ignore"):
+        want = numbers.astype(np.float16).view(np.uint16)
+    want[np.isnan(numbers)] = 0x7FFF
+    texture = ptxspec.Texture(pixels, address="clamp")
+    own = "{ .reg .b16 %h<4>; .reg .b16 %z; mov.b16 %z, 0; "
+    stored = " ".join(f"mov.b32 %y{i}, {{%h{i}, %z}};" for i in range(4))
+    text = look_up(own + "tex.2d.v4.f16.f32 {%h0, %h1, %h2, %h3}, [t, {%x0, %x0}]; " + stored + " }")
+    assert run(text, rows, engine, bind={"t": texture}).ravel().tolist() == want.tolist()
+    text = look_up("tex.2d.v2.f16x2.f32 {%y0, %y1}, [t, {%x0, %x0}]; mov.b32 %y2, 0; mov.b32 %y3, 0;")
+    assert run(text, rows, engine, bind={"t": texture})[:, :2].copy().view(np.uint16).ravel().tolist() == want.tolist()
+    whole = ptxspec.Texture(np.zeros((2, 2, 1), np.uint8))
+    assert "integers" in str(fails(text, rows, engine, bind={"t": whole}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_texel_is_resident(engine: str) -> None:
+    rows = words(np.array([0.5, -99.0]), np.array([0.5, 0.5]))
+    texture = ptxspec.Texture(IMAGE, address="border")
+    for of in ("{%y0, %y1, %y2, _}|%p", "V|%p"):
+        vector = ".reg .v4 .b32 V; " if of[0] == "V" else ""
+        took = "mov.b32 %y0, V.x; " if of[0] == "V" else ""
+        text = look_up(
+            f"{{ .reg .pred %p; {vector}tex.2d.v4.f32.f32 {of}, [t, {{%x0, %x1}}]; {took}"
+            "mov.b32 %y1, 0; mov.b32 %y2, 0; selp.b32 %y3, 1, 0, %p; }"
+        )
+        out = run(text, rows, engine, bind={"t": texture})
+        assert out[:, 0].tolist() == [int(IMAGE[0, 0].view(np.uint32)[0]), 0] and out[:, 3].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("instruction", ["tex.2d.v4.f32.f32", "tld4.r.2d.v4.f32.f32", "tex.base.2d.v4.f32.f32"])
+def test_a_reference_beside_a_texture_without_depth(engine: str, instruction: str) -> None:
+    """Undefined; an H200 ignores it."""
+    rows, bind = words(np.array([2.5]), np.array([1.5]), np.array([0.25])), {"t": ptxspec.Texture(IMAGE)}
+    plain = look_up(f"{instruction} {{%y0, %y1, %y2, %y3}}, [t, {{%x0, %x1}}];")
+    for more in ("%x2", "{0, 0}, %x2"):
+        text = look_up(f"{instruction} {{%y0, %y1, %y2, %y3}}, [t, {{%x0, %x1}}], {more};")
+        assert np.array_equal(run(text, rows, engine, bind=bind), run(plain, rows, engine, bind=bind))
+        module = ptxspec.load(text)
+        module.bind("t", bind["t"])
+        with pytest.raises(ptxspec.LaunchError, match="reference-without-depth"):
+            module.launch("k", 1, 1, [rows, np.zeros_like(rows)], engine=engine, profile="portable")

@@ -1,4 +1,4 @@
-"""What a program must not do with matrices, although a GPU does something: bad metadata, and addresses beside shared memory."""
+"""What a program must not do with matrices, although a GPU does something: bad metadata."""
 
 from __future__ import annotations
 
@@ -53,21 +53,3 @@ def test_lanes_that_supply_no_metadata_may_have_any(type: str, lanes: int) -> No
         f"mov.u32 %r10, 0x44444444; and.b32 %r11, %r1, 3; setp.ge.u32 %p1, %r11, {4 - lanes}; @%p1 mov.u32 %r10, 0;"
     )
     assert both(product(type, metadata, True), out(), block=32)[0].all()
-
-
-@pytest.mark.parametrize(
-    "instruction",
-    [
-        "ldmatrix.sync.aligned.m8n8.x1.b16 {%r5}, [%rd5];",
-        "ldmatrix.sync.aligned.m8n8.x2.trans.b16 {%r5, %r6}, [%rd5];",
-        "stmatrix.sync.aligned.m8n8.x1.b16 [%rd5], {%r5};",
-        "stmatrix.sync.aligned.m8n8.x1.trans.b16 [%rd5], {%r5};",
-    ],
-)
-def test_a_matrix_that_is_moved_lies_in_shared_memory(instruction: str) -> None:
-    """Generic addresses: of shared memory they are good, of global memory not."""
-    tile = ".shared .align 16 .b8 tile[128]; mov.u32 %r5, 7; mov.u64 %rd5, tile; cvta.shared.u64 %rd5, %rd5;"
-    assert both(kernel(f"{tile} {instruction} {STORED}"), out(), block=32)[0].all()
-    error = fault(kernel(f"{tile} mov.u64 %rd5, %rd0; {instruction} {STORED}"), out(), block=32)
-    assert error.rule == "matrix in shared memory" and error.address is not None
-    assert error.page is not None and error.page.startswith("spec/instructions/matrix/ldmatrix.md:")

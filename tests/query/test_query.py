@@ -236,14 +236,147 @@ MACHINES = [
         "proved",
     ),
     ("div.u32 d, a, 0;", "mov.u32 d, -1;", "refuted"),
+    # an undefined result is a choice of each execution: the first is the first, and need not be the second
+    ("fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "proved"),
+    ("fns.b32 d, a, b, c; fns.b32 e, a, b, c;", "fns.b32 d, a, b, c; mov.b32 e, d;", "refuted"),
+    ("fns.b32 d, a, 40, c; fns.b32 e, a, 41, c;", "fns.b32 e, a, 41, c; fns.b32 d, a, 40, c;", "proved"),
+    ("@p bra L; fns.b32 d, a, b, c; ret; L: fns.b32 d, a, b, c;", "fns.b32 d, a, b, c;", "proved"),
+    ("@p fns.b32 d, a, b, c; @!p fns.b32 d, a, b, c;", "fns.b32 d, a, b, c;", "proved"),
 ]
 
 
 @pytest.mark.parametrize(("left", "right", "status"), MACHINES)
 def test_equal_for_every_machine(left: str, right: str, status: str) -> None:
     for one, other in ((left, right), (right, left)):
-        verdict = ptxspec.prove(one, other)
+        verdict = ptxspec.prove(one, other, nan="payloads")
         assert verdict.status == status and (verdict.counterexample is not None) == (status == "refuted")
+
+
+#: two sides, and the verdicts with any NaN and with payloads
+NANS = [
+    ("add.rn.f32 d, a, b;", "add.rn.f32 d, b, a;", "proved", "refuted"),
+    ("mul.rn.f32 d, a, 0f40000000;", "add.rn.f32 d, a, a;", "proved", "refuted"),
+    ("add.rn.f64 d, a, b;", "add.rn.f64 d, b, a;", "proved", "refuted"),
+    ("add.rn.f16x2 d, a, b;", "add.rn.f16x2 d, b, a;", "proved", "refuted"),
+    ("add.rn.f16x2 d, a, b;", "sub.rn.f16x2 d, b, a;", "refuted", "refuted"),
+    # moved, and selected
+    ("add.rn.f32 t, a, b; selp.b32 d, t, c, p;", "add.rn.f32 t, b, a; @p mov.b32 d, t; @!p mov.b32 d, c;", "proved", "refuted"),
+    # an open NaN is no NaN whose bits are known, as those of an operand
+    ("add.rn.f32 d, a, b;", "add.rn.f32 d, b, a; setp.eq.f32 q, d, d; @!q mov.b32 d, 0x7fffffff;", "refuted", "refuted"),
+    ("add.rn.f32 d, a, 0f00000000;", "mov.b32 d, a;", "refuted", "refuted"),
+    ("mov.b32 d, 0x7fc00000;", "mov.b32 d, 0x7fc00001;", "refuted", "refuted"),
+    # its bits, where something is computed from them
+    ("add.rn.f32 t, a, b; and.b32 d, t, 1;", "add.rn.f32 t, b, a; and.b32 d, t, 1;", "refuted", "refuted"),
+    ("add.rn.f32 t, a, b; shl.b32 d, t, 1;", "add.rn.f32 t, b, a; shl.b32 d, t, 1;", "refuted", "refuted"),
+    ("add.rn.f16 t, a, b; cvt.u32.u16 d, t;", "add.rn.f16 t, b, a; cvt.u32.u16 d, t;", "refuted", "refuted"),
+    ("add.rn.f32 t, a, b; setp.eq.u32 p, t, 0x7fffffff;", "add.rn.f32 t, b, a; setp.eq.u32 p, t, 0x7fffffff;", "refuted", "refuted"),
+    ("add.rn.f16 t, a, b; mov.b32 d, {t, t};", "add.rn.f16 t, b, a; mov.b32 d, {t, t};", "refuted", "refuted"),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("left", "right", "plain", "strict"), NANS)
+def test_an_open_nan_is_as_good_as_another_unless_payloads_count(
+    left: str, right: str, plain: str, strict: str
+) -> None:
+    for one, other in ((left, right), (right, left)):
+        found = {nan: ptxspec.prove(one, other, nan=nan) for nan in ("any", "payloads")}  # type: ignore[arg-type]
+        assert {nan: v.status for nan, v in found.items()} == {"any": plain, "payloads": strict}
+        for nan, verdict in found.items():
+            assert verdict.statement is not None and verdict.statement.nan == nan
+    assert (
+        ptxspec.prove("add.rn.f32 d, a, b;", "add.rn.f32 d, b, a;", profile="hopper", assume="a < 4").status == "proved"
+    )
+
+
+#: a scratch register of which the values differ where the result is the same
+SCRATCH = ("add.u32 x, a, b; add.u32 d, x, c;", "add.u32 x, b, c; add.u32 d, x, a;")
+
+
+def test_results_are_compared_and_not_scratch_registers() -> None:
+    found = ptxspec.prove(*SCRATCH)
+    assert found.status == "proved" and found.statement is not None and found.statement.compared == {"d": ".u32"}
+    assert "Not compared, since later instructions read it on both sides: x." in found.statement.words()
+    for names, status in ((["d"], "proved"), (["x"], "refuted"), (["d", "x"], "refuted"), (["*"], "refuted")):
+        named = ptxspec.prove(*SCRATCH, compare=names)
+        assert named.status == status and named.statement is not None
+        assert (named.statement.compared.keys() == {"d", "x"}) == (len(names) == 2 or names == ["*"])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "compared"),
+    [
+        # a register that one side alone reads again is a result, and so is one that a later instruction writes again
+        ("add.u32 x, a, b; add.u32 d, x, c;", "add.u32 x, a, b; add.u32 d, a, c;", {"x", "d"}),
+        ("add.u32 x, a, b; add.u32 d, x, c; mov.u32 x, 1;", "mov.u32 x, 1; mov.u32 d, x; mov.u32 x, 2;", {"x", "d"}),
+        # a guarded instruction leaves what was there
+        ("mov.u32 d, a; @p mov.u32 d, b;", "selp.b32 d, b, a, p;", {"d"}),
+        # the condition code, once it is taken
+        ("add.cc.u32 d, a, b; addc.u32 e, c, 0;", "add.cc.u32 d, b, a; addc.u32 e, 0, c;", {"d", "e"}),
+        # all registers are read again: all are compared
+        ("mov.u32 x, a; setp.eq.u32 p, x, 0; @p mov.u32 x, 1;", "mov.u32 x, a; @q mov.u32 x, 1;", {"x"}),
+        ("mov.u32 x, a; @x0 bra L; L:", "mov.u32 x, b;", {"x"}),
+        # in a loop: what is read before the next iteration writes it, and what is there in the end
+        (
+            "mov.u32 s, 0; mov.u32 i, 0; L: add.u32 s, s, i; add.u32 i, i, 1; setp.lt.u32 p, i, 4; @p bra L;",
+            "mov.u32 i, 7; setp.lt.u32 q, i, 0; mov.u32 s, 6;",
+            {"s"},
+        ),
+    ],
+)
+def test_a_result_is_what_no_later_instruction_reads(left: str, right: str, compared: set[str]) -> None:
+    verdict = ptxspec.prove(left, right)
+    assert verdict.statement is not None and verdict.statement.compared.keys() == compared
+
+
+@pytest.mark.parametrize("names", [["e"], ["d", "c"], [], "d"])
+def test_what_cannot_be_compared_is_an_error(names: Any) -> None:
+    with pytest.raises(ValueError, match=r"not compared: both sides have to write it; they write x, d|a list of names"):
+        ptxspec.prove(*SCRATCH, compare=names)
+
+
+def test_a_way_to_compare_nans_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="nan is 'any' or 'payloads', not 'bits'"):
+        ptxspec.prove(*SCRATCH, nan="bits")  # type: ignore[arg-type]
+
+
+#: two sums of one product
+SUMS = "mul.f16 t, a, b; add.f16 d, t, c; add.f16 e, t, f;"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "status"),
+    [
+        (SUMS, SUMS, "proved"),
+        (f"{SUMS} xor.b16 g, d, e;", f"{SUMS} mov.b16 g, 0;", "refuted"),  # one sum may be fused and not the other
+        (f"{SUMS} xor.b16 g, d, d;", f"{SUMS} mov.b16 g, 0;", "proved"),
+        (SUMS, "mul.rn.f16 t, a, b; add.rn.f16 d, t, c; add.rn.f16 e, t, f;", "refuted"),
+    ],
+)
+def test_sides_are_contracted_alike_execution_by_execution(left: str, right: str, status: str) -> None:
+    verdict = ptxspec.prove(left, right, assume="c == f", contract="any")
+    assert verdict.status == status and verdict.statement is not None
+    assert any("Each execution chooses by itself, on both sides alike" in w for w in verdict.statement.words())
+
+
+@pytest.mark.parametrize("same", [True, False])
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("cvt.rn.f16.f32 d, {};", 0x7FC00000, 0x7FC00001),  # the payload that tells them apart does not fit
+        ("cvt.rn.f16x2.e5m2x2 d, {};", 0x007D, 0x007F),  # one is signalling
+        ("cvt.f64.f16 d, {};", 0x7C01, 0x7E01),
+        ("cvt.rn.bf16x2.f32 d, {}, c;", 0x7F800001, 0x7FC00001),
+    ],
+)
+def test_a_converted_nan_depends_on_all_its_bits(text: str, first: int, second: int, same: bool) -> None:
+    verdict = ptxspec.prove(
+        text.format("a"),
+        text.format("b"),
+        assume=f"a == {first} and b == {first if same else second}",
+        nan="payloads",
+    )
+    assert verdict.status == ("proved" if same else "refuted")
 
 
 #: of operands that are NaNs: two sides, and the verdict on all machines; an H200 has the same NaN on both
@@ -270,8 +403,10 @@ OPERATIONS = [
 @pytest.mark.parametrize(("left", "right", "status"), OPERATIONS)
 def test_each_operation_has_a_nan_of_its_own(left: str, right: str, status: str) -> None:
     given = "nan(a) and nan(b)" if "b" in re.findall(r"\b[ab]\b", left + right) else "nan(a)"
-    found = ptxspec.prove(left, right, assume=given)
+    found = ptxspec.prove(left, right, assume=given, nan="payloads")
     assert found.status == status
+    if "e, " not in left:
+        assert ptxspec.prove(left, right, assume=given).status == "proved"  # one open NaN is as good as another
     if found.counterexample is not None:
         own = [c for c in found.counterexample.choices if c.entry == "nan"]
         assert len({(c.operation, c.operands) for c in own}) == len(own) > 1 and all(c.operation for c in own)
@@ -297,6 +432,8 @@ def test_no_two_operations_share_a_choice() -> None:
     assert {frozenset(u) for u in users.values() if len(u) > 1} == {
         frozenset({"fma", "mad"}),
         frozenset({"mma", "wmma"}),
+        frozenset({"max", "min", "redux"}),  # the canonical NaN of a format is one NaN
+        frozenset({"cvt", "fma", "max", "min"}),
     }
     assert len(users) > 100
 

@@ -29,6 +29,10 @@ def refines(left: str, right: str, **options: Any) -> ptxspec.Verdict:
     return ptxspec.prove(left, right, relation="refines", **options)
 
 
+#: two sums of one product, and an assumption by which their operands are equal
+TWO_SUMS = "mul.f16 t, a, b; add.f16 d, t, c; add.f16 e, t, f;"
+SUMS_OF_ONE = "c == f and a < 0x7c00 and b < 0x7c00 and c < 0x7c00"
+
 #: (what is allowed, what is done, options, whether it is allowed)
 CLAIMS: list[tuple[str, str, dict[str, Any], bool]] = [
     ("div.u32 d, a, 0;", "mov.u32 d, -1;", {}, True),
@@ -63,6 +67,16 @@ CLAIMS: list[tuple[str, str, dict[str, Any], bool]] = [
     ("mul.rn.f16 t, a, b; add.f16 d, t, c;", "fma.rn.f16 d, a, b, c;", {}, False),
     ("mul.f16 t, a, b; add.f16 d, t, c;", "mul.f16 t, a, b; add.f16 d, t, c;", {}, True),
     ("mul.rn.f16 t, a, b; add.rn.f16 d, t, c;", "mul.f16 t, a, b; add.f16 d, t, c;", {}, False),
+    # a place is contracted or not, whatever the operands are, and each side by itself
+    (f"{TWO_SUMS}", "mul.rn.f16 t, a, b; add.rn.f16 d, t, c; fma.rn.f16 e, a, b, f;", {"assume": SUMS_OF_ONE}, True),
+    ("mul.rn.f16 t, a, b; add.rn.f16 d, t, c; fma.rn.f16 e, a, b, f;", f"{TWO_SUMS}", {"assume": SUMS_OF_ONE}, False),
+    (f"{TWO_SUMS} sub.u16 g, d, e;", f"{TWO_SUMS} mov.u16 g, 0;", {"assume": SUMS_OF_ONE}, False),
+    (f"{TWO_SUMS}", "mul.f16 t, a, b; add.f16 e, t, f; add.f16 d, t, c;", {"assume": SUMS_OF_ONE}, True),
+    # undefined results of two executions
+    ("fns.b32 d, a, b, c;", "fns.b32 d, a, b, c;", {}, True),
+    # an instruction may give two NaNs to two NaNs which a conversion would make one
+    ("cvt.rn.f16x2.e5m2x2 d, a;", "cvt.u32.u16 x, a; prmt.b32 d, x, 0, 0x1404;", {}, True),
+    ("cvt.rn.f16x2.e5m2x2 d, a;", "cvt.u32.u16 x, a; prmt.b32 d, x, 0, 0x1414;", {}, False),
     # approximate results
     ("sqrt.approx.f32 d, a;", "sqrt.rn.f32 d, a;", {"assume": "a < 0x7f800000"}, True),
     ("sqrt.rn.f32 d, a;", "sqrt.approx.f32 d, a;", {"assume": "a < 0x7f800000"}, False),

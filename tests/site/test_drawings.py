@@ -375,7 +375,7 @@ PLANTED = [
     ("bits", ["bfi.b32 f, a, b, 8, 12;"], ("instructions.integer.bfi", "bfi", "low_bits(a, length)", "low_bits(a >> 1, length)")),
     ("bits", ["shf.r.clamp.b32 d, a, b, 40;"], ("instructions.logic.shf", "shf", "minimum(c, 32)", "minimum(c, 31)")),
     ("bits", ["prmt.b32 d, a, b, 0x7c40;"], ("instructions.movement.prmt", "chosen", "4 * i + 3", "4 * i + 2")),
-    ("truth-table", ["lop3.b32 d, a, b, c, 0xca;"], ("instructions.logic.lop3", "lop3", "i & 4", "i & 1")),
+    ("truth-table", ["lop3.b32 d, a, b, c, 0xca;"], ("instructions.logic.lop3", "from_table", "i & 4", "i & 1")),
     (
         "carries",
         ["add.cc.u32 d, a, b;", "addc.u32 e, a, b;", "a = 0xffffffff", "b = 1"],
@@ -425,9 +425,9 @@ def test_a_drawing_follows_its_definition(kind: str, lines: list[str], change: t
 def test_windows_follow_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     page: Any = finder.load("ptxspec.spec.state_spaces.generic_addressing")
     (sound,) = drawing.drawn("windows", ["address = 0x40"])
-    monkeypatch.setattr(page, "WINDOWS", {**page.WINDOWS, "param": 0x0800_0000})
+    monkeypatch.setattr(page, "WINDOWS", {**page.WINDOWS, "param": 0x1000_0000})
     (other,) = drawing.drawn("windows", ["address = 0x40"])
-    assert "0x08000000" in other.svg and "0x08000000" not in sound.svg
+    assert "0x10000000" in other.svg and "0x10000000" not in sound.svg
 
 
 # Their texts, and SVG -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Finding: sixty searches, the index, the roles of the domain `ptx` and its objects, and the table of all forms."""
+"""Finding: seventy searches, the index, the roles of the domain `ptx` and its objects, and the table of all forms."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ from browser import ROOT, chromium, whole_site
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from ptxspec.language import gaps
 from ptxspec.site import anchors
 from ptxspec.site.export import isa
-from ptxspec.site.finding import cuda_names, forms_data, marks, search_data, sections, things
+from ptxspec.site.finding import cuda_names, forms_data, general_index, marks, search_data, sections, things
 
 STATIC = Path(search_data.__file__).parents[1] / "static"
 #: a search finds its page first so often, in so many milliseconds, with so many bytes loaded
@@ -43,7 +44,7 @@ def searches() -> dict[str, str]:
     """The searches, each with the page it must find first. Names of CUDA C++ are among them where pages tell some."""
     groups: dict[str, dict[str, str]] = tomllib.loads((ROOT / "tests/site/searches.toml").read_text())
     found = {query: page for group in groups.values() for query, page in group.items()}
-    assert len(found) == 60 and all((ROOT / f"{page}.md").is_file() for page in found.values())
+    assert len(found) == 69 and all((ROOT / f"{page}.md").is_file() for page in found.values())
     if not cuda_names.names():
         for query in (*groups["cuda"], "atmoicAdd"):
             del found[query]
@@ -161,9 +162,26 @@ def test_forms_have_names_and_anchors() -> None:
     assert next(t for t in known if t.name == "bfe.s32").anchor == "bfe.s32-d-a-b-c"
 
 
+def test_what_no_page_describes_is_found_and_is_in_the_index() -> None:
+    """By the family, and by the opcode where none of it is described."""
+    found = {thing.name: thing for thing in things.things() if thing.kind == "gap"}
+    assert {gap.name for gap in gaps.families()} <= found.keys()
+    assert {"wgmma", "mbarrier", "tcgen05"} <= found.keys() and not {"cp", "st", "red"} & found.keys()
+    assert "PTX 8.0, sm_90a" in found["wgmma.mma_async"].about and found["wgmma"].docname == "spec/gaps"
+    (group,) = [g for g in general_index.groups(["spec/gaps"], lambda d: f"{d}.html") if g["kind"] == "gap"]
+    assert len(group["rows"]) == len(found)
+
+
+def test_messages_of_ptxas_and_terms_of_cuda_lead_to_pages() -> None:
+    found = {t.name: t.docname for t in things.things() if t.kind == "concept"}
+    groups = tomllib.loads((ROOT / "tests/site/searches.toml").read_text())
+    wanted = groups["messages-of-ptxas"] | groups["terms-of-cuda"]
+    assert wanted and wanted.items() <= found.items()
+
+
 def test_concepts_lead_to_sections_that_there_are() -> None:
     for thing in things.things():
-        if thing.kind == "concept" and thing.anchor:
+        if thing.kind in ("concept", "gap") and thing.anchor:
             found = {part.anchor for part in sections.sections(ROOT / f"{thing.docname}.md")}
             assert thing.anchor in found, thing
 

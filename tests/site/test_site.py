@@ -340,7 +340,7 @@ def test_a_small_tree_builds(tree: Path) -> None:
     assert "not run in this build" in html
     row = '<code><i id="div.s64-d-a-b">div.s64</i> d, a, b;</code></td><td>.s64, .s64, .s64</td><td>1.0</td><td>sm_10</td>'
     assert row in html
-    assert "Forms with a gap" in (tree / "build/site/index.html").read_text()
+    assert "Lacking evidence" in (tree / "build/site/index.html").read_text()
 
 
 def test_imports_step_back(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

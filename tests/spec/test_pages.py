@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 import ptxspec
+from ptxspec import contracts
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import DOCUMENTS, document_of, install, pages
 from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
+from ptxspec.site import changes
+from ptxspec.site.export import facts
+from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
@@ -23,6 +27,8 @@ PARTS = [
     "Syntax", "Operands", "Semantics", "Corner cases", "Freedoms", "Availability", "Examples", "Identities", "Evidence",
     "See also",
 ]  # fmt: skip
+#: the kinds of results that PTX leaves open without a bound
+OPEN = ("unspecified", "undefined", "machine-specific")
 
 
 @pytest.mark.parametrize("path", INSTRUCTIONS, ids=page_name)
@@ -33,6 +39,34 @@ def test_a_page_has_its_parts_in_their_order(path: Path) -> None:
     assert found == sorted(found, key=PARTS.index)
     assert "Semantics" in found and "Availability" in found and "Evidence" in found
     assert re.match(r"# \S.*\n\n\S", text), "a title, then one line that says what the instruction does"
+
+
+#: the line under See also that names the section of NVIDIA's manual: its title, its anchor, and its number in each edition cited
+SECTION = re.compile(
+    r"- NVIDIA's manual: \[(?P<title>[^\]]+)\]"
+    r"\(https://docs\.nvidia\.com/cuda/parallel-thread-execution/index\.html#(?P<anchor>[a-z0-9-]+)\)"
+    r", (?P<numbers>9(?:\.\d+)+ in edition 9\.[0-9](?:, 8(?:\.\d+)+ in edition 4\.1)?)"
+)
+
+
+def test_every_instruction_page_links_to_its_section_of_the_manual() -> None:
+    """The current section, of the instruction and not of its chapter, beside the number of 4.1 where that has one."""
+    cited: dict[str, str] = {}
+    for path in INSTRUCTIONS:
+        lines = [line for line in path.read_text().splitlines() if "parallel-thread-execution" in line]
+        assert len(lines) == 1, f"{page_name(path)}: one link to the manual"
+        found = SECTION.fullmatch(lines[0])
+        assert found, f"{page_name(path)}: {lines[0]}"
+        opcode = path.stem.split(".")[0]
+        named = re.findall(r"[a-z]\w*", found["title"].partition(": ")[2])
+        assert opcode in named, f"{page_name(path)}: the section is not about {opcode}"
+        words = set(found["anchor"].split("-"))
+        assert words & set(named) or words & {"wmma", "sparse"}, f"{page_name(path)}: a chapter's anchor"
+        current = found["numbers"].partition(",")[0]
+        assert cited.setdefault(found["anchor"], current) == current, (
+            f"{page_name(path)}: another number for one section"
+        )
+    assert len(set(cited.values())) == len(cited)
 
 
 def test_every_form_is_enumerated_once() -> None:
@@ -58,26 +92,88 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
     assert numbers == sorted(set(numbers))
     hopper = Profile("hopper")
     met, chosen = set(), set()
+    open_now = {entry["number"] for entry in facts.ambiguities() if entry["open"]}
+    number_of = {s: n for n, own in entries for s in own.split()}
     for form in (edition for f in ptxspec.forms() for edition in (f, *f.editions)):
         meaning = form.meaning()
         stored = terms_of(meaning.effect) if meaning.effect else ()
         reached = image_terms(form, meaning)
         for freedom in freedoms_in(*[v for r in meaning.results for v in r.values], *stored, *reached):
             met.add(freedom.attrs[0])
+            if freedom.attrs[2] in OPEN and form.epoch is None:
+                assert number_of[freedom.attrs[0]] in open_now, f"{form}: a newer text settles {freedom.attrs[0]}"
             ranges = tuple((a.lo, a.hi) for a in freedom.args)  # of a constant they say which it is
             if freedom.attrs[0] in CHOICES["hopper"] and (freedom.attrs[:4], ranges) not in chosen:
                 chosen.add((freedom.attrs[:4], ranges))
                 assert 0 <= hopper.term(freedom).lo
+    # what the machine's pages leave open, whatever the instruction is
+    met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.accesses().ignores_upper_halves())}
     assert met <= slugs, met - slugs
     assert met == set(CHOICES["hopper"])
     assert "portable" not in CHOICES
 
 
-def test_every_entry_of_the_register_has_its_three_parts() -> None:
+def test_every_entry_of_the_register_has_its_four_parts() -> None:
     text = Path(registry().pages["ptxspec.spec.ambiguities"].__file__).read_text()
     for entry in re.split(r"^## ", text, flags=re.M)[1:]:
-        for part in ("**Question.**", "**Reading.**", "**Evidence.**"):
-            assert part in entry, entry.splitlines()[0]
+        parts = re.findall(r"^\*\*(\w+)\.\*\*", entry, flags=re.M)
+        assert parts == ["Question", "Reading", "Edition", "Evidence"], entry.splitlines()[0]
+
+
+def test_every_entry_has_the_edition_that_raises_it_and_the_one_that_settles_it() -> None:
+    def known(text: str) -> tuple[int, int]:
+        major, minor = editions.version(text)
+        assert minor <= contracts.directives().VERSIONS[major], text
+        return major, minor
+
+    entries = facts.ambiguities()
+    assert len(entries) > 200
+    for entry in entries:
+        assert (entry["settled"] is None) is (entry["open"] is not None)
+        if entry["raised"]:
+            assert known(entry["raised"]) <= known(entry["settled"] or entry["open"]), entry["number"]
+        else:
+            assert known(entry["settled"]), entry["number"]
+    assert {entry["open"] for entry in entries} == {None, "9.4"}, "one edition is the newest that was read"
+    by_number = {entry["number"]: entry for entry in entries}
+    for module in changes.pages.with_forms():
+        for change in changes.changes(module):
+            if change.slug:  # a definition that tests a version names the one that the register has
+                entry = by_number[facts.known_entries()[change.slug].number]
+                assert entry["settled"] in map(editions.shown, change.edition.versions)
+
+
+def test_the_memory_model_is_the_first_gap_until_it_is_described() -> None:
+    """The pages whose accesses and fences it would order say so."""
+    gaps = Path(registry().pages["ptxspec.spec.gaps"].__file__)
+    prose = re.sub(r"^(`{3,}).*?^\1", "", gaps.read_text(), flags=re.M | re.S)
+    assert re.findall(r"^## (.+)$", prose, flags=re.M)[0] == "The memory model"
+    spec = gaps.parent
+    assert not (spec / "memory-model").exists(), "described: it is no gap any more"
+    pages = [f"instructions/movement/{n}.md" for n in ("ld", "ld.acquire", "st", "st.release")]
+    pages += [f"instructions/synchronization/{n}.md" for n in ("fence", "membar", "atom", "red")]
+    for page in (*pages, "machine/memory.md"):
+        assert "gaps.md#the-memory-model" in (spec / page).read_text(), page
+
+
+def test_only_a_sequentially_consistent_fence_orders_a_store_before_a_load() -> None:
+    """The table on the page, by the patterns of PTX: a release orders what is before a later store, an acquire what is after an
+    earlier load."""
+    page = Path(registry().pages["ptxspec.spec.instructions.synchronization.fence"].__file__).read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in re.findall(r"^\| .*\|$", page, flags=re.M)
+    ]
+    head = next(row for row in rows if row[0] == "before the fence")
+    kinds = [cell.strip("`.") for cell in head[2:]]
+    stated = {tuple(cells[:2]): cells[2:] for cells in rows if cells[0] in ("a load", "a store")}
+    assert len(stated) == 4
+    for (before, after), cells in stated.items():
+        by = {"release": after == "a store", "acquire": before == "a load", "sc": True}
+        by["acq_rel"] = by["release"] or by["acquire"]
+        assert {k: c == "ordered" for k, c in zip(kinds, cells, strict=True)} == {k: by[k] for k in kinds}, (
+            before,
+            after,
+        )
 
 
 def test_the_trusted_list_is_short() -> None:

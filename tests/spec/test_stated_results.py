@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from looking_up import HOPPER, PORTABLE, exactly, pattern
 from ptxspec.spec.matrices.products import finite_product
 from ptxspec.spec.textures import coordinates, levels, surfaces
@@ -53,14 +52,6 @@ def test_a_layer_is_all_of_its_index() -> None:
     rows = [(0,), (7,), (0xFFFF,), (0x10000,), (0x8000_0001,), (0xFFFF_FFFF,)]
     assert exactly(surfaces.layer, (32,), rows, PORTABLE) == [row[0] for row in rows]
     assert exactly(surfaces.layer, (32,), rows, HOPPER)[3] == 0
-
-
-@pytest.mark.parametrize("access", [4, 8])
-def test_a_reduction_counts_the_bytes_of_a_sample(access: int) -> None:
-    rows = [(1,), (2,), (4,), (8,), (16,)]
-    sizes = exactly(lambda sample: surfaces.reduced_sample(sample, access), (8,), rows, PORTABLE)
-    assert sizes == [row[0] for row in rows]
-    assert exactly(lambda sample: surfaces.reduced_sample(sample, access), (8,), rows, HOPPER) != sizes
 
 
 def test_one_dimension_has_no_second_direction() -> None:

@@ -89,7 +89,7 @@ def test_stores() -> None:
         own, name = rows[(rows[:, :6] == key).all(axis=1)], GEOMETRIES[geometry]
         access = sample if kind == 1 else bits * count // 8
         if kind == 3:
-            (counts,) = exactly(lambda s, a=access: surfaces.reduced_sample(s, a), (8,), [(sample,)], HOPPER)  # type: ignore[misc]
+            counts = access
         else:
             counts = sample if kind == 1 else 1
         found = places(own[:, 6:9], (name, sample, access, "clamp" if clamps else "zero", counts))
@@ -150,11 +150,6 @@ def test_reductions_with_sample_addresses(name: str) -> None:
     old, new, after = columns[:, 0, 0], columns[:, 1, 0], columns[:, 2, 0]
     operations = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or}
     assert (operations[operation](old, new) == after).all()
-
-
-def test_samples_of_reductions() -> None:
-    for profile, want in ((HOPPER, 4), (PORTABLE, 8)):
-        assert exactly(lambda s: surfaces.reduced_sample(s, 4), (8,), [(8,)], profile) == [want]
 
 
 # Queries -----------------------------------------------------------------------------------------------------------------

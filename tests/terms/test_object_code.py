@@ -19,12 +19,12 @@ TEXT = "define i64 @answer(i64 %more) {{\n  %r = add i64 %more, {}\n  ret i64 %r
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(private_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty place for what is kept, where all code is worth it."""
-    monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(storage, "kept", lambda name: private_path / name)
     monkeypatch.setattr(object_code, "WORTH", 0.0)
     monkeypatch.setenv(object_code.VARIABLE, "1")
-    return tmp_path / "code"
+    return private_path / "code"
 
 
 @pytest.fixture
@@ -107,7 +107,10 @@ def test_a_place_where_nothing_can_be_written(folder: Path) -> None:
 
 def test_the_oldest_go_where_there_is_no_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [object_code.name_of(str(i)) for i in range(6)]
-    monkeypatch.setattr(object_code, "ROOM", 4 * (100 + 32))
+    object_code.keep("of what size", bytes(100), 1.0)
+    (size,) = {p.stat().st_size for p in folder.iterdir()}
+    (folder / "of what size.o").unlink()
+    monkeypatch.setattr(object_code, "ROOM", 4 * size)
     for i, name in enumerate(names):
         object_code.keep(name, bytes(100), 1.0)
         os.utime(folder / f"{name}.o", (i, i))
@@ -119,12 +122,12 @@ def test_parts_of_a_name_are_kept_apart() -> None:
     assert object_code.name_of("a", "bc") != object_code.name_of("ab", "c")
 
 
-def test_another_process_finds_it(tmp_path: Path) -> None:
+def test_another_process_finds_it(private_path: Path) -> None:
     """It takes the code that the first has made, and computes the same."""
     program = f"""
 import ctypes, pathlib, sys
 from ptxspec import storage
-storage.kept = lambda name: pathlib.Path({str(tmp_path)!r}) / name
+storage.kept = lambda name: pathlib.Path({str(private_path)!r}) / name
 from ptxspec.terms import object_code, native
 object_code.WORTH = 0.0
 native._optimized, plain = lambda *a: (print("made"), plain(*a))[1], native._optimized

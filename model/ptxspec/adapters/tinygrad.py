@@ -57,7 +57,7 @@ def ptx_run(
     if not module.kernels:
         raise ValueError("the module has no entry")
     kernel = module.checked.kernels[module.kernels[0]]
-    words = _parameters(kernel, [args[i] for i in range(n_args)])
+    words = _parameters(kernel, _taken(args, n_args))
     grid, block = (grid_x, grid_y, grid_z), (block_x, block_y, block_z)
     module.launch(kernel.name, grid, block, words, dynamic_shared=shared, memory=memory, **how)
 
@@ -68,13 +68,29 @@ def _text(source: bytes | str | ctypes.c_char_p) -> str:
     return source if isinstance(source, str) else bytes(source).rstrip(b"\0").decode()
 
 
+def _taken(args: Sequence[Any] | ctypes.Array[Any], count: int) -> list[Any]:
+    """The first so many arguments. Raises TypeError if there are fewer."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise TypeError(f"n_args is a number of arguments, not {count!r}")
+    found = []
+    for i in range(count):
+        try:
+            found.append(args[i])
+        except IndexError:
+            raise TypeError(f"n_args is {count}, and args has {i}") from None
+    return found
+
+
 def _parameters(kernel: Kernel, args: Sequence[Any]) -> list[bytes]:
     """The bytes of each parameter."""
     if len(args) != len(kernel.parameters):
         raise TypeError(f"{kernel.name} takes {len(kernel.parameters)} arguments, not {len(args)}")
     values = [arg.value if isinstance(arg, ctypes.c_void_p) else arg for arg in args]
+    for i, value in enumerate(values):
+        if value is not None and not hasattr(value, "__index__"):
+            raise TypeError(f"{kernel.name}: argument {i} is an address or a number, not {type(value).__name__}")
     sizes = [place.size for place in kernel.parameters]
-    return [((v or 0) & (1 << 8 * n) - 1).to_bytes(n, "little") for v, n in zip(values, sizes, strict=True)]
+    return [(int(v or 0) & (1 << 8 * n) - 1).to_bytes(n, "little") for v, n in zip(values, sizes, strict=True)]
 
 
 class Library:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import ptxspec
+from ptxspec.files import write_whole
 from ptxspec.machine.launch import Outcome
 from ptxspec.machine.module import Module
 
@@ -64,7 +65,7 @@ class Kernel:
 
     def keep(self, path: str | Path) -> None:
         """Write the kernel into a file, for `kept`."""
-        Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n")
+        write_whole(Path(path), (json.dumps(asdict(self), indent=1) + "\n").encode())
 
 
 def kept(path: str | Path) -> Kernel:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -44,7 +45,9 @@ class Commands(click.Group):
         if not more.pop("standalone_mode", True) or "_PTXSPEC_COMPLETE" in os.environ:
             return super().main(args, prog_name or NAME, standalone_mode=False, **more)
         words = list(sys.argv[1:] if args is None else args)
-        sys.exit(status_of(lambda: self._called(words, **more), words))
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown
+            sys.exit(status_of(lambda: self._called(words, **more), words))
 
     def _called(self, words: list[str], **more: Any) -> Any:
         """What a command returns: its exit status, or None."""
@@ -53,6 +56,24 @@ class Commands(click.Group):
                 return self.invoke(context)
         except click.exceptions.Exit as ended:
             return ended.exit_code
+
+
+def _shown(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """A warning: in one line where it is one of ours."""
+    if category.__module__.startswith("ptxspec."):
+        say(f"{NAME}: {message}", err=True, fg="yellow")
+    else:
+        _plainly(message, category, filename, lineno, file, line)
+
+
+_plainly = warnings.showwarning
 
 
 def status_of(call: Callable[[], Any], words: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from ptxspec.cli.shared import JSON_OPTION, put, put_json, say
 @click.option(
     "--to",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the JSON to this file, completely or not at all, and print a summary.",
+    help="Write the JSON to this file, completely or not at all, and print a summary. Its folder is made if the folder's own is "
+    "there.",
 )
 @click.option("--opcode", "-o", "opcodes", multiple=True, help="This opcode only; may be given several times.")
 @JSON_OPTION
@@ -29,8 +31,8 @@ def command(to: Path | None, opcodes: tuple[str, ...], as_json: bool) -> None:
     for name in opcodes:
         if name not in forms.opcodes():
             raise Failed(forms.no_page_defines(name), "unknown", 1)
-    if to is not None and not to.parent.is_dir():
-        raise Failed(f"{to}: there is no such folder", "file")
+    if to is not None:
+        _check(to)
     from ptxspec.site.export import isa
 
     found = isa.exported(opcodes or None)
@@ -50,13 +52,31 @@ def _forms(isa: dict[str, Any]) -> int:
     return sum(len(d["forms"]) for o in isa["opcodes"] for d in o["definitions"])
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a device or a pipe gets the bytes as they come."""
-    from ptxspec.files import replace_all, write_whole
+def _check(path: Path) -> None:
+    """Fails, before the work, for a file that could not be written. Makes its folder."""
+    from ptxspec.files import check_writable
 
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
-    elif path.exists():
-        replace_all([(path, data)])
+        return  # a device or a pipe
+    if not path.parent.is_dir():
+        try:
+            path.parent.mkdir()
+        except OSError as why:
+            raise Failed(f"{path}: there is no such folder, and it cannot be made: {why.strerror}", "file") from None
+    try:
+        check_writable(path)
+    except OSError as why:
+        raise Failed(str(why), "file") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, in the place of a link too; a device or a pipe gets the bytes as they come."""
+    from ptxspec.files import write_whole
+
+    if path.exists() and not path.is_file():
+        # a pipe that nobody reads is an error, and not waited for
+        with open(os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)), "wb") as file:
+            os.set_blocking(file.fileno(), True)
+            file.write(data)
     else:
         write_whole(path, data)

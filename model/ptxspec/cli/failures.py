@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
@@ -27,6 +27,18 @@ class Failed(click.ClickException):
 
     def as_dict(self) -> dict[str, Any]:
         return {"error": self.message, "kind": self.kind, "status": self.status, **self.more}
+
+
+def gap_failure(asked: str, gaps: Sequence[Any]) -> Failed:
+    """What is said of an opcode or of a mnemonic's beginning that PTX has and that no page describes: `gaps` are its families."""
+    said = "".join(f"\n  {gap}" for gap in gaps)
+    fields = ("name", "what", "since", "target", "page")
+    return Failed(
+        f"{asked} is PTX, but no page describes it; {gaps[0].page} lists it as a gap:{said}",
+        "gap",
+        ANSWER_IS_NO,
+        gaps=[{field: getattr(gap, field) for field in fields} for gap in gaps],
+    )
 
 
 @contextmanager
@@ -109,5 +121,6 @@ def _place(where: Any) -> dict[str, Any]:
         "line": where and where.line,
         "column": where and where.column,
         "instruction": where and where.instruction,
+        "registers": where and dict(where.registers),
         "origin": where and where.origin and dict(zip(("file", "line"), where.origin, strict=True)),
     }

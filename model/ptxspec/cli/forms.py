@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import Failed
+from ptxspec.cli.failures import Failed, gap_failure
 from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 
 
@@ -17,6 +17,7 @@ from ptxspec.cli.shared import JSON_OPTION, put_json, say, table
 def command(opcode: str | None, as_json: bool) -> None:
     """List the forms of an opcode, such as bfe, or of a mnemonic's beginning, such as cvt.rn; or count those of every opcode."""
     from ptxspec.language.forms import no_page_defines, registry
+    from ptxspec.language.gaps import coverage, families, further_forms
 
     known = registry().opcodes
     if opcode is None:
@@ -27,18 +28,23 @@ def command(opcode: str | None, as_json: bool) -> None:
         for name, count in counts.items():
             say(f"{name:<10} {count}")
         say(f"{len(counts)} opcodes, {sum(counts.values())} forms")
+        say(f"{coverage()}: spec/gaps.md", fg="yellow")
         return
-    own = known.get(opcode.split(".")[0])
+    own, missing = known.get(opcode.split(".")[0]), families(opcode)
+    rows = [_row(form) for form in own.forms if form.mnemonic.startswith(opcode)] if own is not None else []
+    if missing and not rows:
+        raise gap_failure(opcode, missing)
     if own is None:
         raise Failed(no_page_defines(opcode), "unknown", 1)
-    rows = [_row(form) for form in own.forms if form.mnemonic.startswith(opcode)]
     if not rows:
         near = ", ".join(own.nearest(opcode))
         raise Failed(f"no form begins with {opcode}; the nearest forms are {near}", "unknown", 1)
     if as_json:
         put_json(rows)
-    else:
-        _show(rows)
+        return
+    _show(rows)
+    for gap in (*missing, *further_forms(opcode)):
+        say(f"not described: {gap}, {gap.page}", fg="yellow")
 
 
 def _row(form: Any) -> dict[str, Any]:

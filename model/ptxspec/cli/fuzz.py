@@ -94,6 +94,8 @@ def command(
             if again is not None:
                 return _again(again, target, limit, as_json)
             own = None if journal is None else campaigns.Journal(journal, {**facts, "limit": limit})
+            for name, reply in () if own is None else own.known.items():
+                _check_known(name, reply, f"{journal}: the outcome of {name[:40]}")
             jobs = _jobs(seed, count, seconds, target, limit, patience)
             budget = 10 * limit + 2 * patience + 600
             outcomes = campaigns.run(judging.judge, jobs, where, seconds=budget, journal=own)
@@ -106,6 +108,22 @@ def command(
     else:
         _show(told)
     return int(bool(told["findings"]))
+
+
+def _check_known(name: str, reply: Any, where: str) -> None:
+    """Fails for an outcome of a journal that `judge` does not give."""
+    from ptxspec import strict
+    from ptxspec.evidence.fuzz.judging import FINDING
+
+    if not (name.isascii() and name.isdecimal() and len(name) < 20):
+        raise Failed(f"{where}: that is no seed")
+    if reply.kind == "done":
+        try:
+            value = strict.fields(reply.value, {"executed": int, "cells_not_judged": int, "finding": Any}, where)
+            if value["finding"] is not None:
+                strict.fields(value["finding"], FINDING, f"{where}.finding")
+        except ValueError as why:
+            raise Failed(str(why)) from None
 
 
 def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -> tuple[Any, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ptxspec.cli.failures import Failed
+from ptxspec.cli.failures import Failed, gap_failure
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 
@@ -14,17 +14,25 @@ from ptxspec.cli.shared import JSON_OPTION, put_json, say
 @click.option(
     "--update", "bring_up_to_date", is_flag=True, help="First compute what is missing or out of date (minutes)."
 )
+@click.argument("opcode", required=False)
 @JSON_OPTION
-def command(bring_up_to_date: bool, as_json: bool) -> None:
-    """Show what evidence each form has, as it was last computed for these definitions: here (build/ of a checkout, otherwise the
-    user's cache), else before ptxspec was released."""
+def command(bring_up_to_date: bool, opcode: str | None, as_json: bool) -> None:
+    """Show what evidence each form has, or each of one opcode, as it was last computed for these definitions: here (build/ of a
+    checkout, otherwise the user's cache), else before ptxspec was released."""
     from ptxspec.evidence import ledger as book
     from ptxspec.evidence import precomputed
+    from ptxspec.language.forms import no_page_defines, registry
+    from ptxspec.language.gaps import coverage, families, further_forms
 
+    gaps = [] if opcode is None else [*families(opcode), *further_forms(opcode)]
+    if opcode is not None and opcode not in registry().opcodes:
+        raise gap_failure(opcode, gaps) if gaps else Failed(no_page_defines(opcode), "unknown", 1)
     found = _updated(as_json) if bring_up_to_date else precomputed.rows(book.rows())
     if not found:
         raise Failed("the ledger was not computed for these documents: ptxspec ledger --update", "missing", 1)
     absent = book.absent(found)
+    if opcode is not None:
+        found, absent = [row for row in found if row["opcode"] == opcode], [a for a in absent if a == opcode]
     if as_json:
         put_json({"summary": book.summary(found), "not_computed": absent, "rows": found})
         return
@@ -32,8 +40,12 @@ def command(bring_up_to_date: bool, as_json: bool) -> None:
         say(f"not computed: {len(absent)} opcodes; ptxspec ledger --update", err=True, fg="yellow")
     for name, count in book.summary(found).items():
         say(f"{name:<42} {count:>6}")
-    for opcode, count in book.unanswered(found).items():
-        say(f"no GPU was asked about {opcode}: {count} form{'' if count == 1 else 's'}", fg="yellow")
+    for name, count in book.unanswered(found).items():
+        say(f"no GPU was asked about {name}: {count} form{'' if count == 1 else 's'}", fg="yellow")
+    for gap in gaps:
+        say(f"not described: {gap}, {gap.page}", fg="yellow")
+    if opcode is None:
+        say(f"{coverage()}: spec/gaps.md", fg="yellow")
     for row in found:
         if row["approximate"]:
             many = row["compared"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import BinaryIO, cast
 
 import click
 
@@ -28,6 +29,7 @@ def command(stdio: bool, site: str) -> int:
         import pygls  # noqa: F401
     except ModuleNotFoundError:
         raise Failed("the language server needs pygls: pip install 'ptxspec[lsp]'") from None
+    from ptxspec.editor.messages import Messages, put_message
     from ptxspec.editor.server import Server
 
     if sys.stdin is None:
@@ -35,5 +37,9 @@ def command(stdio: bool, site: str) -> int:
     output = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing else may stand among the messages
     server = Server(site.rstrip("/") + "/" if site else "")
-    server.start_io(sys.stdin.buffer, output)
+    messages = Messages(sys.stdin.buffer)
+    server.start_io(cast(BinaryIO, messages), output)
+    if messages.refused:
+        put_message(output, messages.refused)
+        raise Failed(messages.refused)
     return 0 if server.ended_rightly else 1

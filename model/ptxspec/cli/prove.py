@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -54,6 +53,20 @@ OUT = click.Path(dir_okay=False)
     help="The buffer that a register or a parameter points to: its size, as in p=64, p='64 shared align 8' or p='64 read-only'; "
     "or an address in another buffer, as in q=p+16.",
 )
+@click.option(
+    "--compare",
+    multiple=True,
+    metavar="NAME",
+    help="Compare this register, or the bytes of this buffer; '*' stands for all that both sides write. By default registers "
+    "whose last value a later instruction of each side reads are not compared.",
+)
+@click.option(
+    "--nan",
+    type=click.Choice(["any", "payloads"]),
+    default="any",
+    show_default=True,
+    help="Whether a NaN whose bits PTX leaves open equals any other such NaN, or its bits are compared.",
+)
 @click.option("--warp", is_flag=True, help="Execute both sides by the 32 lanes of a warp.")
 @click.option(
     "--solver",
@@ -86,6 +99,7 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
     options["relation"] = "refines" if options.pop("refines") else "equal"
     options["profile"] = _profiles(options["profile"])
     options["buffers"] = buffers_of(options["buffers"])
+    options["compare"] = options["compare"] or None
     timeout = options["timeout"]
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise Failed(f"--timeout: between 0 and a million seconds, not {timeout}")
@@ -97,12 +111,20 @@ def command(left: str | None, right: str | None, checked: str | None, as_json: b
         raise Failed("two fragments are needed, or --check with a certificate")
     with asked_rightly(status=FAILED), _progress(as_json) as progress:
         import ptxspec
+        from ptxspec.query.records import NotWritten
 
-        verdict = ptxspec.prove(text_of(left), text_of(right), progress=progress, **options)
+        lost: NotWritten | None = None
+        try:
+            verdict = ptxspec.prove(text_of(left), text_of(right), progress=progress, **options)
+        except NotWritten as why:
+            lost, verdict = why, why.verdict
     if as_json:
         put_json(_as_dict(verdict))
     else:
         _show(verdict)
+    if lost is not None:
+        say(str(lost), err=True, fg="red")
+        return FAILED
     if options["ptx"] is not None and verdict.counterexample is None:
         say(f"{options['ptx']} is not written: there is no counterexample to show", err=True)
     return int(verdict.exit_status)
@@ -143,19 +165,23 @@ def _check(path: str, as_json: bool) -> int:
     """Check a certificate again."""
     with asked_rightly(status=FAILED):
         text = read_text(path)
+        from ptxspec import strict
         from ptxspec.query import records
 
         try:
-            made = json.loads(text)
-        except ValueError:
-            raise Failed(f"{path}: no certificate") from None
-        if not isinstance(made, dict):
-            raise Failed(f"{path}: no certificate")
-        found = records.check(made)
+            made = strict.loaded(text)
+        except ValueError as why:
+            raise Failed(f"{path}: no certificate: {why}") from None
+        try:
+            found = records.check(made)
+        except ValueError as why:
+            raise Failed(f"{path}: {why}") from None
     if as_json:
-        put_json({"holds": found.holds, "said": found.said, "notes": list(found.notes)})
+        put_json(found._asdict())
     else:
         say(f"{'holds' if found.holds else 'does not hold'}: {found.said}", fg="green" if found.holds else "red")
+        for line in found.statement:
+            say(f"  {line}")
         for note in found.notes:
             say(f"  {note}")
     return DONE if found.holds else ANSWER_IS_NO

@@ -20,7 +20,10 @@ def saves(texts: tuple[str, ...], values: list[Any]) -> list[tuple[int, Path]]:
         match = _SAVE.fullmatch(text)
         if match is None:
             raise Failed(f"--save: {text[:80]!r} is not N=FILE.npy, with the number of an argument")
-        index, path = int(match[1]), Path(os.path.realpath(match[2]))
+        index, path = (
+            int(match[1]),
+            Path(os.path.realpath(os.path.dirname(match[2]) or "."), os.path.basename(match[2])),
+        )
         _check(index, path, match[2], values)
         if any(path == other for _, other in found):
             raise Failed(f"--save: two arguments cannot be written to one file, {match[2]}")
@@ -37,9 +40,10 @@ def _check(index: int, path: Path, shown: str, values: list[Any]) -> None:
         raise Failed(f"--save: {shown}: the name of the file ends in .npy")
     if not path.parent.is_dir():
         raise Failed(f"--save: {shown}: there is no such folder", "file")
-    if path.exists() and not path.is_file():
+    if path.is_dir() or (path.exists() and not path.is_file()):
         raise Failed(f"--save: {shown}: that is no file", "file")
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+    is_there = path.exists() and not path.is_symlink()
+    if not os.access(path.parent, os.W_OK) or (is_there and not os.access(path, os.W_OK)):
         raise Failed(f"--save: {shown}: it cannot be written", "file")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from ptxspec.contracts.resolving import family, page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
 
     from ptxspec.terms.core import Bool, Int
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 class FloatingPoint(Protocol):
     """spec/arithmetic/floating-point.md: formats, and the classes of their patterns. A pattern is a term or an integer of the
     type's width."""
+
+    @property
+    def NANS(self) -> Mapping[str, Callable[[Int], Bool]]:
+        """By the name of a format: the condition on the bits of a result that may be any NaN."""
 
     def exponent_bits(self, type: Type) -> int:
         """How many bits of a pattern are its exponent. Raises KeyError for a type that is no format."""

@@ -60,9 +60,11 @@ class Functions(Protocol):
     def recursive(self, calls: Mapping[str, list[str]]) -> set[str]:
         """The functions that may be active more than once at a time, where each may call those beside its name."""
 
-    def local_size(self, frames: Mapping[str, int], calls: Mapping[str, list[str]], entry: str, moves: bool) -> int:
+    def local_size(
+        self, frames: Mapping[str, int], calls: Mapping[str, list[str]], entry: str, moves: bool, grows: bool
+    ) -> int:
         """The bytes of a thread's local memory, where each function has a frame of so many bytes; `moves` says whether pieces of
-        the stack come and go."""
+        the stack come and go, `grows` whether there are others than frames of a known size."""
 
     @overload
     def has_room(self, end: int, used: int, local: int) -> bool: ...

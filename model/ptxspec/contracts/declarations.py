@@ -23,12 +23,15 @@ class Variables(Protocol):
     def element_address(self, array: Int | int, index: Int | int, size: int, offset: int, bits: int) -> Int | int:
         """The address, of so many bits, of an array's element of `size` bytes; `offset` counts bytes."""
 
+    def sum_bits(self, register: int, address: int) -> int:
+        """How many bits the sum of a register with so many and a number has, where the module's addresses have so many."""
+
     @overload
     def behind(self, address: int, offset: int, bits: int = 64) -> int: ...
     @overload
     def behind(self, address: Int, offset: int, bits: int = 64) -> Int: ...
     def behind(self, address: Int | int, offset: int, bits: int = 64) -> Int | int:
-        """The address so many bytes behind another."""
+        """The address so many bytes behind another, where their sum has so many bits."""
 
 
 class Attributes(Protocol):

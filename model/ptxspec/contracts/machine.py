@@ -146,6 +146,13 @@ class MemoryRules(Protocol):
         """Where the next piece of it begins, behind what ends at an address."""
 
     @overload
+    def has_addresses(self, begin: int, size: int, end: int) -> bool: ...
+    @overload
+    def has_addresses(self, begin: Int, size: Int, end: Int) -> Bool: ...
+    def has_addresses(self, begin: Int | int, size: Int | int, end: Int | int) -> Bool | bool:
+        """Whether a piece of so many bytes that begins at an address ends before another."""
+
+    @overload
     def heap_begins(self, variables: int) -> int: ...
     @overload
     def heap_begins(self, variables: Int) -> Int: ...
@@ -191,6 +198,22 @@ class Accesses(Protocol):
     @property
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
+
+    def may_lie(self, space: str, into: Collection[str]) -> bool:
+        """Whether a generic address may lie in a state space, if the instruction accesses only these; none: all."""
+
+    def is_narrow(self, space: str) -> bool:
+        """Whether addresses in a state space have 32 bits."""
+
+    def ignores_upper_halves(self) -> Int:
+        """1 if the machine ignores the upper half of the register of such an address, else 0."""
+
+    @overload
+    def counted(self, space: str, address: int, ignores: bool) -> int: ...
+    @overload
+    def counted(self, space: str, address: Int, ignores: bool) -> Int: ...
+    def counted(self, space: str, address: Int | int, ignores: bool) -> Int | int:
+        """What counts of an address in a state space, where upper halves are ignored or not."""
 
     @overload
     def aligned(self, address: int, size: int) -> bool: ...

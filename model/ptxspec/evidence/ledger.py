@@ -106,11 +106,11 @@ def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
     return [Standing(f, *(row[what] for what in held)) for f, row in zip(forms(opcode), known, strict=True)]
 
 
-def _known(store: Path) -> dict[str, list[dict[str, Any]]]:
+def _known(store: Path | None) -> dict[str, list[dict[str, Any]]]:
     """The rows of a store by opcode; none if something has changed since."""
     try:
-        found = json.loads(store.read_text())
-    except (OSError, ValueError):
+        found = json.loads(storage.own_file(store and store.absolute()))
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or found.get("digest") != digest():
         return {}

@@ -251,6 +251,13 @@ class Checked(NamedTuple):
     """the bits of an address"""
 
 
+def sum_bits(kernel: Kernel, address: tree.Address, module: int) -> int:
+    """How many bits the sum in brackets has, where the module's addresses have so many."""
+    base = address.base.text if isinstance(address.base, tree.Name) else ""
+    register = kernel.registers.get(base)
+    return module if register is None else contracts.variables().sum_bits(register.width, module)
+
+
 def operand_of(op: Op, name: str) -> Any:
     """The operand that stands for a parameter of the definition."""
     for part, operand in zip(op.plan.parts, op.operands, strict=True):

@@ -23,10 +23,15 @@ Place = frozenset[Any]
 
 
 class Grammar:
-    """Rules, and what may stand at the first few places of each. `built` and `outside` are as in `Assembly`."""
+    """Rules, and what may stand at the first few places of each. `built`, `outside` and `prefixes` are as in `Assembly`."""
 
     def __init__(
-        self, rules: Iterable[Rule], lexicon: Lexicon, built: frozenset[str], outside: dict[str, tuple[str, Place]]
+        self,
+        rules: Iterable[Rule],
+        lexicon: Lexicon,
+        built: frozenset[str],
+        outside: dict[str, tuple[str, Place]],
+        prefixes: dict[str, list[Place]] | None = None,
     ):
         self.rules: dict[str, Rule] = {}
         for rule in rules:
@@ -35,8 +40,8 @@ class Grammar:
             self.rules[rule.name] = rule
         self.lexicon, self.built, self.outside = lexicon, built, outside
         self.recursive = self._recursive()
-        self._prefixes: dict[str, list[Place]] = dict.fromkeys(self.rules, [frozenset()] * AHEAD)
-        changed = True
+        self._prefixes: dict[str, list[Place]] = prefixes or dict.fromkeys(self.rules, [frozenset()] * AHEAD)
+        changed = prefixes is None
         while changed:
             changed = False
             for rule in self.rules.values():
@@ -90,6 +95,10 @@ class Grammar:
         if isinstance(node, Repeated):
             once = after(once, maybe(once))
         return maybe(once)
+
+    def all_prefixes(self) -> dict[str, list[Place]]:
+        """What each rule may begin with."""
+        return self._prefixes
 
     def prefixes_of(self, name: str) -> list[Place]:
         """What a rule may begin with: what may stand at each of its first few places."""

@@ -74,15 +74,14 @@ def select_form(
         return Misfit(None, f"two definitions claim this {mnemonic}: " + ", ".join(p.form.page for p in fitting))
     if module is None:
         return plan
-    return _unavailable(opcode, mnemonic, plan, module) or _in_its_epoch(plan, shape, rules, module)
+    return _unavailable(opcode, mnemonic, plan, shape, module) or _in_its_epoch(plan, shape, rules, module)
 
 
-def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, module: Epoch) -> Misfit | None:
-    """Why a module of this version and target does not have the form, or None."""
+def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, ...], module: Epoch) -> Misfit | None:
+    """Why a module of this version and target does not have the form, or not with operands of this shape; or None."""
     version, target = module.version, module.target
-    since, needed = plan.form.definition.availability(plan.form.modifiers, target)
     page = page_name(plan.form.definition.path)
-    early = too_early(mnemonic, since, needed, module, plan.form.only)
+    early = _too_early(plan.form, mnemonic, shape, module)
     if early is not None:
         return Misfit(None, early, page)
     gone = plan.form.removal
@@ -94,6 +93,27 @@ def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, module: Epoch) -> Mi
         instead = f"; the nearest forms are {', '.join(near)}" if near else ""
         return Misfit(None, f"{mnemonic} does not exist{since_when}{where}{instead}", page)
     return None
+
+
+def _too_early(form: Form, mnemonic: str, shape: tuple[Kind, ...], module: Epoch) -> str | None:
+    """Why a module of this version and target does not have the form, or one of the operands that are written; or None."""
+    definition = form.definition
+    own = [r.operand for r in definition.rules if r.operand]
+    named = [n for n in dict.fromkeys(own) if n in _written_names(form, shape)] if own else []
+    for operand in ("", *named):
+        since, needed = definition.availability(form.modifiers, module.target, (operand,))
+        what = f"{mnemonic} with {operand}" if operand else mnemonic
+        early = too_early(what, since, needed, module, form.only)
+        if early is not None:
+            return early
+    return None
+
+
+def _written_names(form: Form, shape: tuple[Kind, ...]) -> list[str]:
+    """The names of the operands that are written, but for those in braces or brackets."""
+    written = [(group[0], kind) for group, kind in zip(form.places, shape, strict=False) if not group[0].group]
+    seconds = [o.second for o, kind in written if o.second and isinstance(kind, kinds.Pair)]
+    return [*(o.name for o, _ in written), *seconds]
 
 
 def _in_its_epoch(plan: Plan, shape: tuple[Kind, ...], rules: TypeChecking, epoch: Epoch) -> Plan:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
-import json
 import math
 import zlib
 from collections import Counter
@@ -65,8 +64,14 @@ class Form(NamedTuple):
 
     @property
     def availability(self) -> tuple[tuple[int, int], int]:
-        """(PTX ISA version, sm number) from which the form exists."""
-        return self.definition.availability(self.modifiers)
+        """(PTX ISA version, sm number) from which the form exists, without operands that may be omitted."""
+        return self.definition.availability(self.modifiers, operands=self.required)
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the operands that may not be omitted."""
+        operands = [o for o in self.syntax.operands if not o.optional]
+        return [*(o.name for o in operands), *(o.second for o in operands if o.second and o.paired)]
 
     @property
     def only(self) -> tuple[str, ...]:
@@ -108,9 +113,13 @@ class Form(NamedTuple):
 
     @property
     def absences(self) -> list[tuple[str, ...]]:
-        """The sets of optional operands that may be omitted: none, then the last one, the last two, and so on."""
-        names = [o.name for o in self.syntax.operands if o.optional]
-        return [tuple(names[i:]) for i in range(len(names), -1, -1)]
+        """The sets of optional operands that may be omitted: none, then the last one, the last two, and so on; and each of these
+        with and without the optional operands in brackets, which are omitted independently."""
+        optional = [o for o in self.syntax.operands if o.optional]
+        last = [o.name for o in optional if not o.bracketed]
+        inside = tuple(o.name for o in optional if o.bracketed)
+        found = [tuple(last[i:]) for i in range(len(last), -1, -1)]
+        return found + [names + inside for names in found] if inside else found
 
     @property
     def plain(self) -> bool:
@@ -184,7 +193,7 @@ class Form(NamedTuple):
 
     def exists(self, epoch: Epoch) -> bool:
         """Whether modules of that epoch have the form."""
-        since, target = self.definition.availability(self.modifiers, epoch.target)
+        since, target = self.definition.availability(self.modifiers, epoch.target, self.required)
         gone = self.removal
         removed = gone is not None and epoch.version >= gone[0] and epoch.target >= gone[1]
         return epoch.version >= since and epoch.target >= target and epoch.has(self.only) and not removed
@@ -353,7 +362,8 @@ class Opcode:
         return Lasting(names, words, bits)
 
     def nearest(self, mnemonic: str, count: int = 5) -> list[str]:
-        """Mnemonics the opcode has that are most like one it has not; those that no module loses, if there are any."""
+        """Mnemonics the opcode has that are most like one it has not: the same for other types of that width, then those that are
+        spelled alike; those that no module loses, if there are any."""
         from ptxspec.language.suggestions import alike
 
         meant = self.misspelled(mnemonic)
@@ -364,7 +374,25 @@ class Opcode:
         lacking = [(asked ^ own).bit_count() for own in sets]
         ranked = [names[i] for i in sorted(range(len(names)), key=lacking.__getitem__)[:_MOST_RANKED]]
         close = alike(written, ranked, count, 0.3)
-        return list(dict.fromkeys([*ranked[:2], *close]))[:count]
+        same = self._of_other_types(mnemonic.split(".")[: MOST_MODIFIERS + 1])[: count - 1]
+        return list(dict.fromkeys([*same, *ranked[:2], *close]))[:count]
+
+    def closest(self, mnemonic: str) -> list[str]:
+        """The mnemonic itself, if the opcode has it and no module loses it; else the one that is most like it."""
+        return [mnemonic] if mnemonic in self._lasting.mnemonics else self.nearest(mnemonic, 2)[:1]
+
+    def _of_other_types(self, words: Sequence[str]) -> list[str]:
+        """The mnemonics that the opcode has where one of the words, a type, is replaced by another of the same width; that of
+        bits first."""
+        names = set(self._lasting.mnemonics)
+        found = []
+        for i, word in enumerate(words):
+            width = TYPES[word].width if word in TYPES else 0
+            alike = sorted(
+                (t for t in TYPES.values() if t.width == width and t.name != word), key=lambda t: t.kind != "b"
+            )
+            found += [".".join((*words[:i], t.name, *words[i + 1 :])) for t in alike]
+        return [name for name in found if name in names]
 
     def misspelled(self, mnemonic: str) -> dict[str, list[str]]:
         """For modifiers that no opcode has, those of this one that they are like."""
@@ -522,8 +550,18 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
 @functools.cache
 def registry() -> Registry:
     """The table of forms. Its index is kept between runs, under a digest of all pages, and only made of pages that are right."""
-    index = storage.remembered("forms", storage.digest(), lambda: json.dumps(Registry().index).encode())
-    return Registry(index=json.loads(index))
+    return Registry(index=storage.remembered("forms", storage.digest(), lambda: Registry().index, _index))
+
+
+def _index(value: Any) -> dict[str, list[str]]:
+    """An index as it was kept. Raises ValueError for what is none."""
+    if not isinstance(value, dict) or not all(isinstance(names, list) and names for names in value.values()):
+        raise ValueError("no index of opcodes")
+    if not all(
+        isinstance(n, str) and n.startswith("ptxspec.spec.instructions.") for own in value.values() for n in own
+    ):
+        raise ValueError("no pages of instructions")
+    return value
 
 
 def unknown_opcode(mnemonic: str) -> Later:
@@ -531,20 +569,60 @@ def unknown_opcode(mnemonic: str) -> Later:
     name = mnemonic.split(".")[0]
 
     def find() -> tuple[str, str | None]:
-        from ptxspec.language.suggestions import did_you_mean
+        from ptxspec.language.suggestions import did_you_mean, meant
 
         known = opcodes()
         if name in known:  # of a family without a page, and misspelled after the opcode
-            instead = did_you_mean(mnemonic, (f for f in contracts.gaps().FAMILIES if f.startswith(name)))
-            return f"there is no {mnemonic}{instead}", cited.GAPS
-        return f"{name} is no instruction of PTX{did_you_mean(name, known)}", None
+            return f"there is no {mnemonic}{_near_family(mnemonic)}", cited.GAPS
+        parted = _parted(mnemonic, exactly=True)
+        instead = meant(parted) if parted else did_you_mean(name, known) or meant(_parted(mnemonic, exactly=False))
+        return f"{name} is no instruction of PTX{instead}", None
 
     return Later(find)
 
 
+def opcode_of(name: str) -> str:
+    """The opcode of a mnemonic or of a family of instructions."""
+    return name.split(".")[0].split("::")[0]
+
+
+def _near_family(mnemonic: str) -> str:
+    """The families that the first words of a mnemonic may have been meant to be: `; did you mean a or b?`, or nothing."""
+    from ptxspec.language.suggestions import did_you_mean
+
+    words = mnemonic.split(".")[:MOST_MODIFIERS]
+    own = [f for f in contracts.gaps().FAMILIES if opcode_of(f) == words[0]]
+    counts = sorted({f.count(".") + 1 for f in own}, reverse=True)
+    found = (did_you_mean(".".join(words[:n]), (f for f in own if f.count(".") + 1 == n)) for n in counts)
+    return next((one for one in found if one), "")
+
+
+def _parted(mnemonic: str, exactly: bool) -> list[str]:
+    """What a mnemonic was meant to be that lacks the dot after its opcode: an opcode, and a modifier that it has, spelled
+    exactly so or nearly."""
+    from ptxspec.language.suggestions import near
+
+    name, *rest = mnemonic.split(".")
+    known = opcodes()
+    for cut in range(len(name) - 1, 1, -1):
+        opcode, word = name[:cut], name[cut:]
+        if opcode not in known:
+            continue
+        families = [f.split(".") for f in contracts.gaps().FAMILIES if opcode_of(f) == opcode]
+        firsts = {f[1] for f in families if len(f) > 1}
+        described = registry().opcodes.get(opcode)
+        words = firsts | (described.words if described is not None else set())
+        for modifier in [word] if exactly and word in words else [] if exactly else near(word, sorted(words), 1):
+            if modifier in firsts:
+                return [f"{opcode}.{modifier}"]
+            assert described is not None
+            return described.closest(".".join((opcode, modifier, *rest)))
+    return []
+
+
 def opcodes() -> dict[str, bool]:
     """Every opcode of PTX, and whether a page describes it."""
-    missing = (name.split(".")[0].split("::")[0] for name in contracts.gaps().FAMILIES)
+    missing = map(opcode_of, contracts.gaps().FAMILIES)
     return dict.fromkeys(registry().opcodes, True) | {n: False for n in missing if n not in registry().opcodes}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.checked import Checked, Kernel, Missing
 from ptxspec.language.diagnostics import Diagnostic, PtxError
-from ptxspec.language.forms import Opcode
+from ptxspec.language.forms import Opcode, opcode_of, opcodes, registry
 from ptxspec.language.suggestions import did_you_mean
-from ptxspec.terms.editions import Epoch
+from ptxspec.terms.editions import Epoch, shown
 
 
 class GapError(PtxError):
@@ -27,6 +28,81 @@ class GapError(PtxError):
     ...     print(error.diagnostics[0].line, error.diagnostics[0].message)
     2 cp.async.bulk.commit_group is PTX (a group of copies of many bytes), but no page describes it
     """
+
+
+class Gap(NamedTuple):
+    """A family of instructions that no page describes: its name, what it is, and the first PTX version and the target or targets
+    that have it. `page` lists it."""
+
+    name: str
+    what: str
+    since: str
+    target: str
+    page: str = "spec/gaps.md"
+
+    @property
+    def opcode(self) -> str:
+        return opcode_of(self.name)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what} (PTX {self.since}, {self.target})"
+
+
+def families(beginning: str = "") -> list[Gap]:
+    """The families that no page describes and whose names begin with these words, or which a mnemonic that begins so is of, or
+    the further forms of an opcode with a page; without any words, all families.
+
+    >>> [str(gap) for gap in families("wgmma.fence")]
+    ['wgmma.fence: an order among products of a warpgroup (PTX 8.0, sm_90a)']
+    """
+    page = contracts.gaps()
+    own = page.family_of(beginning)
+    names = [
+        n for n in page.FAMILIES if n == own or not beginning or f"{n}.".startswith((f"{beginning}.", f"{beginning}::"))
+    ]
+    found = [_gap(name, page.FAMILIES[name]) for name in names]
+    known = registry().opcodes.get(opcode_of(beginning))
+    more = page.further_form(beginning, frozenset(known.words)) if known is not None and not found else None
+    return found if more is None else [_gap(beginning, more)]
+
+
+def further_forms(opcode: str) -> list[Gap]:
+    """What of an opcode that has a page no page describes, beside families."""
+    return [_gap(opcode, more) for more in contracts.gaps().FORMS.get(opcode, ())]
+
+
+def _gap(name: str, family: Any) -> Gap:
+    return Gap(name, family.what, shown(family.since), " ".join(family.only) or f"sm_{family.needs}")
+
+
+class Coverage(NamedTuple):
+    """The opcodes of PTX that pages describe wholly, those that they describe in part, and those that they do not describe; and
+    how many families of instructions are not described. An opcode that has a page and of which families or forms are among the
+    gaps is described in part."""
+
+    wholly: list[str]
+    in_part: list[str]
+    not_at_all: list[str]
+    families: int
+
+    def __str__(self) -> str:
+        return (
+            f"PTX has {sum(map(len, self[:3]))} opcodes: {len(self.wholly)} are described, {len(self.in_part)} in part and "
+            f"{len(self.not_at_all)} not; {self.families} families of instructions are not described"
+        )
+
+
+def coverage() -> Coverage:
+    """How much of PTX the pages describe."""
+    gaps = families()
+    missing = {gap.opcode for gap in gaps} | set(contracts.gaps().FORMS)
+    known = opcodes()
+    return Coverage(
+        sorted(name for name, has_page in known.items() if has_page and name not in missing),
+        sorted(name for name, has_page in known.items() if has_page and name in missing),
+        sorted(name for name, has_page in known.items() if not has_page),
+        len(gaps),
+    )
 
 
 def gaps_of(checked: Checked) -> list[Diagnostic]:
@@ -54,7 +130,9 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
         family = page.FAMILIES[name]
         foreign = page.foreign(mnemonic, name)
         if foreign:
-            instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in sorted(family.words)))
+            longer = (f.removeprefix(f"{name}.") for f in page.FAMILIES if f.startswith(f"{name}."))
+            words = sorted({*family.words, *(f.split(".")[0] for f in longer)})
+            instead = did_you_mean(f".{foreign[0]}", (f".{word}" for word in words))
             return f"there is no {mnemonic}: {name} has no .{foreign[0]}{instead}"
         found = Missing(name, family.what)
     early = None if module is None else too_early(mnemonic, family.since, family.needs, module, family.only)

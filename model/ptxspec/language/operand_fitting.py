@@ -32,8 +32,7 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind, ru
         case Special():
             return _special_problem(form, wanted, kind, operand.name)
         case TupleOf():
-            types = form.definition.elements(operand.name, form.modifiers)
-            return _tuple_problem(form, types, kind, rules, exact=not operand.bracketed)
+            return _tuple_problem(form, operand, kind, rules)
         case Fragment(types):
             return _several_problem(form, types, kind, rules)
         case VectorOf():
@@ -56,7 +55,7 @@ def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: K
     first, *others = (form.definition.type_of(operand.name, w, form.modifiers) for w in wanted)
     if isinstance(first, Fragment):
         return _several_problem(form, first.types, kind, rules, written=True)
-    if isinstance(first, VectorOf):
+    if isinstance(first, VectorOf) and not (isinstance(kind, kinds.Pair) and operand.second):
         return _vector_destination_problem(form, first, kind, rules)
     if not isinstance(kind, kinds.Pair):
         if operand.paired:
@@ -69,9 +68,13 @@ def destination_problem(form: Form, operand: Operand, wanted: list[Any], kind: K
     if operand.paired and kind.second is kinds.SINK:
         return "the second of the two must be a register, not the sink _"
     (second,) = others
-    return _written_problem(form, first, kind.first, rules, True) or _written_problem(
-        form, second, kind.second, rules, True
-    )
+    if isinstance(first, VectorOf):
+        if kind.second is kinds.SINK:
+            return "the second of the two must be a register, not the sink _"
+        problem = _vector_destination_problem(form, first, kind.first, rules)
+    else:
+        problem = _written_problem(form, first, kind.first, rules, True)
+    return problem or _written_problem(form, second, kind.second, rules, True)
 
 
 def _value_problem(
@@ -160,12 +163,14 @@ def _mixed(elements: tuple[Kind, ...]) -> str | None:
     return "the registers of a vector are equally wide" if len(widths) > 1 else None
 
 
-def _tuple_problem(form: Form, types: tuple[Type, ...], kind: Kind, rules: TypeChecking, exact: bool) -> str | None:
-    """Why an operand cannot stand for coordinates or, of an `exact` number, for gradients; or None."""
+def _tuple_problem(form: Form, operand: Operand, kind: Kind, rules: TypeChecking) -> str | None:
+    """Why an operand cannot stand for coordinates, which are in brackets, or for a tuple after these; or None."""
+    types = form.definition.elements(operand.name, form.modifiers)
     in_braces = isinstance(kind, kinds.Braces)
     written = kind.elements if isinstance(kind, kinds.Braces) else (kind,)
     least = next(n for n in rules.TUPLES if n >= len(types))
-    if exact and not (in_braces and len(written) == least):
+    exact = not operand.bracketed and operand.name not in form.definition.padded
+    if (exact and len(written) != least) or not (operand.bracketed or in_braces):
         return f"{form.mnemonic} needs braces with {least} of them here"
     if len(written) not in rules.TUPLES or len(written) < len(types):
         sizes = [n for n in rules.TUPLES if n >= len(types)]

@@ -7,7 +7,6 @@ what the page calls it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import CodeType
 from typing import Any, NamedTuple
 
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
@@ -33,7 +32,6 @@ class Assembled(NamedTuple):
     by the names of the rules."""
 
     make: Callable[..., dict[str, Callable[[], Any]]]
-    code: CodeType
     source: str
     pages: dict[str, str]
     """the page of each rule"""
@@ -42,7 +40,8 @@ class Assembled(NamedTuple):
 class Assembly(Grammar):
     """Writes the parser. `built` are the rules for which there is something to build a part of the tree, `recovered`
     those after whose failures reading goes on in a repetition, `remembered` those whose result for a single word is
-    kept, `outside` the rules that are read by other means, with what they may begin with."""
+    kept, `outside` the rules that are read by other means, with what they may begin with; `prefixes` is what `all_prefixes`
+    gave for the same rules, if that is known."""
 
     def __init__(
         self,
@@ -52,8 +51,9 @@ class Assembly(Grammar):
         recovered: frozenset[str],
         remembered: frozenset[str],
         outside: dict[str, tuple[str, Place]],
+        prefixes: dict[str, list[Place]] | None = None,
     ):
-        super().__init__(rules, lexicon, built, outside)
+        super().__init__(rules, lexicon, built, outside, prefixes)
         self.recovered, self.remembered = recovered, remembered
         self.lines: list[str] = []
         self.variables = 0
@@ -106,7 +106,9 @@ class Assembly(Grammar):
         self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
-        return from_code(code, source, {r.name: r.path for r in self.rules.values()})
+        space: dict[str, Any] = {"Failed": Failed, "expected": _expected}
+        exec(code, space)
+        return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
 
     def _function(self, rule: Rule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
@@ -247,10 +249,10 @@ class Assembly(Grammar):
         self, node: Sequence, rule: Rule, depth: int, lists: set[str], before: list[Pending], known: bool
     ) -> list[Pending]:
         pending = list(before)
-        for k, item in enumerate(node.items):
-            rest: list[Place] = [frozenset([ENDS])] * AHEAD
-            for other in reversed(node.items[k + 1 :]):
-                rest = after(self.prefixes(other, rule), rest)
+        rests: list[list[Place]] = [[frozenset([ENDS])] * AHEAD]
+        for other in reversed(node.items[1:]):
+            rests.append(after(self.prefixes(other, rule), rests[-1]))
+        for k, (item, rest) in enumerate(zip(node.items, reversed(rests), strict=True)):
             if isinstance(item, Optional | Repeated):
                 self.variables += 1
                 variable = f"at{self.variables}"
@@ -304,13 +306,6 @@ class Failed(Exception):
 
     def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
         self.at, self.rule, self.expected, self.message, self.page = at, rule, expected, message, page
-
-
-def from_code(code: CodeType, source: str, pages: dict[str, str]) -> Assembled:
-    """A parser whose functions were written and compiled, now or in another run."""
-    space: dict[str, Any] = {"Failed": Failed, "expected": _expected}
-    exec(code, space)
-    return Assembled(space["make"], code, source, pages)
 
 
 def _among(texts: list[str]) -> str:

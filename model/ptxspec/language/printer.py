@@ -269,7 +269,7 @@ def operand(item: Any) -> str:
         case tree.Parens():
             return f"({', '.join(map(operand, item.elements))})"
         case tree.Pair():
-            return f"{item.first.text}|{item.second.text}"
+            return f"{operand(item.first)}|{item.second.text}"
         case tree.Not():
             return f"!{item.name.text}"
         case tree.Part():

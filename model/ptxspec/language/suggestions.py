@@ -72,7 +72,11 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     >>> did_you_mean("ad", ["add", "mul", "mad"])
     '; did you mean add?'
     """
-    found = near(word, candidates)
+    return meant(near(word, candidates))
+
+
+def meant(found: list[str]) -> str:
+    """`; did you mean a or b?`, or nothing."""
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 

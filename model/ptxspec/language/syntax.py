@@ -1,16 +1,18 @@
-"""The parser of PTX, put together from the fences of the pages below spec/syntax/ when they are new, and kept between runs."""
+"""The parser of PTX, put together from the fences of the pages below spec/syntax/. What is read of them is kept between runs, as
+tables: data, of which the parser's functions are written each time."""
 
 from __future__ import annotations
 
-import marshal
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ptxspec import contracts, storage
+from ptxspec.language import tables
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.tree_builder import built
 from ptxspec.language.first_sets import Place
-from ptxspec.language.parser_generator import Assembled, Assembly, from_code
+from ptxspec.language.parser_generator import Assembled, Assembly
+from ptxspec.language.tables import Tables
 from ptxspec.language.words import MARKER, Lexicon
 from ptxspec.literate import finder, grammar
 
@@ -33,12 +35,20 @@ class Syntax(NamedTuple):
 
 @cache
 def syntax() -> Syntax:
-    """The parser for the pages as they are. It is always made of what `prepared` gives, whether that was kept or is new."""
+    """The parser for the pages as they are. It is always made of the tables as they are kept, also when they are new."""
     finder.install()
-    kept = storage.remembered("parser", storage.digest(), lambda: marshal.dumps(prepared()))
-    words, code, source, pages, begins, named = marshal.loads(kept)
-    lexicon = Lexicon(_placed(grammar.Words(*rule)) for rule in words)
-    return Syntax(lexicon, from_code(code, source, {rule: _path(page) for rule, page in pages.items()}), begins, named)
+    return parser_of(storage.remembered("parser", storage.digest(), lambda: tables.plain(prepared()), tables.read))
+
+
+def parser_of(made: Tables) -> Syntax:
+    """The parser that the tables describe."""
+    lexicon = Lexicon(rule._replace(path=_path(rule.path)) for rule in made.words)
+    rules = [rule._replace(path=_path(rule.path)) for rule in made.rules]
+    assembly = _assembly(rules, lexicon, made.outside, made.prefixes)
+    first = {name: [_texts(p) for p in assembly.prefixes_of(name)] for name in sorted(RECOVERED)}
+    begins = {name: (own[0], own[1]) for name, own in first.items()}
+    literals = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
+    return Syntax(lexicon, assembly.assembled(), begins, tuple(sorted(literals)))
 
 
 def _path(page: str) -> str:
@@ -46,14 +56,8 @@ def _path(page: str) -> str:
     return str(finder.DOCUMENTS / page)
 
 
-def _placed(rule: grammar.Words) -> grammar.Words:
-    return rule._replace(path=_path(rule.path))
-
-
-def prepared() -> tuple[Any, ...]:
-    """What the pages come to, as plain values and Python's code: the rules for words in their order, the parser, its text, the
-    page of each of its rules, and what else `Syntax` has. Pages have the names that they have below the folder of the documents,
-    so that it holds wherever that lies."""
+def prepared() -> Tables:
+    """The tables of the pages as they are."""
     from ptxspec.language.forms import page_name
 
     words: list[grammar.Words] = []
@@ -63,17 +67,25 @@ def prepared() -> tuple[Any, ...]:
         words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
         rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
     words = _in_order(words)
-    lexicon = Lexicon(words)
     unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
     outside = {"constant": ("an operand", begins)}
-    assembly = Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, REMEMBERED, outside)
-    parser = assembly.assembled()
-    first = {name: tuple(_texts(p) for p in assembly.prefixes_of(name)[:2]) for name in sorted(RECOVERED)}
-    named = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
-    plain = [tuple(rule._replace(path=page_name(rule.path))) for rule in words]
-    pages = {rule: page_name(path) for rule, path in parser.pages.items()}
-    return plain, parser.code, parser.source, pages, first, tuple(sorted(named))
+    prefixes = _assembly(rules, Lexicon(words), outside).all_prefixes()
+    return Tables(
+        [rule._replace(path=page_name(rule.path)) for rule in words],
+        [rule._replace(path=page_name(rule.path)) for rule in rules],
+        outside,
+        prefixes,
+    )
+
+
+def _assembly(
+    rules: list[grammar.Rule],
+    lexicon: Lexicon,
+    outside: dict[str, tuple[str, Place]],
+    prefixes: dict[str, list[Place]] | None = None,
+) -> Assembly:
+    return Assembly(rules, lexicon, built() & {r.name for r in rules}, RECOVERED, REMEMBERED, outside, prefixes)
 
 
 def _named(node: grammar.Node) -> set[str]:

@@ -106,9 +106,9 @@ class Braces(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """`p|q`"""
+    """`p|q`, or `{a, b}|q`"""
 
-    first: Name
+    first: Name | Braces
     second: Name
 
 

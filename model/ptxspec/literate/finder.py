@@ -76,9 +76,9 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         except OSError:
             if not path.endswith(".pyc"):
                 raise
-            from ptxspec.storage import own_file
+            from ptxspec.storage import own_code
 
-            return own_file(_instead(path))
+            return own_code(_instead(path))
 
     # typeshed has other names for the parameters than Python calls this with
     def set_data(self, path: str, data: bytes, *, _mode: int = 0o666) -> None:  # type: ignore[override]
@@ -88,22 +88,22 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         except OSError:
             written = False
         if not written:
-            from ptxspec.storage import try_to_keep
+            from ptxspec.storage import keep_code
 
-            try_to_keep(_instead(path), data)
+            keep_code(_instead(path), data)
 
     def get_source(self, fullname: str) -> str:
         text = Path(self.path).read_text("utf-8")
         return blanked(text, parse(text, self.path))
 
 
-def _instead(path: str) -> Path:
-    """The file that has a page's byte code where `path` cannot be written."""
+def _instead(path: str) -> Path | None:
+    """The file that has a page's byte code where `path` cannot be written, if there is a place for one."""
     import hashlib
 
     from ptxspec.storage import kept
 
-    return kept("pages") / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.pyc"
+    return kept(f"pages/{hashlib.sha256(path.encode()).hexdigest()[:32]}.pyc")
 
 
 def _constant(value: Any) -> ast.expr:

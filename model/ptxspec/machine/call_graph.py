@@ -34,7 +34,8 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
     """The entry and the functions that it reaches, as they were checked."""
     name = entry.name
     reached = _reached(checked, entry)
-    moves = any(moves_stack(op) for kernel in (entry, *reached.values()) for op in kernel.code)
+    grows = any(moves_stack(op) for kernel in (entry, *reached.values()) for op in kernel.code)
+    moves = grows or any(takes_own_address(function, op) for function in reached.values() for op in function.code)
     if not reached and not moves and not any(op.call for op in entry.code):
         return entry
     whole = Kernel(name)
@@ -49,7 +50,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
         whole.labels.update({label: at + start for label, at in function.labels.items()})
         whole.registers.update(function.registers)
         whole.places.update(function.places)
-    whole.sizes["local"] = _stack(whole)
+    whole.sizes["local"] = _stack(whole, grows)
     return whole
 
 
@@ -65,6 +66,20 @@ def moves_stack(op: Op) -> bool:
     if isinstance(op.plan.meaning.effect, StackUse):
         return True
     return op.call is not None and any(f.is_open for f in op.call.signature.parameters)
+
+
+def takes_own_address(function: Kernel, op: Op) -> bool:
+    """Whether an instruction of a function may leave the address of one of its variables where it outlives the frame. What a call
+    passes, and what is accessed by its name, leaves none."""
+    if op.call is not None:
+        return False
+    for part, operand in zip(op.plan.parts, op.operands, strict=True):
+        name = operand.base if isinstance(operand, tree.Sum | tree.Indexed) else operand
+        if isinstance(part, Read) and isinstance(name, tree.Name):
+            place = function.places.get(name.text)
+            if place is not None and place.framed:
+                return True
+    return False
 
 
 def stack_moves(kernel: Kernel) -> bool:
@@ -191,7 +206,7 @@ def _leads(kernel: Kernel) -> dict[str, list[str]]:
     return {n: list(dict.fromkeys(c for op in f.code for c in calls(kernel, op))) for n, f in kernel.functions.items()}
 
 
-def _stack(kernel: Kernel) -> int:
-    """Bytes of local memory of a thread."""
+def _stack(kernel: Kernel, grows: bool) -> int:
+    """Bytes of local memory of a thread, whose stack may have others than frames of a known size."""
     frames = {name: frame_size(function) for name, function in kernel.functions.items()}
-    return contracts.functions().local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel))
+    return contracts.functions().local_size(frames, _leads(kernel), kernel.name, stack_moves(kernel), grows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,12 +13,14 @@ from ptxspec.machine.program import Program
 
 
 class Fault(NamedTuple):
-    """An access that failed: the thread, the instruction's index and the address; or a freedom that nothing chose."""
+    """An access that failed: the thread, the instruction's index and the address; or a freedom that nothing chose. `registers`
+    has what the instruction's registers held, where that is known."""
 
     thread: int
     op: int
     address: int | None
     error: Exception | None = None
+    registers: Mapping[str, int] = {}
 
 
 class Running(Protocol):

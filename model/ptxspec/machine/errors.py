@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
@@ -44,7 +45,8 @@ def beside(before: int, behind: int) -> str:
 class Where(NamedTuple):
     """The thread and the instruction that broke a rule. `thread` is its %tid and `cta` its %ctaid, both (x, y, z); `path`, `line`
     and `column` locate the instruction, and lines and columns count from 1. `origin` is the file and the line that it was
-    compiled from, if `.loc` states them (manual: 11.5.4).
+    compiled from, if `.loc` states them (manual: 11.5.4). `registers` has the bits of the registers that the instruction reads,
+    if it is an access to memory.
 
     >>> where = ptxspec.Where((31, 0, 0), (2, 0, 0), "k.ptx", 12, "st.global.u32 [a], 1;")
     >>> f"{where.path}:{where.line}, thread {where.thread[0]}"
@@ -58,6 +60,7 @@ class Where(NamedTuple):
     instruction: str
     column: int = 1
     origin: tuple[str, int] | None = None
+    registers: Mapping[str, int] = {}
 
 
 class LaunchError(Exception):
@@ -124,7 +127,10 @@ def _told(where: Where) -> list[str]:
     if where.origin is not None:
         path, line = where.origin
         place = f"{printable(path)}:{line} ({place})"
-    return [f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}", f"  at {place}: {instruction}"]
+    lines = [f"  thread {_shown(where.thread)} of CTA {_shown(where.cta)}", f"  at {place}: {instruction}"]
+    if where.registers:
+        lines.append("  with " + ", ".join(f"{printable(name)} = {bits:#x}" for name, bits in where.registers.items()))
+    return lines
 
 
 def _shown(coordinates: tuple[int, int, int]) -> str:

@@ -46,6 +46,7 @@ from ptxspec.machine.program import (
     in_frame,
     more_words,
     requested,
+    shown_registers,
     stopped,
 )
 from ptxspec.machine.scripts import Function, Scripts, runs
@@ -159,7 +160,7 @@ class Faulted(Exception):
 
 class Reach(NamedTuple):
     """How an instruction accesses memory: what gives its address and what it demands before, by a thread's registers; whether the
-    access leaves a variable for certain; and what is accessed."""
+    access leaves a variable for certain; what is accessed; and where a generic address must lie."""
 
     address: Function
     holds: Function | None
@@ -167,6 +168,7 @@ class Reach(NamedTuple):
     space: str
     size: int
     write: bool
+    into: tuple[str, ...]
 
 
 class ExactRun:
@@ -384,7 +386,11 @@ class ExactRun:
 
     def faulted(self, broken: Violation | NoChoice, thread: int, index: int) -> Faulted:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
-        return Faulted(Fault(thread, index, self.address if isinstance(broken, Violation) else None, broken))
+        address = self.address if isinstance(broken, Violation) else None
+        op, held = self.code[index], self.registers[thread]
+        acts = isinstance(op.plan.meaning.effect, Access | Check | Copy)
+        names = shown_registers(op, self.program.kernel) if acts else ()
+        return Faulted(Fault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
     def leads(self, effect: Jump, op: Any, index: int, block: Any, env: dict[str, Any], thread: int) -> int | None:
         """The block to which an instruction sends a thread; None for its end."""
@@ -656,7 +662,8 @@ class ExactRun:
             check_demand(effect.rule, *reach.holds(registers, thread, env, self.choose))
         if reach.overruns:
             check_variable(self.program, self.index, address, reach.size)
-        return self.memory.access(reach.space, address, reach.size, reach.write, thread // self.extents.threads, thread)
+        slot = thread // self.extents.threads
+        return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
 
     def reach(self, effect: Access, op: Any) -> Reach:
         """How the instruction that is being executed accesses memory; kept."""
@@ -669,5 +676,6 @@ class ExactRun:
             op.space or effect.space,
             effect.bytes,
             not isinstance(effect, Load),
+            effect.into,
         )
         return found

@@ -392,14 +392,14 @@ def names_read(op: Op) -> Iterator[str]:
             yield operand.text
 
 
-def registers_read(op: Op, kernel: Kernel) -> set[str]:
-    """Every register whose old value an instruction needs, its guard and, if it is guarded, its destinations among them."""
-    found: set[str] = set()
+def operand_registers(op: Op, kernel: Kernel) -> list[str]:
+    """The registers that the source operands of an instruction name, in their order, each once."""
+    found: dict[str, None] = {}
 
     def note(operand: Any) -> None:
         if isinstance(operand, tree.Name):
             if operand.text in kernel.registers:
-                found.add(operand.text)
+                found[operand.text] = None
         elif isinstance(operand, tree.Not):
             note(operand.name)
         elif isinstance(operand, tree.Address):
@@ -412,6 +412,12 @@ def registers_read(op: Op, kernel: Kernel) -> set[str]:
 
     for _, operand in sources(op):
         note(operand)
+    return list(found)
+
+
+def registers_read(op: Op, kernel: Kernel) -> set[str]:
+    """Every register whose old value an instruction needs, its guard and, if it is guarded, its destinations among them."""
+    found = set(operand_registers(op, kernel))
     if op.plan.meaning.carry_read:
         found.add(CONDITION_CODE)
     if op.guard is not None:

@@ -131,7 +131,9 @@ class Host(NamedTuple):
         return LaunchError(rule, note, self._where(running, thread, op))
 
     def _fault(self, running: Running, fault: Fault) -> LaunchError:
-        where = self._where(running, fault.thread, fault.op)
+        where = self._where(running, fault.thread, fault.op)._replace(
+            registers={name.partition("@")[0]: int(value) for name, value in fault.registers.items()}
+        )
         if isinstance(fault.error, NoChoice):
             return open_result(fault.error, where)
         assert isinstance(fault.error, Violation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -13,12 +14,13 @@ import numpy as np
 
 from ptxspec import contracts, options
 from ptxspec.escaping import LINES, printable
-from ptxspec.language.checked import Checked, Kernel, Pointer, banks, spaces
+from ptxspec.language.checked import Checked, Kernel, Op, Pointer, banks, spaces
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.driver import codes
+from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.exact_engine import ExactEngine, Left, Seen
 from ptxspec.machine.fresh import Fresh
@@ -31,7 +33,7 @@ from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, ho
 from ptxspec.machine.memory import AddressSpace, Memory
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
-from ptxspec.machine.program import Program, function_addresses, program
+from ptxspec.machine.program import Program, describe, function_addresses, program
 from ptxspec.machine.system import System
 from ptxspec.machine.workers import Share, together
 from ptxspec.terms.exact import NoChoice
@@ -121,6 +123,8 @@ class Launches:
         self._programs: dict[tuple[str, str, bool, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
+        #: by entry, what is known of the floating-point numbers that its parameters point to
+        self._floats: dict[str, dict[str, dict[int, Op]]] = {}
         self._bound: dict[str, Any] = {}
 
     def _refuse_gaps(self, name: str) -> None:
@@ -225,6 +229,7 @@ class Launches:
         args = [unit.handle_of(a) if isinstance(a, IMAGES) else a for a in args]
         self._space.begin()
         buffers, parameters, arrays = arguments(kernel, args, self._space)
+        self._warn_of_elements(kernel, arrays)
         if how.owned is not None:
             self._check_apart(how.owned, buffers, arrays)
         slots = limits.slots(ready, extents)
@@ -248,6 +253,26 @@ class Launches:
         self._heap = memory.heap
         return Outcome(steps)
 
+    def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
+        """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
+        if not any(array.dtype.kind == "f" for _, array in arrays):
+            return
+        if kernel.name not in self._floats:
+            self._floats[kernel.name] = floating_accesses(kernel)
+        for what, array in arrays:
+            place = next(p for i, p in enumerate(kernel.parameters) if what == f"argument {i} ({p.name})")
+            sizes = self._floats[kernel.name].get(place.name, {})
+            if array.dtype.kind == "f" and sizes and 8 * array.itemsize not in sizes:
+                op = next(iter(sizes.values()))
+                path, line = self.checked.source.place(op.position)
+                warnings.warn(
+                    f"{what}: the array has {array.dtype}, and the kernel accesses floating-point numbers of "
+                    f"{' or '.join(map(str, sizes))} bits there ({path}:{line}: "
+                    f"{describe(op, self.checked.source.text)}); pass an array of the kernel's type, or x.view(np.uint8) "
+                    f"if its bytes are meant",
+                    stacklevel=6,
+                )
+
     def _check_apart(self, owned: Owned, buffers: Buffers, arrays: Arrays) -> None:
         """Raise ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
         start = self._space.module_base
@@ -268,7 +293,18 @@ class Launches:
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
         sizes = extents.shared, kernel.sizes["local"]
         memory = Memory(
-            self._space, self._data, buffers, parameters, *sizes, slots, threads, alive, members, how.owned, how.fresh
+            self._space,
+            self._data,
+            buffers,
+            parameters,
+            *sizes,
+            slots,
+            threads,
+            alive,
+            members,
+            how.owned,
+            how.fresh,
+            ready.ignores_upper_halves,
         )
         if self._heap is not None:
             start = self.checked.sizes["global"]

@@ -57,7 +57,10 @@ class Limits:
         self._most_seconds: float = page.SECONDS if self.steps is None else math.inf
         self._firsts: dict[int, int] = {}
         self._batch_bytes = 0
+        self._is_prepared = False
         self._batch_ends, self._processor_ends = math.inf, math.inf
+        if self.seconds is None:
+            self._count_anew()
 
     def stop(self) -> None:
         """Let all who check end: the launch has failed elsewhere."""
@@ -71,7 +74,15 @@ class Limits:
         if now > self._ends:
             raise LaunchError("time limit", f"the launch did not end within {self.seconds:g} seconds")
         if now > self._batch_ends and processor() > self._processor_ends:  # not if others had the processor meanwhile
+            if not self._is_prepared:
+                within = f"the kernel was not ready within {self._most_seconds:g} seconds"
+                raise LaunchError(
+                    "time limit", f"{within}, preparing and compiling it: time_limit says how long a launch may take"
+                )
             raise self._too_much(f"{self._most_seconds:g} seconds")
+
+    def _count_anew(self) -> None:
+        self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
 
     def slots(self, program: Program, extents: Extents) -> int:
         """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
@@ -93,8 +104,8 @@ class Limits:
     def at_batch(self, worker: int, first: int) -> None:
         """Note which CTAs are resident, from this one on: when others are, their seconds are counted anew."""
         if self._firsts.get(worker) != first:
-            self._firsts[worker] = first
-            self._batch_ends, self._processor_ends = clock() + self._most_seconds, processor() + self._most_seconds
+            self._firsts[worker], self._is_prepared = first, True
+            self._count_anew()
 
     def numbers(self) -> dict[str, int]:
         """What the driver counts with: the most steps, or -1, the work that CTAs may do which are resident together, and as how

@@ -134,7 +134,7 @@ def host_array(what: str, value: Any) -> np.ndarray | None:
 def _converted(what: str, value: Any) -> np.ndarray:
     """An array on the memory of an object that can say where that is."""
     kind = _article(value)
-    if hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) != _HOST:
+    if not _is_on_host(what, value):
         raise TypeError(f"{what}: {kind} on a device; copy it to the host's memory and pass a NumPy array")
     try:
         first, second = np.asarray(value), np.asarray(value)
@@ -147,6 +147,19 @@ def _converted(what: str, value: Any) -> np.ndarray:
     if not _is_one(first, second):
         raise TypeError(f"{what}: {kind}, which NumPy can only copy; pass np.asarray(x), and use that array afterwards")
     return first
+
+
+def _is_on_host(what: str, value: Any) -> bool:
+    """Whether an object says that it lies in the host's memory, or says nothing of that."""
+    if not hasattr(value, "__dlpack_device__"):
+        return True
+    try:
+        kind, _ = value.__dlpack_device__()
+        return int(kind) == _HOST
+    except Exception as why:  # whatever the object's own code raises
+        raise TypeError(
+            f"{what}: __dlpack_device__ of {_article(value)} gives no kind and number of a device: {why}"
+        ) from why
 
 
 def _is_one(first: np.ndarray, second: np.ndarray) -> bool:

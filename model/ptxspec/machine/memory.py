@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from typing import NamedTuple, Protocol
 
@@ -82,7 +82,8 @@ class AddressSpace:
 
     def allocate(self, name: str, size: int, writable: bool) -> Allocation:
         """A buffer. Raises ValueError if there are no addresses left."""
-        if self._next + size > 1 << self.bits:
+        end = min(1 << self.bits, contracts.opaque_types().MODULE_HANDLES)
+        if not contracts.memory_rules().has_addresses(self._next, size, end):
             raise ValueError(f"{name}: addresses of {self.bits} bits end before its {size:,} bytes do")
         found = Allocation(name, self._next, size, writable)
         self._next = self._after(self._next + size)
@@ -120,10 +121,13 @@ class Memory:
         cluster: int = 1,
         owned: Owned | None = None,
         fresh: Fresh | None = None,
+        ignores_upper_halves: bool = False,
     ):
         """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are.
         `owned` is what the caller owns of global memory, if the launch may reach any. `fresh` decides what registers and the
-        memory of threads and CTAs begin with; without it they begin with zeros."""
+        memory of threads and CTAs begin with; without it they begin with zeros. `ignores_upper_halves` says whether the upper
+        half of a register does not count that holds an address of 32 bits."""
+        self.ignores_upper_halves = ignores_upper_halves
         self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
         self.layout = contracts.generic_addressing()
         module_global = module["global"]
@@ -208,11 +212,12 @@ class Memory:
         return Extent(granules, self.total + PADDING, len(self.gone) * self.threads)
 
     def access(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
     ) -> tuple[np.ndarray, int]:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
-        `slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
-        array, index = self._found(space, address, size, write, slot, thread)
+        `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
+        of the state spaces `into`, if there are any."""
+        array, index = self._found(space, address, size, write, slot, thread, into)
         if self.copies is not None:
             if array is self.shared:
                 self.copies.check_shared(index, size)
@@ -232,12 +237,16 @@ class Memory:
         return index
 
     def _found(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int
+        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str]
     ) -> tuple[np.ndarray, int]:
         """The same as `access`, copies that are under way left aside."""
-        reached, at = self.locate(space, address) if space == "generic" else (space, address)
-        space = reached.partition("::")[0]
         pages = rules()
+        counted = pages.counted(space, address, self.ignores_upper_halves)
+        reached, at = self.locate(space, address) if space == "generic" else (space, counted)
+        generic, space = space == "generic", reached.partition("::")[0]
+        constant = write and not spaces().SPACES[unbanked(space)].written
+        if generic and not constant and not pages.may_lie(space, into):
+            raise Violation("state space", f"the address lies in .{space}, not in .{' or .'.join(into)}")
         if not pages.aligned(address, size):
             check_alignment(address, size)
         if space == "global":

@@ -101,7 +101,8 @@ class Module:
 
         - A NumPy array, or an array of another library that NumPy sees without a copy, becomes a buffer in global memory, and the
           parameter receives its address. When the launch has ended, the buffer is copied back into the array. A read-only array
-          becomes a read-only buffer.
+          becomes a read-only buffer. There is a UserWarning if its elements are floating-point numbers, and the kernel
+          accesses them as floating-point numbers of another size alone, as far as its text shows.
         - A NumPy scalar is passed by value and must have the parameter's size. A Python int or float is converted to the
           parameter's type.
         - Bytes fill a parameter that is an array.

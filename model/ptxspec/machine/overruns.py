@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Kernel, Op, Place, spaces
+from ptxspec.language.checked import Kernel, Op, Place, spaces, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import (
@@ -145,12 +145,12 @@ class Overruns:
             return None
         width = self.kernel.registers[name].width
         if width == type.width:
-            return self._value(term, inputs, int)
+            return self._value(term, inputs, int, width)
         widened = contracts.type_checking().widened
-        return self._value(term, inputs, lambda value: int(widened(integer(value), type, width)))
+        return self._value(term, inputs, lambda value: int(widened(integer(value), type, width)), width)
 
-    def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int]) -> Known | None:
-        """A term's value, if it is known; and whether it moves with the variable."""
+    def _value(self, term: Any, inputs: Any, shaped: Callable[[int], int], bits: int) -> Known | None:
+        """A term's value, if it is known; and whether it moves with the variable, in so many bits."""
         here, moved, variable = inputs
         try:
             one = shaped(evaluate(term, here))
@@ -159,7 +159,7 @@ class Overruns:
             return None
         if one == other:
             return Known(one, one)
-        return Known(one, other, variable) if other - one == MOVED else None
+        return Known(one, other, variable) if (other - one) % (1 << bits) == MOVED else None
 
     # operands ------------------------------------------------------------------------------------------------------------
 
@@ -187,13 +187,14 @@ class Overruns:
             return Known(0, 0)
         if isinstance(operand, tree.Address):
             base = Known(0, 0) if operand.base is None else self._operand(None, operand.base, state, False)
-            return None if base is None else self._plus(base, operand.offset)
+            bits = sum_bits(self.kernel, operand, self.address_size)
+            return None if base is None else self._plus(base, operand.offset, bits)
         if isinstance(operand, tree.Number):
             value = constant_bits(operand, type) if type is not None and not type.is_float else None
             return None if value is None else Known(value, value)
         if isinstance(operand, tree.Sum):
             base = self._operand(None, operand.base, state, False)
-            return None if base is None else self._plus(base, operand.offset)
+            return None if base is None else self._plus(base, operand.offset, self.address_size)
         if not isinstance(operand, tree.Name):
             return None
         if operand.text in self.kernel.registers:
@@ -216,7 +217,7 @@ class Overruns:
         if isinstance(effect, Copy):
             self._reach(self.found, index, op, state, Reach(effect.space, effect.to, size_of(op)))
             read = self._inputs(op, state, set(_variables(effect.read)))
-            count = None if read is None else self._value(effect.read, read, int)
+            count = None if read is None else self._value(effect.read, read, int, 64)
             if count is not None and count.value:
                 self._reach(self.sources, index, op, state, Reach(effect.of, effect.source, count.value))
             return
@@ -228,7 +229,8 @@ class Overruns:
         inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return
-        at = self._value(reach.address, inputs, lambda value: value & (1 << 64) - 1)
+        bits = 32 if contracts.accesses().is_narrow(reach.space) else 64
+        at = self._value(reach.address, inputs, lambda value: value & (1 << bits) - 1, bits)
         if at is None or not at.variable:
             return
         name = at.variable
@@ -238,8 +240,8 @@ class Overruns:
         if space not in (own, "generic"):
             return
         base = self.layout.base(own) if space == "generic" else 0
-        offset = (at.value - base - self._start(name)) & (1 << 64) - 1
-        offset -= offset >> 63 << 64
+        offset = (at.value - base - self._start(name)) & (1 << bits) - 1
+        offset -= offset >> (bits - 1) << bits
         size = reach.bytes
         held = self._size(name, place)
         if abs(offset) < self.page.reach(own, base != 0) and self.page.leaves(offset, size, held):
@@ -248,9 +250,9 @@ class Overruns:
                 f"{size} bytes at {name.partition('@')[0]}{offset:+}{holds}: they lie outside of that variable"
             )
 
-    def _plus(self, base: Known, offset: int) -> Known:
+    def _plus(self, base: Known, offset: int, bits: int) -> Known:
         behind = contracts.variables().behind
-        value, moved = (behind(at, offset, self.address_size) for at in (base.value, base.moved))
+        value, moved = (behind(at, offset, bits) for at in (base.value, base.moved))
         return Known(value, moved, base.variable)
 
     def _size(self, name: str, place: Place) -> int | None:

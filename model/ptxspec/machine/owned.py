@@ -11,6 +11,7 @@ from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,13 @@ if TYPE_CHECKING:
 
 #: bytes that the first byte of a piece is aligned to in the host's memory
 _LINE = 64
-#: what the machine code looks at of a piece: where it begins, how many bytes may be read, how many written, and where they lie
-COLUMNS = 4
+#: what the machine code looks at of a piece: where it begins, how many bytes may be read, how many written, and where they lie;
+#: where the marks of its blocks are, and where its bytes are saved
+COLUMNS = 6
+#: before the first store to a block, an aligned part of 2^BLOCK bytes of the address space, what the block has of a piece is
+#: saved. Its mark is then KEPT, and BUSY meanwhile
+BLOCK = 12
+BUSY, KEPT = 1, 2
 
 
 class Piece(NamedTuple):
@@ -85,7 +91,8 @@ class Memory:
     @alone
     def allocate(self, size: int, align: int | None = None, name: str = "") -> Pointer:
         """Allocate `size` bytes of zeros at an address that is a multiple of `align`, a power of two (default: 256). Error
-        messages call the piece `name`. Raises ValueError for a negative size, and for an alignment that is no power of two.
+        messages call the piece `name`. Raises ValueError for a negative size, for an alignment that is no power of two, and if
+        the piece would not end before the addresses of textures and surfaces; MemoryError if the host has too little memory.
 
         >>> int(ptxspec.Memory().allocate(100, align=4096)) % 4096
         0
@@ -99,8 +106,15 @@ class Memory:
             raise ValueError(f"a piece has no bytes or some, not {size}")
         if align < 1 or align & (align - 1):
             raise ValueError(f"an alignment is a power of two, not {align}")
-        start = page.next_piece(self._end, align)
-        room = untouched(size + _LINE)
+        start, end = page.next_piece(self._end, align), contracts.opaque_types().MODULE_HANDLES
+        if not page.has_addresses(start, size, end):
+            raise ValueError(
+                f"{size:,} bytes at a multiple of {align:,} would lie at {start:#x}: memory ends before {end:#x}"
+            )
+        try:
+            room = untouched(size + _LINE)
+        except (OSError, ValueError, OverflowError) as why:  # of mmap and of NumPy
+            raise MemoryError(f"the host has no {size:,} bytes for {name or 'a piece'}: {why}") from None
         first = -int(room.__array_interface__["data"][0]) % _LINE
         found = self._insert(start, room[first : first + size], True, name)
         self._end = start + size
@@ -273,8 +287,18 @@ def violation(pieces: Iterable[Piece], freed: Iterable[Piece], address: int, siz
     return Violation("out of bounds", near or f"{in_bytes(size)} where nothing is")
 
 
+def _blocks(piece: Piece) -> int:
+    """How many blocks a piece has bytes of."""
+    return (piece.base + max(piece.size, 1) - 1 >> BLOCK) - (piece.base >> BLOCK) + 1
+
+
+def _address_of(data: np.ndarray) -> int:
+    return int(data.__array_interface__["data"][0])
+
+
 class Owned:
-    """The pieces of all memories of one launch, in the order of their addresses."""
+    """The pieces of all memories of one launch, in the order of their addresses; and what they held where the launch has stored
+    something."""
 
     def __init__(self, memories: Sequence[Memory]):
         self.memories = memories
@@ -287,9 +311,15 @@ class Owned:
         self._bases = [p.base for p in self.pieces]
         #: what machine code looks at: see COLUMNS. The first row is for what lies before all pieces
         self.rows = np.zeros((len(self.pieces) + 1, COLUMNS), np.uint64)
+        marks, sizes = [_blocks(p) for p in self.pieces], [p.size * p.writable for p in self.pieces]
+        self._marks, self._saved = untouched(sum(marks)), untouched(sum(sizes))
+        #: for each piece, where its marks and its saved bytes begin
+        self._first_marks, self._first_saved = ([0, *accumulate(counts)][:-1] for counts in (marks, sizes))
         if self.pieces:
+            at_marks, at_saved = _address_of(self._marks), _address_of(self._saved)
             self.rows[1:] = [
-                (p.base, p.size, p.size * p.writable, p.data.__array_interface__["data"][0]) for p in self.pieces
+                (p.base, p.size, size, _address_of(p.data), at_marks + mark, at_saved + saved)
+                for p, size, mark, saved in zip(self.pieces, sizes, self._first_marks, self._first_saved, strict=True)
             ]
 
     def access(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int] | None:
@@ -299,8 +329,26 @@ class Owned:
             return None
         piece = self.pieces[at - 1]
         held = piece.size if piece.writable or not write else 0
-        inside = contracts.accesses().inside(address - piece.base, size, held)
-        return (piece.data, address - piece.base) if inside else None
+        if not contracts.accesses().inside(address - piece.base, size, held):
+            return None
+        if write:
+            for block in range(address >> BLOCK, (address + size - 1 >> BLOCK) + 1):
+                self._keep(at - 1, block)
+        return piece.data, address - piece.base
+
+    def _keep(self, number: int, block: int) -> None:
+        """Save what a block has of a piece, unless that was done before."""
+        mark = self._first_marks[number] + block - (self.pieces[number].base >> BLOCK)
+        if self._marks[mark] != KEPT:
+            data, saved = self._block(number, block)
+            saved[:] = data
+            self._marks[mark] = KEPT
+
+    def _block(self, number: int, block: int) -> tuple[np.ndarray, np.ndarray]:
+        """The bytes that a block has of a piece, and those in which they are saved."""
+        piece, saved = self.pieces[number], self._first_saved[number]
+        begin, end = max(0, (block << BLOCK) - piece.base), min(piece.size, (block + 1 << BLOCK) - piece.base)
+        return piece.data[begin:end], self._saved[saved + begin : saved + end]
 
     def violation(self, address: int, size: int, write: bool) -> Violation:
         """What such an access has broken."""
@@ -323,13 +371,15 @@ class Owned:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Put all bytes back that may be written, if what is done meanwhile fails."""
-        before = [(p.data, p.data.copy()) for p in self.pieces if p.writable]
+        """Put all bytes back that threads have stored to, if what is done meanwhile fails."""
         try:
             yield
         except BaseException:
-            for data, old in before:
-                data[:] = old
+            for mark in np.flatnonzero(self._marks).tolist():
+                number = bisect_right(self._first_marks, mark) - 1
+                block = mark - self._first_marks[number] + (self.pieces[number].base >> BLOCK)
+                data, saved = self._block(number, block)
+                data[:] = saved
             raise
 
 

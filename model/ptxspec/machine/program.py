@@ -12,7 +12,7 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
-from ptxspec.machine.flow import Block, Flow, reads_clock, values_of
+from ptxspec.machine.flow import Block, Flow, operand_registers, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment
 from ptxspec.machine.outstanding import copies
 from ptxspec.machine.overruns import Overruns
@@ -55,6 +55,8 @@ class Program(NamedTuple):
     """whether it has copies that finish later"""
     address_size: int = 64
     """the bits of an address"""
+    ignores_upper_halves: bool = False
+    """whether the upper half of a register does not count that holds an address of 32 bits"""
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
@@ -95,6 +97,7 @@ def program(
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
+        ignores_upper_halves=bool(evaluate(contracts.accesses().ignores_upper_halves(), {}, profile.value)),
     )
 
 
@@ -287,6 +290,16 @@ def check_read(read: int, size: int) -> None:
     """Raise Violation if a copy that fills so many bytes may not read so many."""
     if not contracts.copies().fits(read, size):
         raise Violation("copy size", f"{read} bytes are to be read, and {size} filled")
+
+
+#: of so many registers of an instruction that broke a rule the values are shown, those with at most so many bits
+MOST_SHOWN, WIDEST_SHOWN = 8, 64
+
+
+def shown_registers(op: Op, kernel: Kernel) -> list[str]:
+    """The registers whose values are shown if an instruction breaks a rule."""
+    named = operand_registers(op, kernel)
+    return [name for name in named if kernel.registers[name].width <= WIDEST_SHOWN][:MOST_SHOWN]
 
 
 def describe(op: Op, text: str) -> str:

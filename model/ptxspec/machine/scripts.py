@@ -11,7 +11,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.program import Program, constant_of, in_frame, in_part
@@ -119,7 +119,7 @@ class Writing:
     def operand(self, type: Any, width: int, operand: Any) -> str:
         mask = (1 << width) - 1
         if isinstance(operand, tree.Address):
-            size = self.program.address_size
+            size = sum_bits(self.program.kernel, operand, self.program.address_size)
             base = "0" if operand.base is None else self.operand(None, 64, operand.base)
             if not operand.offset:
                 return f"({base}) & {mask & (1 << size) - 1}"

@@ -122,6 +122,8 @@ class _Thread:
         size, at = memory.heap.release(address), memory.offset(address)
         if size is None or at is None:
             return False
+        if memory.copies is not None and size:
+            memory.copies.check_global(at, size)
         memory.shadow[at : at + size] = contracts.accesses().NOTHING
         return True
 

@@ -2,9 +2,10 @@
 
 A *machine* makes each choice that PTX leaves open as a function of the freedom (its name, its type, what it allows, and the
 operation where several share the name) and of its operands' values: equal operands, equal choice, wherever the two meet, on
-either side. Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both
-write, all of them together. So an open result equals itself, on the same operands; it does not equal another open result, and
-two operands in another order are other operands. To the solver an approximate result is any number, the same one for the same
+either side. Of a result that each execution chooses by itself, the number of the execution is an operand (`executions.py`).
+Two fragments are *equal* if for every input and every such machine they leave the same in all registers that both write, all
+of them together. So an open result equals itself, on the same operands; it does not equal another open result, and two
+operands in another order are other operands. To the solver an approximate result is any number, the same one for the same
 operands: a proof for all numbers is one for those within the bound, and a counterexample is looked at again with numbers that
 the bound allows.
 """
@@ -13,10 +14,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, get_args
 
-from ptxspec.options import Contraction, Relation
+from ptxspec.options import Contraction, Nan, Relation
+from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
@@ -25,15 +28,18 @@ from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Question, ask
 from ptxspec.query.ranges import grouped
 from ptxspec.query.refinement import refined
-from ptxspec.query.replaying import Machine, counterexample, results_of
+from ptxspec.query.replaying import Machine, counterexample
 from ptxspec.query.sampling import samples
 from ptxspec.query.solvers import Answer, Solver, portfolio
 from ptxspec.query.solvers.domains import is_quick
+from ptxspec.query.solvers.numbered import BITS, Numbered
 from ptxspec.query.statement import stated
+from ptxspec.query.undefined import reached
 from ptxspec.query.verdicts import Verdict
-from ptxspec.terms.core import Bool
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
+from ptxspec.terms.vocabulary import freedoms_in, resolve
 
 #: verdicts by which a claim holds, of all inputs that were followed
 HOLDS = ("proved", "exhausted")
@@ -57,6 +63,8 @@ def prove(
     invariant: str | None = None,
     buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
     warp: bool = False,
+    compare: Sequence[str] | None = None,
+    nan: Nan = "any",
 ) -> Verdict:
     """Decide whether two fragments compute the same ("equal"), or whether the left one allows every behaviour of the right one
     ("refines"), for all inputs.
@@ -72,6 +80,13 @@ def prove(
     multiply-adds: "none", "all" pairs that may be, or "any", which stands for every choice of an assembler; the default is "none"
     for "equal" and "any" for "refines". Results are compared in the type that their form gives them, or in the wider one of the
     two sides' types.
+
+    `compare` lists the names to compare; "*" stands for all names that both sides write. By default these are compared without
+    scratch registers: those whose last value a later instruction of each side reads. If none is left, all are compared.
+
+    `nan` is "any" or "payloads". For "equal", a NaN whose bits PTX leaves open equals every other such NaN ("any"), if it is the
+    result of an instruction, also one that moves or selects it; what is computed from its bits, and a byte of memory, counts with
+    its bits. With "payloads", the bits of all NaNs are compared. A refinement always allows every NaN where PTX does.
 
     `timeout` is in seconds, for the solver. `solver` is "z3", "bitwuzla" (an extra) or "portfolio", which runs both in parallel.
     If no solver answers and there are at most 2^32 inputs, all of them are run, which may take as long again; `progress` is then
@@ -89,8 +104,9 @@ def prove(
     hold any value: for "equal" the same on both sides, for "refines" different ones. With `warp`, the 32 lanes of a warp execute
     both sides.
 
-    Raises PtxError, AssumptionError or ValueError for a wrong question, OSError for a file that cannot be written, and
-    Unsupported if the verdict has nothing to write to a file.
+    Raises PtxError, AssumptionError or ValueError for a wrong question, and OSError for a file that cannot be written. If that
+    happens once the question is decided, or if the verdict has nothing to write to a file, the error has the verdict as
+    `verdict`, and is Unsupported, too.
 
     >>> ptxspec.prove("clz.b32 d, a;", "bfind.shiftamt.u32 d, a;", assume="a != 0").status
     'proved'
@@ -111,13 +127,9 @@ def prove(
         return prove_and_write(**given)
     if not (timeout > 0 and math.isfinite(timeout)):
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
-    if relation not in ("equal", "refines"):
-        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
     portfolio.members(solver)
-    contract = contract or ("none" if relation == "equal" else "any")
-    how = options(unroll, invariant, buffers, warp, contract)._replace(open_at_first=relation == "refines")
     try:
-        asked = ask(left, right, assume, profile, how)
+        asked = posed(left, right, relation, assume, profile, contract, unroll, invariant, buffers, warp, compare, nan)
     except Unsupported as why:
         return Verdict("unsupported", str(why))
     begun = time.monotonic()
@@ -131,6 +143,35 @@ def prove(
     reason = verdict.reason + (f" ({lacking})" if lacking and lacking not in verdict.reason else "")
     seconds = time.monotonic() - begun
     return verdict._replace(reason=reason, seconds=seconds, statement=stated(asked, relation))
+
+
+def posed(
+    left: str,
+    right: str,
+    relation: Relation = "equal",
+    assume: str | None = None,
+    profile: str | tuple[str, str] = "portable",
+    contract: Contraction | None = None,
+    unroll: int = 16,
+    invariant: str | None = None,
+    buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
+    warp: bool = False,
+    compare: Sequence[str] | None = None,
+    nan: Nan = "any",
+) -> Question:
+    """The question that `prove` puts for the same arguments. Raises what `prove` raises, and Unsupported for one that cannot be
+    asked."""
+    if relation not in get_args(Relation):
+        raise ValueError(f"no relation is called {relation!r}; there are equal and refines")
+    if contract is not None and contract not in get_args(Contraction):
+        raise ValueError(f"no contraction is called {contract!r}; there are none, all and any")
+    contract = contract or ("none" if relation == "equal" else "any")
+    how = options(unroll, invariant, buffers, warp, contract, compare, nan)
+    how = how._replace(open_at_first=relation == "refines")
+    asked = ask(left, right, assume, profile, how)
+    if invariant is not None and not any(side.obligations for side in asked.sides):
+        raise ValueError("an invariant is of a loop, and neither side has one")
+    return asked
 
 
 def _decided(asked: Question, relation: Relation, means: Means) -> Verdict:
@@ -175,6 +216,8 @@ def equal(asked: Question, means: Means) -> Verdict:
             return refutation or found or means.no_answer(answer)
         if means.is_over:
             break
+        if soon and of_all_functions(differs, asked, means, what):
+            return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
     return _run(asked, differs, means, answer)
 
 
@@ -182,7 +225,7 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     """The verdict by running every input, as the solver gave no answer."""
     from ptxspec.query.solvers.exhaustion import exhaust
 
-    ran = exhaust(differs, asked.given, asked.taken, means.seconds, means.progress)
+    ran = exhaust(_closed(asked, differs, means), asked.given, asked.taken, means.seconds, means.progress)
     if ran.status == "equal":
         return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
     if ran.status == "vacuous":
@@ -193,6 +236,16 @@ def _run(asked: Question, differs: Bool, means: Means, answer: Answer) -> Verdic
     return Verdict(
         "unknown", f"{tried}; inputs cannot all be run: {ran.reason}" if not ran.run else f"{tried}; {ran.reason}"
     )
+
+
+def _closed(asked: Question, differs: Bool, means: Means) -> Bool:
+    """A claim without the open results that no input meets that meets the assumption, if there are few enough to be run."""
+    if not freedoms_in(differs) or Numbered(asked.given, asked.taken).total > 1 << BITS:
+        return differs
+    open_still = reached((differs,), lambda freedom: True)
+    if means.at_least.solve(asked.given & open_still, asked, "inputs for which a result is open").status != "unsat":
+        return differs
+    return truth(resolve(differs, lambda freedom: constant(0)))
 
 
 def _sampled(asked: Question, means: Means) -> Verdict | None:
@@ -248,8 +301,8 @@ def _looked_at(asked: Question, answer: Answer) -> Verdict:
 
 
 def _differing(asked: Question, answer: Answer, machine: Machine) -> tuple[str, ...]:
-    left, right = (results_of(asked, side, answer.values, machine.pick) for side in (0, 1))
-    return tuple(n for n in asked.compared if left[n] != right[n])
+    memo: dict[int, Any] = {}
+    return tuple(n for n in asked.compared if evaluate_term(asked.unequal(n), answer.values, machine.pick, memo))
 
 
 def _refuted(

@@ -21,6 +21,8 @@ from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.options import Contraction
+from ptxspec.query.executions import Executions
+from ptxspec.query.results import consumed
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
@@ -52,7 +54,7 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend
 
 #: operands that are no values of registers
 _NOT_VALUES: tuple[Any, ...] = (label, target_list)
@@ -160,7 +162,7 @@ class Fragment(NamedTuple):
     condition under which it fails; `stepped` is that the invariant holds where its loop was stepped over. `side` is
     the text as a kernel, if it is no straight line. `epoch` has the version and the target that the text says, None if it
     says neither. `unwritten` has, by name, the terms of what a kernel or a function reads of registers and memory before it is
-    written."""
+    written. `scratch` are the registers whose last value a later instruction reads."""
 
     text: str
     registers: dict[str, Type]
@@ -182,6 +184,7 @@ class Fragment(NamedTuple):
     side: Any = None
     epoch: Epoch | None = None
     unwritten: dict[str, Any] = {}
+    scratch: frozenset[str] = frozenset()
 
 
 def read_fragment(
@@ -203,7 +206,8 @@ def read_fragment(
     if len(items) > MOST_INSTRUCTIONS:
         raise Unsupported(f"a fragment has at most {MOST_INSTRUCTIONS:,} instructions, not {len(items):,}; {_INSTEAD}")
     reading = _Reading(source, _types(instructions, source, types or {}), epoch)
-    ops = reading.contracted([reading.op(item) for item in instructions], contract)
+    written = [reading.op(item) for item in instructions]
+    ops = reading.contracted(written, contract)
     steps = [reading.step(op) for op in ops]
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
@@ -219,6 +223,7 @@ def read_fragment(
         reading.taken,
         reading.left,
         epoch=epoch,
+        scratch=consumed(reading.kernel(written)),
     )
 
 
@@ -245,6 +250,7 @@ class _Reading:
         self.formats: dict[str, Type] = {}
         self.taken: dict[str, Type] = {}
         self.left: dict[str, Type] = {}
+        self.executions = Executions()
         #: registers of contracted products, which no identifier names
         self.hidden: dict[str, Type] = {}
 
@@ -267,13 +273,17 @@ class _Reading:
             self.registers[CONDITION_CODE] = TYPES["pred"]
         return Op(plan, tuple(map(tree.bare, item.operands)), item.guard, item.position)
 
+    def kernel(self, ops: list[Op]) -> Kernel:
+        """The instructions as a kernel."""
+        kernel = Kernel("a fragment")
+        kernel.code, kernel.registers = ops, self.registers
+        return kernel
+
     def contracted(self, ops: list[Op], how: Contraction) -> list[Op]:
         """The instructions with products and sums contracted."""
         if how == "none" or len(ops) < 2:
             return ops
-        kernel = Kernel("a fragment")
-        kernel.code, kernel.registers = ops, self.registers
-        found = as_contracted(kernel, how)
+        found = as_contracted(self.kernel(ops), how)
         self.hidden = {n: t for n, t in found.registers.items() if n not in self.registers}
         return found.code
 
@@ -314,7 +324,7 @@ class _Reading:
         types: dict[str, Type] = {}
         memo: dict[int, Any] = {}
         for name, type, term in destinations(op):
-            value = substitute(term, env, memo)
+            value = self.executions.substitute(term, env, memo, TRUE if holds is None else holds)
             register = self.registers.get(name) or self.hidden[name]
             if _is_special(type):
                 self.formats[name] = type

@@ -7,27 +7,75 @@ without a condition, which is a function of its operands, too.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ptxspec.terms.core import Bool, make_int
-from ptxspec.terms.vocabulary import rebuilt
+from ptxspec.terms.core import Bool, make_int, truth
+from ptxspec.terms.vocabulary import FALSE, TRUE, rebuilt
 
+#: operations of which the first two operands may be exchanged, where the result is a number
+COMMUTATIVE = ("sum", "product", "fused")
+#: functions of which two at a time are looked at
+MOST = 64
 #: what stands in the place of an operation's entry in the register of ambiguities
 OPERATION = "operation"
 
 
 def with_any_functions(claim: Bool, of_others: bool) -> Bool:
     """A claim with operations of IEEE 754 as functions that are not known: all of them, or with `of_others` those alone that take
-    the result of another one. If nothing makes it true, nothing makes the claim true."""
+    the result of another one. Operands may be exchanged, where that makes no difference. If nothing makes it true, nothing makes
+    the claim true."""
+    exchangeable: list[Any] = []
 
     def replace(term: Any, args: tuple[Any, ...]) -> Any:
         if term.op != "call" or (of_others and not _has(args, lambda t: t.op == "call")):
             return None
-        _, width, type, *_ = term.attrs
-        return make_int("freedom", args, (OPERATION, width, "unspecified", type, None, term.attrs))
+        what, width, type, *_ = term.attrs
+        found = make_int("freedom", args, (OPERATION, width, "unspecified", type, None, term.attrs, ""))
+        if what in COMMUTATIVE:
+            exchangeable.append(found)
+        return found
 
-    found: Bool = rebuilt(claim, replace, {})
+    found: Any = rebuilt(claim, replace, {})
+    return truth(found & exchanged(exchangeable))
+
+
+def exchanged(names: list[Any]) -> Bool:
+    """That functions have the same value where their first two operands are exchanged."""
+    found: Any = TRUE
+    for one, other in itertools.combinations(names[:MOST], 2):
+        if one.attrs == other.attrs:
+            (x, y, *more), (u, v, *its) = one.args, other.args
+            same = (x == v) & (y == u)
+            for a, b in zip(more, its, strict=True):
+                same = same & (a == b)
+            found = found & (~same | (one == other))
+    return truth(found)
+
+
+def given_that(condition: Bool, claim: Bool) -> Bool:
+    """A claim that has the same truth where a condition holds, in which its parts count as true."""
+    known = {}
+    for part in _parts(condition):
+        known[id(part)] = TRUE
+        if part.op == "not":
+            known[id(part.args[0])] = FALSE
+    found: Bool = rebuilt(claim, lambda t, args: known.get(id(t)), {})
+    return found
+
+
+def _parts(condition: Any) -> list[Any]:
+    """The conditions of which one is the conjunction."""
+    stack, found = [condition], []
+    while stack:
+        term = stack.pop()
+        if term.op == "all":
+            stack += term.args
+        elif term.op == "not" and term.args[0].op == "any":
+            stack += [~one for one in term.args[0].args]
+        else:
+            found.append(term)
     return found
 
 

@@ -25,6 +25,7 @@ from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
 from ptxspec.query.equivalence import prove
 from ptxspec.query.paths.options import Options, options
+from ptxspec.query.results import ALL
 from ptxspec.query.verdicts import Verdict
 
 #: what registers point to: so many bytes of memory, as in 64 or "64 shared align 8"
@@ -34,7 +35,7 @@ Buffers = Mapping[str, int | str] | None
 class Identity(NamedTuple):
     """A claim. `expected` is "proved" or "refuted"; `path` and `line` say where it stands. `buffers` says what registers point
     to, `warp` that the lanes of a warp execute both sides, `relation` whether the sides are equal or the right one refines the
-    left one: see ptxspec.prove."""
+    left one: see ptxspec.prove. All names that both sides write are compared, and NaNs with their payloads."""
 
     title: str
     left: str
@@ -51,7 +52,7 @@ class Identity(NamedTuple):
     @property
     def how(self) -> Options:
         """What the question says beside its texts."""
-        return options(buffers=dict(self.buffers), warp=self.warp)
+        return options(buffers=dict(self.buffers), warp=self.warp, compare=(ALL,), nan="payloads")
 
     @property
     def opcodes(self) -> frozenset[str]:
@@ -78,6 +79,8 @@ class Identity(NamedTuple):
             timeout=timeout,
             buffers=dict(self.buffers),
             warp=self.warp,
+            compare=(ALL,),
+            nan="payloads",
         )
 
 
@@ -194,18 +197,20 @@ def _key(claim: Identity) -> str:
     return hashlib.sha256(repr((claim[:6], claim[8:], _definitions())).encode()).hexdigest()
 
 
-def _stored(path: Path) -> dict[str, Any]:
+def _stored(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
     try:
         state = path.stat()
         return _read(path, state.st_mtime_ns, state.st_size)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
 @lru_cache(maxsize=2)
 def _read(path: Path, *state: int) -> dict[str, Any]:
     """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
-    found = json.loads(path.read_text())
+    found = json.loads(storage.own_file(path.absolute()))
     return found if isinstance(found, dict) else {}
 
 

@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 #: the packages of pages that have claims
-STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "proofs")
+STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spaces", "spec.variables", "proofs")
 
 
 @cache

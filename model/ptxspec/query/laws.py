@@ -48,9 +48,9 @@ def _one(i: int) -> tuple[int, str]:
     return i, check(of_proofs()[i]).status
 
 
-def _stored(path: Path) -> dict[str, str]:
+def _stored(path: Path | None) -> dict[str, str]:
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
+        found = json.loads(storage.own_file(path and path.absolute()))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

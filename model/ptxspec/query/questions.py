@@ -11,10 +11,11 @@ from ptxspec.query.fragments import Fragment
 from ptxspec.query.inputs import Inputs, inputs_of, taken_types
 from ptxspec.query.paths.asking import assumed, completed, read_side, resolved
 from ptxspec.query.paths.options import PLAIN, Options
+from ptxspec.query.results import results, unequal, unequal_with_any_nan, wanted
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import low_bits, resolve
+from ptxspec.terms.vocabulary import resolve
 
 
 class Question(NamedTuple):
@@ -34,7 +35,8 @@ class Question(NamedTuple):
     def unequal(self, name: str) -> Bool:
         """That a register's final values differ, in the bits that are compared."""
         left, right = self.finals
-        return unequal(left[name], right[name], self.compared[name])
+        differ = unequal_with_any_nan if self.how.nan == "any" else unequal
+        return differ(left[name], right[name], self.compared[name])
 
     @property
     def taken(self) -> dict[str, Type]:
@@ -64,13 +66,6 @@ class Question(NamedTuple):
         for name, term in self.inputs.terms.items():
             same = same & (term == constant(values[name]))
         return truth(same)
-
-
-def unequal(x: Any, y: Any, type: Type) -> Bool:
-    """That two results of a type differ in its bits."""
-    if type.kind == "pred":
-        return truth(x) != truth(y)
-    return low_bits(x, type.width) != low_bits(y, type.width)
 
 
 def ask(
@@ -103,8 +98,9 @@ def _chosen(choices: Profile, freedom: Any) -> Any:
 def question(
     left: str, right: str, how: Options = PLAIN
 ) -> tuple[tuple[Fragment, Fragment], dict[str, Type], dict[str, Type]]:
-    """(both sides, the types of all registers, the names compared with the type in which they are). Raises ValueError if no
-    name is written by both."""
+    """(both sides, the types of all registers, the names compared with the type in which they are). What is compared are the
+    names that the question asks for, or else the results: the names that both sides write, but for those whose last value a later
+    instruction of each side reads. Raises ValueError if no name is written by both, or not one that is asked for."""
     first = read_side(left, "<left>", None, how)
     second = read_side(right, "<right>", None, how)
     shared = {n for n in (*first.inputs, *first.outputs) if n in second.inputs or n in second.outputs}
@@ -116,9 +112,11 @@ def question(
             known = {n: second.registers[n] for n in fixed if n in second.registers}
             first = read_side(left, "<left>", known, how)
     first, second = completed(first, second)
-    compared = {n: _wider(first.left[n], second.left[n]) for n in first.outputs if n in second.outputs}
-    if not compared and not (first.memory or second.memory):
+    both = [n for n in first.outputs if n in second.outputs]
+    if not both and not (first.memory or second.memory):
         raise ValueError("no register is written by both sides, so there is nothing to compare")
+    names = results(both, first.scratch & second.scratch) if how.compare is None else wanted(both, how.compare)
+    compared = {n: _wider(first.left[n], second.left[n]) for n in names}
     return (first, second), {**second.registers, **first.registers}, compared
 
 

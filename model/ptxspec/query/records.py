@@ -1,37 +1,45 @@
 """What is kept of a question and its answer in files: the query as SMT-LIB, a kernel that shows a counterexample, and a
-certificate
-from which the verdict can be checked again."""
+certificate from which the verdict can be checked again."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 
-from ptxspec import storage
-from ptxspec.files import write_whole
+from ptxspec import strict
+from ptxspec.files import check_writable, write_whole
+from ptxspec.language.diagnostics import PtxError
 from ptxspec.query import witness
-from ptxspec.query.equivalence import prove
+from ptxspec.query.equivalence import posed, prove
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.questions import question
-from ptxspec.query.solvers import Solver, bitwuzla_solver, kept, portfolio
+from ptxspec.query.solvers import Solver, kept
 from ptxspec.query.solvers.journal import Query, journal
 from ptxspec.query.verdicts import Verdict
 
 #: raise it when the fields of a certificate change
-FORMAT = 1
-#: seconds for a second solver's opinion
-SECOND = 10.0
+FORMAT = 2
+#: seconds that a certificate may ask for
+MOST_SECONDS = 1e6
+#: verdicts that settle a question
+SETTLED = ("proved", "refuted", "exhausted", "vacuous")
+#: what a query was answered, and what stands for no answer
+ANSWERS, UNANSWERED = ("sat", "unsat"), "unanswered"
 #: what is no part of a question
-_NOT_ASKED = ("progress", "timeout", "solver")
+_NOT_ASKED = ("progress", "timeout", "solver", "smtlib", "ptx", "certificate")
+_DIGEST, _VERSION = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d+(\.\w+)*")
 
 
 class Checked(NamedTuple):
-    """Whether a certificate still stands, and in words what was checked, or what does not hold. `notes` are pages that changed
-    without changing the query.
+    """Whether a certificate still stands, and in words what was checked, or what does not hold. `notes` are what changed without
+    changing a query, such as a page; `statement` is the claim as it was computed from the question, in words.
 
     >>> from ptxspec.query import records
     >>> record = records.recorded("shl.b32 d, a, 1;", "add.u32 d, a, a;")
@@ -42,23 +50,29 @@ class Checked(NamedTuple):
     holds: bool
     said: str
     notes: tuple[str, ...] = ()
+    statement: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):
-    """A question (the arguments of `prove`), what came of it, and the queries that were put to solvers."""
+    """A question (the arguments of `prove`, with its defaults), what came of it, and the queries that were put to solvers."""
 
     question: dict[str, Any]
     timeout: float
+    solver: Solver
     verdict: Verdict
     queries: list[Query]
 
 
-def recorded(left: str, right: str, **options: Any) -> Record:
-    """Ask as `prove` does, and record what solvers were asked."""
-    with journal() as queries:
+def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> Record:
+    """Ask as `prove` does, and record what solvers were asked. Answers that were kept are taken only if that is said: they may be
+    others than solvers give now."""
+    with journal() as queries, nullcontext() if are_kept else kept.kept_at(None):
         verdict = prove(left, right, **options)
-    asked = {"left": left, "right": right, **{k: v for k, v in options.items() if k not in _NOT_ASKED}}
-    return Record(asked, options.get("timeout", 60.0), verdict, queries)
+    bound = inspect.signature(prove).bind(left, right, **options)
+    bound.apply_defaults()
+    given = bound.arguments
+    asked = {name: given[name] for name in given if name not in _NOT_ASKED}
+    return Record(asked, given["timeout"], given["solver"], verdict, queries)
 
 
 def prove_and_write(
@@ -70,18 +84,36 @@ def prove_and_write(
     certificate: str | Path | None = None,
     **options: Any,
 ) -> Verdict:
-    """Ask as `prove` does, and write files. Raises OSError before anything is asked if one cannot be written."""
-    files = [Path(file) for file in (smtlib, ptx, certificate) if file is not None]
-    for file in files:
-        storage.check_writable(file)
-    record = recorded(left, right, **options)
-    if smtlib is not None:
-        write_whole(Path(smtlib), smtlib_text(record).encode())
-    if ptx is not None and record.verdict.counterexample is not None:
-        write_whole(Path(ptx), ptx_text(record).encode())
-    if certificate is not None:
-        write_whole(Path(certificate), json.dumps(_certificate(record), indent=1).encode())
+    """Ask as `prove` does, and write files. Raises OSError before anything is asked if one cannot be written, and NotWritten
+    afterwards."""
+    for file in (smtlib, ptx, certificate):
+        if file is not None:
+            check_writable(Path(file))
+    record = recorded(left, right, are_kept=certificate is None, **options)
+    texts: list[tuple[str | Path | None, Callable[[Record], str]]] = [
+        (smtlib, smtlib_text),
+        (certificate, _certificate_text),
+    ]
+    if record.verdict.counterexample is not None:
+        texts.append((ptx, ptx_text))
+    failed: list[str] = []
+    for file, text in texts:
+        if file is not None:
+            try:
+                write_whole(Path(file), text(record).encode())
+            except (OSError, Unsupported) as why:
+                failed.append(f"{file} is not written: {getattr(why, 'strerror', None) or why}")
+    if failed:
+        raise NotWritten(record.verdict, failed)
     return record.verdict
+
+
+class NotWritten(OSError, Unsupported):
+    """A file was not written after a question was decided: `verdict` is the answer."""
+
+    def __init__(self, verdict: Verdict, failed: Sequence[str]):
+        super().__init__("; ".join(failed))
+        self.verdict = verdict
 
 
 def smtlib_text(record: Record) -> str:
@@ -124,8 +156,7 @@ def ptx_text(record: Record) -> str:
     found = record.verdict.counterexample
     if found is None:
         raise Unsupported(f"there is no counterexample to show: {record.verdict.status}")
-    sides, _, _ = question(record.question["left"], record.question["right"])
-    return witness.kernel(sides, found)
+    return witness.kernel(posed(**record.question).sides, found)
 
 
 def certificate(record: Record) -> dict[str, Any]:
@@ -139,82 +170,156 @@ def certificate(record: Record) -> dict[str, Any]:
     return _certificate(record)
 
 
+def _certificate_text(record: Record) -> str:
+    return json.dumps(_certificate(record), indent=1, allow_nan=False)
+
+
 def _certificate(record: Record) -> dict[str, Any]:
     from ptxspec import __version__
 
     verdict = record.verdict
-    if verdict.status not in ("proved", "refuted", "exhausted", "vacuous"):
+    if verdict.status not in SETTLED:
         raise Unsupported(
             f"a certificate is of a verdict that settles the question: {verdict.status}: {verdict.reason}"
         )
-    return {
+    made: dict[str, Any] = {
         "format": FORMAT,
         "ptxspec": __version__,
         "question": record.question,
         "timeout": record.timeout,
+        "solver": record.solver,
         "pages": _pages(record.question),
-        "queries": [{**q._asdict(), "agreed": _agreeing(q)} for q in record.queries],
-        "verdict": verdict.as_dict(),
+        "queries": _queries(record),
+        "verdict": _claimed(verdict),
     }
+    return {name: strict.plain(part) for name, part in made.items()}
+
+
+def _claimed(verdict: Verdict) -> dict[str, Any]:
+    """The fields of a verdict that follow from the question: neither how long it took nor who answered."""
+    return {n: strict.plain(v) for n, v in verdict.as_dict().items() if n not in ("reason", "seconds")}
+
+
+def _queries(record: Record) -> list[dict[str, str]]:
+    """The queries that a certificate has. A proof rests on all that were asked. A counterexample and a run of all inputs stand
+    for themselves, and have the first query alone. The first script of a purpose depends on the question alone; those after it
+    may depend on a model, which solvers in parallel need not give again."""
+    found: dict[tuple[str, str], str] = {}
+    for query in record.queries:
+        before = found.get((query.purpose, query.text), UNANSWERED)
+        found[query.purpose, query.text] = query.status if query.status in ANSWERS else before
+    made = [{"purpose": p, "text": t, "status": status} for (p, t), status in found.items()]
+    if record.verdict.status in ("refuted", "exhausted"):
+        return made[:1]
+    if record.solver == "portfolio":
+        return list({query["purpose"]: query for query in reversed(made)}.values())[::-1]
+    return made
 
 
 def _pages(asked: Mapping[str, Any]) -> dict[str, str]:
     """The pages of the instructions of both sides, each with its digest."""
     from ptxspec.literate.finder import DOCUMENTS
 
-    sides, _, _ = question(asked["left"], asked["right"])
-    pages = sorted({step.page for side in sides for step in side.steps})
+    pages = sorted({step.page for side in posed(**asked).sides for step in side.steps})
     return {page: hashlib.sha256((DOCUMENTS / page).read_bytes()).hexdigest() for page in pages}
 
 
-def _constants(text: str) -> dict[str, int]:
-    """The constants that a script declares, with their widths."""
-    found = {}
-    for line in text.splitlines():
-        if line.startswith("(declare-const "):
-            name, sort = line[len("(declare-const ") : -1].split(" ", 1)
-            found[name] = 0 if sort == "Bool" else int(sort.rstrip(")").split()[-1])
-    return found
+class Certificate(NamedTuple):
+    """A certificate, of which it is known that each field has its type. Nothing in it is believed."""
+
+    format: int
+    ptxspec: str
+    question: dict[str, Any]
+    timeout: float
+    solver: Solver
+    pages: dict[str, str]
+    queries: list[Any]
+    verdict: dict[str, Any]
 
 
-def _agreeing(query: Query) -> list[str]:
-    """The solvers, with their versions, that give a query the same answer within a short time."""
-    found = []
-    names: tuple[Solver, ...] = ("z3", "bitwuzla") if bitwuzla_solver.is_installed() else ("z3",)
-    for name in names:
-        said = portfolio.ask(query.text, _constants(query.text), SECOND, "QF_BVFP" in query.text, name)
-        if said.status == query.status and said.is_settled:
-            found.append(said.by)
-    return found
-
-
-def check(made: Mapping[str, Any], timeout: float | None = None) -> Checked:
-    """Check a certificate again: the definitions that there are now have to make the same query of the question, and
-    the verdict has to be reached anew, without any answer that was kept. Inputs that refute are replayed as they are.
-    Raises ValueError for what is no certificate."""
-    if made.get("format") != FORMAT or not isinstance(made.get("question"), dict):
+def read(made: Any) -> Certificate:
+    """A certificate from a value for JSON: all of its fields, and no others. Raises ValueError that names the field."""
+    if not isinstance(made, dict) or type(made.get("format")) is not int or made["format"] != FORMAT:
         raise ValueError(f"no certificate of format {FORMAT}")
-    asked, was = dict(made["question"]), made["verdict"]
-    begun = time.monotonic()
-    limit = timeout or made["timeout"]
-    with kept.kept_at(None):
-        if was["status"] == "refuted":
-            again = recorded(**asked, timeout=limit)
-            narrowed = recorded(
-                **{**asked, "assume": _narrowed(asked.get("assume"), was["counterexample"])}, timeout=limit
+    try:
+        found = strict.fields(made, get_type_hints(Certificate))
+        found["question"] = strict.fields(found["question"], _asked_for(), "question")
+        for i, query in enumerate(found["queries"]):
+            strict.fields(
+                query, {"purpose": str, "text": str, "status": Literal["sat", "unsat", "unanswered"]}, f"queries[{i}]"
             )
-            status = narrowed.verdict.status
-        else:
-            solver: Solver = "portfolio" if bitwuzla_solver.is_installed() else "z3"
-            again = recorded(**asked, timeout=limit, solver=solver)
-            status = again.verdict.status
-    notes = tuple(_changed_pages(made))
-    changed = _changed(made["queries"], again.queries)
-    if changed:
-        return Checked(False, f"the definitions make another query of the question: {changed}", notes)
-    if status != was["status"]:
-        return Checked(False, f"the verdict was {was['status']}, and is {status} now", notes)
-    return Checked(True, f"{status} again, on the same query, in {time.monotonic() - begun:.1f} s", notes)
+        if not 0 < found["timeout"] <= MOST_SECONDS:
+            raise ValueError(f"timeout is no number of seconds up to {MOST_SECONDS:.0f}")
+        for page, digest in found["pages"].items():
+            if not _DIGEST.fullmatch(digest):
+                raise ValueError(f"pages.{page[:60]} is no digest")
+        if not _VERSION.fullmatch(found["ptxspec"]):
+            raise ValueError("ptxspec is no version")
+    except ValueError as why:
+        raise ValueError(f"no certificate: {why}") from None
+    return Certificate(**found)
+
+
+def _asked_for() -> dict[str, Any]:
+    """The arguments of `prove` that are part of a question, with their types."""
+    return {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
+
+
+def check(made: Any, timeout: float | None = None) -> Checked:
+    """Check a certificate again: all that it says is computed from its question, without any answer that was kept. The
+    definitions that there are now have to make the same queries, the solver to answer them alike, and the verdict to be the same,
+    of the same statement. Inputs that refute are replayed as they are. Raises ValueError for what is no certificate."""
+    from ptxspec import __version__
+
+    given = read(made)
+    begun = time.monotonic()
+    limit = timeout or given.timeout
+    try:
+        again = recorded(**given.question, timeout=limit, solver=given.solver)
+        now = _claimed(again.verdict)
+        pages = _pages(given.question)
+    except (ValueError, Unsupported, PtxError) as why:
+        return Checked(False, f"the question cannot be put: {why}")
+    statement = tuple(again.verdict.statement.words()) if again.verdict.statement is not None else ()
+    notes = [f"it was made by ptxspec {given.ptxspec}"] if given.ptxspec != __version__ else []
+
+    def fails(why: str) -> Checked:
+        return Checked(False, why, tuple(notes), statement)
+
+    changed = _changed(given.queries, _queries(again))
+    if changed is not None:
+        return fails(f"the definitions make another query of the question: {changed}")
+    status = given.verdict.get("status")
+    if status not in SETTLED or now["status"] != status:
+        return fails(f"the verdict was {status}, and is {now['status']} now")
+    for was, query in zip(given.queries, _queries(again), strict=True):
+        if was["status"] == UNANSWERED != query["status"]:
+            notes.append(f"a query that no solver answered is {query['status']} now: {query['purpose']}")
+        elif was["status"] != query["status"]:
+            return fails(f"a query was {was['status']}, and is {query['status']} now: {query['purpose']}")
+    if list(given.pages) != list(pages):
+        return fails("the instructions are described by other pages")
+    notes += [f"{page} is another than it was" for page in pages if pages[page] != given.pages[page]]
+    wrong = strict.difference(given.verdict, now, "verdict")
+    if wrong and status == "refuted":
+        wrong = _unlike(given, now, limit) or ""
+    if wrong:
+        return fails(f"the certificate says something else: {wrong}")
+    said = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
+    return Checked(True, said, tuple(notes), statement)
+
+
+def _unlike(given: Certificate, now: dict[str, Any], limit: float) -> str:
+    """How a refutation differs from what its own inputs give, as the solver may find others; "" if it does not."""
+    try:
+        assume = _narrowed(given.question["assume"], given.verdict["counterexample"])
+        narrowed = recorded(**{**given.question, "assume": assume}, timeout=limit, solver=given.solver)
+    except (ValueError, LookupError, TypeError, AttributeError, Unsupported, PtxError):
+        return strict.difference(given.verdict, now, "verdict")
+    if narrowed.verdict.status != "refuted":
+        return f"its inputs do not refute the claim: the verdict on them is {narrowed.verdict.status}"
+    shown = {**now, "counterexample": _claimed(narrowed.verdict)["counterexample"]}
+    return strict.difference(given.verdict, shown, "verdict")
 
 
 def _narrowed(assume: str | None, counterexample: Mapping[str, Any]) -> str:
@@ -222,21 +327,13 @@ def _narrowed(assume: str | None, counterexample: Mapping[str, Any]) -> str:
     parts = [f"({assume})"] if assume else []
     for name, shown in counterexample["inputs"].items():
         value = shown.get("predicate")
-        parts.append(f"{name} == {shown['unsigned']}" if value is None else name if value else f"not {name}")
+        parts.append(f"{name} == {int(shown['unsigned'])}" if value is None else name if value else f"not {name}")
     return " and ".join(parts)
 
 
-def _changed(before: list[Mapping[str, Any]], now: list[Query]) -> str:
-    """The purpose of the first query whose script is another one, of those that are asked for each purpose first; or nothing. A
-    script that is asked later may depend on a solver's model."""
-    first: dict[str, str] = {q["purpose"]: q["text"] for q in reversed(before)}
-    other = {q.purpose: q.text for q in reversed(now)}
-    for purpose in dict.fromkeys((*first, *other)):
-        if first.get(purpose) != other.get(purpose):
-            return purpose
-    return ""
-
-
-def _changed_pages(made: Mapping[str, Any]) -> list[str]:
-    now = _pages(made["question"])
-    return [f"{page} is another than it was" for page, digest in made["pages"].items() if now.get(page) != digest]
+def _changed(before: list[Any], now: list[dict[str, str]]) -> str | None:
+    """The purpose of the first query that is another one; None if there is none."""
+    for was, query in zip_longest(before, now):
+        if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
+            return str((query or was)["purpose"])
+    return None

@@ -19,16 +19,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from ptxspec.query.abstracted import of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.demands import NotChosen, demands
 from ptxspec.query.enumerated import enumerated
-from ptxspec.query.functions import with_any_functions
-from ptxspec.query.means import FIRST, Means
+from ptxspec.query.means import Means
 from ptxspec.query.paths.asking import beyond, borne_out
-from ptxspec.query.questions import Question, unequal
+from ptxspec.query.questions import Question
 from ptxspec.query.replaying import Machine, counterexample, results_of
+from ptxspec.query.results import unequal
 from ptxspec.query.sampling import samples
-from ptxspec.query.solvers import Answer, Choices, journal, solve
+from ptxspec.query.solvers import Answer, Choices, solve
 from ptxspec.query.solvers.numbered import BITS, Numbered
 from ptxspec.query.solvers.simple_first import simple_numbers
 from ptxspec.query.undefined import reached
@@ -41,17 +42,21 @@ from ptxspec.terms.vocabulary import (
     Approximation,
     condition,
     freedoms_in,
+    is_allowed,
     low_bits,
     number,
     rebuilt,
     resolve,
     substitute,
+    takes_operands,
 )
 
 #: strategies, and inputs of which nothing came, after which the question is given up
 MOST_ROUNDS = 24
 #: bits of input up to which every input is looked at by the exact interpretation, where nothing else tells
 MOST_BITS = 16
+#: the most bits of a choice that is looked at in all its ways, and the most ways
+FEW_BITS, FEW = 8, 8
 
 
 class Undecided(Exception):
@@ -142,6 +147,12 @@ class _Refinement:
 
     def ways(self, freedom: Any) -> Iterator[Way]:
         """How a freedom of the left side may be chosen, the likelier ways first."""
+        few = _few(freedom)
+        if few:
+            theirs = [f for f in freedoms_in(*self.right.values()) if f.attrs == freedom.attrs]
+            yield from [SAME, *map(Way, theirs)] if theirs else []
+            yield from (Way(constant(bits)) for bits in few)
+            return
         yield SAME
         allowed, width = freedom.attrs[4], freedom.attrs[1]
         if isinstance(allowed, Approximation):
@@ -255,6 +266,15 @@ class _Refinement:
         raise Undecided("which approximate results lead there was not found")
 
 
+def _few(freedom: Any) -> list[int]:
+    """All bits that a freedom may have, if they are few and always the same; else none."""
+    _, width, _, _, allowed, *_ = freedom.attrs
+    if allowed is None or isinstance(allowed, Approximation) or width > FEW_BITS or takes_operands(allowed):
+        return []
+    found = [bits for bits in range(1 << width) if is_allowed(freedom, (), bits)]
+    return found if len(found) <= FEW else []
+
+
 def _has_rounded(freedom: Any) -> bool:
     """Whether there is a term for the correctly rounded result."""
     allowed = freedom.attrs[4]
@@ -303,7 +323,7 @@ def refined(asked: Question, means: Means) -> Verdict:
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, SAME))
     if any(map(_has_rounded, claim.freedoms)) and not _is_false(wrong):  # else a solver has to meet inputs first
         wrong = wrong & claim.wrong(claim.rounded())
-        if _of_all_functions(wrong, asked, means):
+        if of_all_functions(wrong, asked, means, _WANTED):
             return _proved()
     open_still = Verdict("unknown", f"{MOST_ROUNDS} strategies of the left side, and none for all inputs")
     sampled = False
@@ -337,23 +357,6 @@ def refined(asked: Question, means: Means) -> Verdict:
         # the one behaviour that there is at these inputs is allowed
         wrong = wrong & ~asked.inputs_are(answer.values)
     return open_still
-
-
-def _of_all_functions(wrong: Bool, asked: Question, means: Means) -> bool:
-    """Whether nothing is wrong, whatever functions the operations of IEEE 754 are. Only a query that says so is recorded."""
-    for of_others in (False, True):
-        weaker = with_any_functions(wrong, of_others)
-        if weaker is wrong:
-            continue
-        with journal.journal() as queries:
-            purpose = f"{_WANTED}, of any functions"
-            limit = min(means.timeout, FIRST)
-            answer = solve(weaker, asked.taken, limit, solver=means.solver, purpose=purpose, simple=False)
-        if answer.status == "unsat":
-            for query in queries:
-                journal.asked(query)
-            return True
-    return False
 
 
 def _proved() -> Verdict:

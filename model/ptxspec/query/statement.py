@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.options import Contraction, Relation
+from ptxspec.options import Contraction, Nan, Relation
 from ptxspec.query.ranges import grouped
+from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch
-from ptxspec.terms.vocabulary import Approximation, freedoms_in
+from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
 
 if TYPE_CHECKING:
     from ptxspec.query.questions import Question
@@ -20,8 +21,8 @@ _CLAIMS = {
 
 class Statement(NamedTuple):
     """The claim that `prove` decided: the relation, the inputs and the compared registers with their types, the assumption, each
-    side's profile, each side's PTX version and target, the contraction of products and sums, and notes on facts that a reader
-    might not expect.
+    side's profile, each side's PTX version and target, the contraction of products and sums, how open NaNs are compared, and
+    notes on facts that a reader might not expect.
 
     >>> statement = ptxspec.prove("add.u32 d, a, b;", "sub.u32 d, a, c;", assume="b + c == 1 << 32").statement
     >>> statement.inputs, statement.compared
@@ -37,6 +38,7 @@ class Statement(NamedTuple):
     profiles: tuple[str, str]
     editions: tuple[str, str]
     contract: Contraction
+    nan: Nan
     notes: tuple[str, ...]
 
     def words(self) -> list[str]:
@@ -77,6 +79,7 @@ def stated(asked: Question, relation: Relation) -> Statement:
         asked.profiles,
         editions,
         asked.how.contract,
+        asked.how.nan,
         tuple(_notes(asked, relation)),
     )
 
@@ -92,6 +95,11 @@ def _notes(asked: Question, relation: Relation) -> list[str]:
         alone = [n for n in side.inputs if n not in its.inputs]
         if alone:
             found.append(f"Read by the {which} side alone: {', '.join(alone)}.")
+    both = [n for n in one.outputs if n in other.outputs and n not in asked.compared]
+    if both and asked.how.compare is None:
+        found.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
+    elif both:
+        found.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
     return found + _on_unwritten(asked, relation) + _on_freedoms(asked, relation)
 
 
@@ -123,10 +131,19 @@ def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
         found.append("Both sides are on one machine, which makes equal choices for equal operands.")
     else:
         found.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
+    if any(f.attrs[6] == NUMBERED for f in open_still):
+        by = ", ".join(sorted({f.attrs[0] for f in open_still if f.attrs[6] == NUMBERED}))
+        alike = ", on both sides alike" if relation == "equal" else ""
+        found.append(f"Each execution chooses by itself{alike}: {by}.")
     if any(f.attrs[0] == "contraction" for f in open_still):
         found.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
-    if any("nan" in f.attrs[0].split("-") for f in open_still):
-        found.append("NaNs are compared with their payloads.")
+    if relation == "equal" and any(map(is_open_nan, open_still)):
+        said = (
+            "An open NaN equals any other" if asked.how.nan == "any" else "Open NaNs are compared with their payloads"
+        )
+        found.append(
+            f"{said}; what is computed from its bits counts with its bits." if asked.how.nan == "any" else f"{said}."
+        )
     if any(isinstance(f.attrs[4], Approximation) for f in open_still):
         found.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
     return found

@@ -41,12 +41,14 @@ class TraceStep(NamedTuple):
 class OpenChoice(NamedTuple):
     """A result that PTX leaves open, as the machine of a counterexample chooses it: the entry in the register of ambiguities, the
     operands' values, and the chosen bits with their type. `operation` is the operation that returns the result, or "" if the
-    entry belongs to a single operation.
+    entry belongs to a single operation. Where each execution chooses by itself, the last operand says how many executions before
+    it had the same other operands.
 
     >>> (choice,) = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", assume="a == 3").counterexample.choices
     >>> choice.entry, choice.operands, choice.bits != 5
     ('division-by-zero', (3, 0), True)
-    >>> [c.operation for c in ptxspec.prove("abs.f32 d, a;", "neg.f32 d, a;", assume="nan(a)").counterexample.choices]
+    >>> found = ptxspec.prove("abs.f32 d, a;", "neg.f32 d, a;", assume="nan(a)", nan="payloads").counterexample
+    >>> [c.operation for c in found.choices]
     ['abs', 'neg']
     """
 

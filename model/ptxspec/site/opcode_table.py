@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language.forms import opcodes, registry
+from ptxspec.language.gaps import coverage, families, further_forms
 from ptxspec.site.pages import code, docname_of, gap, table
 
 
 def markdown() -> str:
-    """How many opcodes there are and how many have a page, and the table of all."""
+    """How many opcodes there are, how many of them are described, and the table of all."""
     known = opcodes()
     rows = [[code(name), _pages(name) if has_page else "", _missing(name)] for name, has_page in sorted(known.items())]
-    said = f"PTX has {len(known)} opcodes up to version {_newest()}; {sum(known.values())} have a page.\n\n"
+    said = f"{coverage()}. The newest version is {_newest()}.\n\n"
     return said + table(["Opcode", "Pages", "Not described"], rows)
 
 
@@ -29,7 +30,6 @@ def _pages(opcode: str) -> str:
 
 def _missing(opcode: str) -> str:
     """What no page describes of an opcode."""
-    page = contracts.gaps()
-    own = [f"{code(n)}: {f.what}" for n, f in page.FAMILIES.items() if n.split(".")[0].split("::")[0] == opcode]
-    own += [more.what for more in page.FORMS.get(opcode, ())]
+    own = [f"{code(family.name)}: {family.what}" for family in families() if family.opcode == opcode]
+    own += [more.what for more in further_forms(opcode)]
     return "<br>".join(gap(text) for text in dict.fromkeys(own))

@@ -93,6 +93,10 @@ def _note(effect: Effect) -> None:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
 
 
+#: state spaces of which a generic address must lie in one; none: it may lie anywhere
+Spaces = tuple[str, ...]
+
+
 class Demand(NamedTuple):
     """What must hold before an access: a rule of the machine, by its name, and the condition."""
 
@@ -100,20 +104,26 @@ class Demand(NamedTuple):
     holds: Bool
 
 
-def load(space: str, at: Int, type: Type, count: int = 1, demand: Demand | None = None, **how: Any) -> list[Int]:
-    """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in).
-    `demand` is what must hold before. `how` names cache operators and the like, which change no value. A warp that has met may
-    load several times, and so may an instruction that does nothing else; likewise `store`."""
+def load(
+    space: str, at: Int, type: Type, count: int = 1, demand: Demand | None = None, into: Spaces = (), **how: Any
+) -> list[Int]:
+    """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in, which must
+    be one of `into` if there are any). `demand` is what must hold before. `how` names cache operators and the like, which change
+    no value. A warp that has met may load several times, and so may an instruction that does nothing else; likewise `store`."""
     trace = _traced("a load")
     values = [variable(f"%loaded{trace.loaded + i}", type.width) for i in range(count)]
     trace.loaded += count
-    _note(Load(space, integer(at), type, count, how, *(demand or ())))
+    rule, holds = demand or ("", None)
+    _note(Load(space, integer(at), type, count, how, rule, holds, into))
     return [sign_extend(v, type.width) if type.signed else v for v in values]
 
 
-def store(space: str, at: Int, type: Type, values: list[Int], demand: Demand | None = None, **how: Any) -> None:
-    """Write consecutive values of `type` to an address; `demand` is what must hold before."""
-    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how, *(demand or ())))
+def store(
+    space: str, at: Int, type: Type, values: list[Int], demand: Demand | None = None, into: Spaces = (), **how: Any
+) -> None:
+    """Write consecutive values of `type` to an address; `demand` is what must hold before, `into` as for `load`."""
+    rule, holds = demand or ("", None)
+    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how, rule, holds, into))
 
 
 def check_address(rule: str, at: Int, holds: Bool) -> None:
@@ -126,24 +136,31 @@ def check(rule: str, holds: Bool) -> None:
     _note(Check(rule, None, holds))
 
 
-def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], **how: Any) -> Int:
-    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read."""
+def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], into: Spaces = (), **how: Any) -> Int:
+    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read. `into` as
+    for `load`."""
     raw = variable("%loaded0", type.width)
     old = sign_extend(raw, type.width) if type.signed else raw
     new = low_bits(integer(change(old)), type.width)
-    _note(Update(space, integer(at), type, (new,), how))
+    _note(Update(space, integer(at), type, (new,), how, into))
     return old
 
 
 def update_each(
-    space: str, at: Int, type: Type, values: list[Int], change: Callable[[Int, Int], Int | int], **how: Any
+    space: str,
+    at: Int,
+    type: Type,
+    values: list[Int],
+    change: Callable[[Int, Int], Int | int],
+    into: Spaces = (),
+    **how: Any,
 ) -> list[Int]:
     """The same for as many consecutive values of `type` as there are in `values`: in the place of each comes
     change(what was there, the value that stands at its place in `values`). What was read is given."""
     raw = [variable(f"%loaded{i}", type.width) for i in range(len(values))]
     old = [sign_extend(v, type.width) if type.signed else v for v in raw]
     new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
-    _note(Update(space, integer(at), type, new, how))
+    _note(Update(space, integer(at), type, new, how, into))
     return old
 
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 class Rule(NamedTuple):
     """Forms whose modifiers match `where` exist from PTX ISA version `since` and on targets from `target` on. With `before` the
-    rule is one for targets before that, with `only` they exist only on targets that have the features of one of these."""
+    rule is one for targets before that, with `only` they exist only on targets that have the features of one of these, and with
+    `operand` it is a rule for instructions that have an operand of this name."""
 
     where: dict[str, tuple[Any, ...]]
     since: tuple[int, int]
     target: int
     before: int | None = None
     only: tuple[str, ...] = ()
+    operand: str = ""
 
 
 class Removal(NamedTuple):
@@ -57,15 +59,17 @@ def available(
     target: str = "sm_10",
     before: str | None = None,
     only: tuple[str, ...] = (),
+    operand: str = "",
     **where: Any,
 ) -> None:
     """Forms of `definition` whose modifiers match `where` (a value, or a tuple of values) need PTX ISA version `since`
     and a target from `target` on, or one with the features of one of the targets `only`, such as "sm_100f". Several rules may
     apply to a form: it needs what they all need, and not more than one of them has `only`. One with `before` applies in modules
-    whose target comes before that."""
+    whose target comes before that, one with `operand` to instructions that have this operand, which may be omitted."""
     end = None if before is None else target_number(before)
     least = min((target_number(feature_name(name)[:-1]) for name in only), default=target_number(target))
-    definition.rules.append(Rule(_conditions(definition, where), _version(since), least, end, tuple(only)))
+    rule = Rule(_conditions(definition, where), _version(since), least, end, tuple(only), operand)
+    definition.rules.append(rule)
 
 
 def removed(definition: Definition, *, since: str, target: str = "sm_10", **where: Any) -> None:

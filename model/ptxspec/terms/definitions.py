@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
@@ -50,6 +50,7 @@ class Definition:
         self.unasked: str | None = None
         self.discards = False
         self.tuples: dict[str, Callable[..., tuple[Type, ...]]] = {}
+        self.padded: set[str] = set()
         parameters = self.signature.parameters.values()
         self.sources = {p.name: p for p in parameters if p.kind is not p.KEYWORD_ONLY}
         self.modifiers = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -103,13 +104,16 @@ class Definition:
         """Whether the form with these modifiers takes special registers as operands."""
         return self.special_registers is not None and _matches(modifiers, self.special_registers)
 
-    def availability(self, modifiers: dict[str, Any], of: int | None = None) -> tuple[tuple[int, int], int]:
-        """(PTX ISA version, target) from which the form with these modifiers exists: in modules for the target `of`, or all."""
+    def availability(
+        self, modifiers: dict[str, Any], of: int | None = None, operands: Collection[str] = ()
+    ) -> tuple[tuple[int, int], int]:
+        """(PTX ISA version, target) from which the form with these modifiers exists, written with these of the operands that have
+        a rule of their own: in modules for the target `of`, or all."""
         since, target = (1, 0), 10
         for rule in self.rules:
             if of is not None and rule.before is not None and of >= rule.before:
                 continue
-            if _matches(modifiers, rule.where):
+            if _matches(modifiers, rule.where) and (not rule.operand or rule.operand in operands):
                 since, target = max(since, rule.since), max(target, rule.target)
         return since, target
 
@@ -360,12 +364,17 @@ def instruction(function: Callable[..., Any]) -> Definition:
 DESTINATION = "d"
 
 
-def has_elements(definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]]) -> None:
+def has_elements(
+    definition: Definition, operand: str, types: Callable[..., tuple[Type, ...]], *, padded: bool = False
+) -> None:
     """What a tuple of coordinates or a fragment of a matrix holds: types(…) is given the form's modifiers, those that it has
-    parameters for, or all if it takes any. The registers of a destination are all of one type."""
+    parameters for, or all if it takes any. The registers of a destination are all of one type. A tuple after the brackets may be
+    written with more elements, which do not count, if it is `padded`."""
     if operand not in definition.sources and operand != DESTINATION:
         raise blame(f"{definition.name} has no operand {operand}")
     definition.tuples[operand] = types
+    if padded:
+        definition.padded.add(operand)
 
 
 def limits_constants(

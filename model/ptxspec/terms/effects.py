@@ -21,7 +21,7 @@ from ptxspec.terms.types import Type
 class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
-    what it says must hold before."""
+    what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any."""
 
     space: str
     address: Int
@@ -30,6 +30,7 @@ class Load:
     how: Mapping[str, Any] = field(compare=False)
     rule: str = ""
     holds: Bool | None = None
+    into: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -39,7 +40,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """Write consecutive values of `type` to an address of a state space. If there is a `rule`, what it says must hold before."""
+    """Write consecutive values of `type` to an address of a state space. If there is a `rule`, what it says must hold before.
+    `into` as of a load."""
 
     space: str
     address: Int
@@ -48,6 +50,7 @@ class Store:
     how: Mapping[str, Any] = field(compare=False)
     rule: str = ""
     holds: Bool | None = None
+    into: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -63,13 +66,14 @@ class Store:
 @dataclass(frozen=True)
 class Update:
     """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
-    between."""
+    between. `into` as of a load."""
 
     space: str
     address: Int
     type: Type
     values: tuple[Int, ...]
     how: Mapping[str, Any] = field(compare=False)
+    into: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.native import Emitter, Library
+from ptxspec.terms.native import Emitter, Library, pays_as_vectors
 from ptxspec.terms.types import Type
-
-#: bits of the widest integers of which LLVM's vectors pay: with a sum of 576 bits, vectors take it seconds to compile, and run
-#: half as fast as one row after the other
-WIDEST_IN_VECTORS = 128
-_INTEGER = re.compile(r"\bi(\d{3,})\b")
 
 
 class Loop(NamedTuple):
@@ -104,8 +98,3 @@ def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any
             "done:\n  ret void\n}",
         ]
     )
-
-
-def pays_as_vectors(text: str) -> bool:
-    """Whether the text of loops is to be made vectors of: not if it has integers wider than WIDEST_IN_VECTORS."""
-    return all(int(bits) <= WIDEST_IN_VECTORS for bits in _INTEGER.findall(text))

@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
@@ -34,6 +35,15 @@ SUPPLIED = {
 #: those of them that are functions to LLVM, not instructions
 _FUNCTIONS = ("fma", "sqrt")
 _FLOATS = {16: "half", 32: "float", 64: "double"}
+#: the formats in which the processor has them
+_OF_PROCESSOR = ("f32", "f64")
+#: bits of the widest integers of which LLVM's vectors pay: with a sum of 576 bits, vectors take it a minute to compile, and run
+#: half as fast as one row after the other
+WIDEST_IN_VECTORS = 128
+_INTEGER = re.compile(r"\bi(\d{3,})\b")
+#: so often an operation on integers of more than 64 bits is written out in one text: of vectors of 128 bits, LLVM takes half a
+#: second for each
+WRITTEN_OUT = 4
 #: the widths of the processor's integers
 WIDTHS = (1, 8, 16, 32, 64)
 #: a choice among open results that has so many operands is a function of its own
@@ -56,6 +66,8 @@ class Emitter:
         self._results: dict[str, str] = {}
         #: calls of the functions that choose among open results, by what they choose from
         self._choices: dict[tuple[Any, ...], str] = {}
+        #: how often an operation was written that the processor has not
+        self._written: Counter[tuple[Any, ...]] = Counter()
 
     def emit(self, text: str) -> str:
         """Append `%n = text`, or name the value if the same text was emitted before. Only for what has no effect."""
@@ -137,10 +149,20 @@ class Emitter:
         )
 
     def supplies(self, name: str, static: tuple[Any, ...]) -> bool:
-        return name in SUPPLIED and static[0].name in ("f32", "f64")
+        if name not in SUPPLIED:
+            return False
+        if static[0].name in _OF_PROCESSOR:
+            return True
+        widest = _set_apart(name, *static)[2]
+        self._written[name, static] += 1
+        return widest > WIDEST_IN_VECTORS or (widest > 64 and self._written[name, static] > WRITTEN_OUT)
 
     def call(self, name: str, static: tuple[Any, ...], args: list[str]) -> str:
         type, rounding, ftz = static
+        if type.name not in _OF_PROCESSOR:
+            function, needs, _ = _set_apart(name, *static)
+            self.needs.update(needs)
+            return self.emit(f"call i{type.width} @{function}({', '.join(f'i{type.width} {a}' for a in args)})")
         width, real = type.width, _FLOATS[type.width]
         if ftz:
             self.needs.update(_flushing(name, rounding, width))
@@ -165,7 +187,7 @@ class Emitter:
 
     def invalid(self, name: str, type: Any, operands: Callable[[], list[str]]) -> str | None:
         """The processor gives a NaN exactly where the operands are invalid."""
-        if name not in SUPPLIED or type.name not in ("f32", "f64"):
+        if name not in SUPPLIED or type.name not in _OF_PROCESSOR:
             return None
         result = self._operation(name, type.width, operands())
         found = self.emit(f"fcmp uno {_FLOATS[type.width]} {result}, {result}")
@@ -213,6 +235,31 @@ def _in_range(term: Any, number: int) -> Any:
 
 
 @cache
+def _set_apart(name: str, type: Any, rounding: str, ftz: bool) -> tuple[str, frozenset[str], int]:
+    """The name of a function that computes an operation as its definition does, what it needs, and the bits of the widest integer
+    there. LLVM takes a tenth of a second for wide ones, so that they stand in a text once, and where it makes no vectors of
+    them."""
+    width, arity = type.width, SUPPLIED[name][1]
+    term = make("call", tuple(variable(f"a{i}", width) for i in range(arity)), (name, width, type, rounding, ftz))
+    body, names = meaning_of(term)
+    lines: list[str] = []
+    needs: set[str] = set()
+    result = Lowering(Emitter(lines, needs), {n: f"%a{i}" for i, n in enumerate(names)}).low(body, width)
+    widest = max(map(int, _INTEGER.findall("\n".join(lines))), default=64)
+    function = f"ptxspec_{name}_{rounding}{'_ftz' if ftz else ''}_{type.name}"
+    parameters = ", ".join(f"i{width} %a{i}" for i in range(arity))
+    text = "\n".join(
+        [f"define internal i{width} @{function}({parameters}) noinline {{", *lines, f"  ret i{width} {result}\n}}"]
+    )
+    return function, frozenset({text, *needs}), widest
+
+
+def pays_as_vectors(text: str) -> bool:
+    """Whether the text of loops is to be made vectors of: not if it has integers wider than WIDEST_IN_VECTORS."""
+    return all(int(bits) <= WIDEST_IN_VECTORS for bits in _INTEGER.findall(text))
+
+
+@cache
 def _flushing(name: str, rounding: str, width: int) -> frozenset[str]:
     """A function whose subnormal results are zeros. The processor's own result decides, except where it is the least normal
     number: that may have been rounded up from below, which only the definition can tell."""
@@ -252,11 +299,16 @@ def _flushing(name: str, rounding: str, width: int) -> frozenset[str]:
 
 @cache
 def _directed(name: str, rounding: str, width: int) -> str:
-    """A function that rounds in one direction: it sets the processor's mode around one operation."""
+    """A function that rounds in one direction: it sets the processor's mode around one operation. Its operands go through empty
+    assembly, where LLVM can know nothing of them: it computes with constants at compile time, constrained or not, and of those
+    that cancel it makes +0 whatever the direction."""
     op, arity = SUPPLIED[name]
     real = _FLOATS[width]
     parameters = ", ".join(f"i{width} %a{i}" for i in range(arity))
-    casts = "\n".join(f"  %f{i} = bitcast i{width} %a{i} to {real}" for i in range(arity))
+    casts = "\n".join(
+        f'  %o{i} = call i{width} asm sideeffect "", "=r,0"(i{width} %a{i}) strictfp\n  %f{i} = bitcast i{width} %o{i} to {real}'
+        for i in range(arity)
+    )
     operands = ", ".join(f"{real} %f{i}" for i in range(arity))
     return (
         f"define internal i{width} @ptxspec_{name}_{rounding}_f{width}({parameters}) strictfp noinline {{\n{casts}\n"

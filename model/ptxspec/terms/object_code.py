@@ -1,7 +1,8 @@
 """Machine code that was made before, kept on disk: a file a module of LLVM text, named after all that it depends on.
 
-A file begins with the digest of the rest; one that is not whole is made anew. What took little time to make is not kept, and the
-oldest files go when there are too many. With PTXSPEC_KEEP_CODE=0 nothing is read or written.
+It is executed, so it is read and written only where no other user can change it (`storage.folder`). A file that is not whole is
+made anew. What took little time to make is not kept, and the oldest files go when there are too many. With PTXSPEC_KEEP_CODE=0
+nothing is read or written.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ WORTH = 0.05
 ROOM = 256 << 20
 #: the environment variable that forbids it
 VARIABLE = "PTXSPEC_KEEP_CODE"
-_DIGEST = 32
 
 
 def name_of(*parts: str) -> str:
@@ -27,8 +27,8 @@ def name_of(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _path(name: str) -> Path:
-    return storage.kept("code") / f"{name}.o"
+def _path(name: str) -> Path | None:
+    return storage.kept(f"code/{name}.o")
 
 
 def _is_allowed() -> bool:
@@ -40,11 +40,9 @@ def found(name: str) -> bytes | None:
     if not _is_allowed():
         return None
     try:
-        data = storage.own_file(_path(name))
+        return storage.own_code(_path(name)) or None
     except OSError:
         return None
-    code = data[_DIGEST:]
-    return code if code and hashlib.sha256(code).digest() == data[:_DIGEST] else None
 
 
 def keep(name: str, code: bytes, seconds: float) -> None:
@@ -52,14 +50,18 @@ def keep(name: str, code: bytes, seconds: float) -> None:
     if seconds < WORTH or not _is_allowed():
         return
     path = _path(name)
-    with contextlib.suppress(OSError):  # there is no folder yet
-        _make_room(path.parent, len(code))
-    storage.try_to_keep(path, hashlib.sha256(code).digest() + code)
+    if path is not None:
+        with contextlib.suppress(OSError):  # there is no folder yet
+            _make_room(storage.folder(path.parent, is_code=True), len(code))
+    storage.keep_code(path, code)
 
 
 def _make_room(folder: Path, size: int) -> None:
     """Remove the oldest files until there is room for so many bytes."""
-    files = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder))
+    files = sorted(
+        (entry.stat(follow_symlinks=False).st_mtime, entry.stat(follow_symlinks=False).st_size, entry.path)
+        for entry in os.scandir(folder)
+    )
     too_much = sum(own for _, own, _ in files) + size - ROOM
     for _, own, path in files:
         if too_much <= 0:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.exact import evaluate, refuse, unchosen
-from ptxspec.terms.vocabulary import DEVIATION, Approximation, condition, low_bits, number, select
+from ptxspec.terms.vocabulary import DEVIATION, Approximation, condition, low_bits, number, operands_of, select
 
 #: profile -> slug -> the function that chooses
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {}
@@ -127,7 +127,7 @@ class Profile:
         choice = self._choice(freedom)
         if choice is None:
             return integer(unchosen(freedom))
-        return low_bits(integer(choice(type, *freedom.args)), width)
+        return low_bits(integer(choice(type, *operands_of(freedom))), width)
 
     def chooses(self, freedom: Any) -> bool:
         """Whether the result is settled: by the profile's choice, or because it is documented."""
@@ -155,7 +155,8 @@ class Profile:
         choice = self._choice(freedom)
         if choice is None:
             return refuse(freedom, operands)
-        function = self._function(choice, slug, width, type, freedom.args)
+        operands = operands_of(freedom, operands)
+        function = self._function(choice, slug, width, type, operands_of(freedom))
         if function is not None:
             return int(function(*operands))
         chosen = low_bits(integer(choice(type, *map(integer, operands))), width)

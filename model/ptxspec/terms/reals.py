@@ -87,13 +87,17 @@ class Real:
             return NotImplemented
         return self + -real(other)
 
-    def __mul__(self, factor: int) -> Real:
-        if self.exact is not None or not factor:
-            return real(self.exact * factor if self.exact is not None else 0)
+    def __mul__(self, other: Real | Fraction | int) -> Real:
+        if isinstance(other, Many):
+            return NotImplemented
+        other = real(other)
+        if self.exact is not None and other.exact is not None:
+            return real(self.exact * other.exact)
 
         def enclose(n: int) -> Enclosure:
-            lo, hi = sorted(factor * end for end in self.enclose(n))
-            return lo, hi
+            w = max(n, 0) + 32
+            corners = [x * y for x in self.enclose(w) for y in other.enclose(w)]
+            return min(corners) >> (2 * w - n), -(-max(corners) >> (2 * w - n))
 
         return Real(enclose)
 

@@ -52,16 +52,16 @@ def number(c: Bool | bool) -> Int:
 def minimum(x: Int | int, y: Int | int) -> Int:
     """The lesser of the two."""
     x, y = integer(x), integer(y)
-    return _within(select(x < y, x, y), min(x.lo, y.lo), min(x.hi, y.hi))
+    return within(select(x < y, x, y), min(x.lo, y.lo), min(x.hi, y.hi))
 
 
 def maximum(x: Int | int, y: Int | int) -> Int:
     """The greater of the two."""
     x, y = integer(x), integer(y)
-    return _within(select(x < y, y, x), max(x.lo, y.lo), max(x.hi, y.hi))
+    return within(select(x < y, y, x), max(x.lo, y.lo), max(x.hi, y.hi))
 
 
-def _within(x: Int, lo: int, hi: int) -> Int:
+def within(x: Int, lo: int, hi: int) -> Int:
     """x, known to lie in lo … hi although its expression's own range is wider."""
     if x.op == "const" or (lo <= x.lo and x.hi <= hi):
         return x
@@ -77,7 +77,7 @@ def absolute(x: Int | int) -> Int:
     """|x|."""
     x = integer(x)
     low, high = sorted((abs(x.lo), abs(x.hi)))
-    return _within(select(x < 0, -x, x), 0 if x.lo <= 0 <= x.hi else low, high)
+    return within(select(x < 0, -x, x), 0 if x.lo <= 0 <= x.hi else low, high)
 
 
 def quotient(x: Int | int, y: Int | int) -> Int:
@@ -259,11 +259,24 @@ def invalid_operands(condition: Bool) -> tuple[str, Type, list[Int]] | None:
 # Freedom ---------------------------------------------------------------------------------------------------------------
 
 
+#: what a freedom says of its executions: each makes a choice of its own; and, in a question about a text, that the last
+#: operand is the execution's number
+EACH_EXECUTION, NUMBERED = "each execution", "numbered"
+
+
 def _freedom(
-    kind: str, name: str, type: Type, operands: tuple[Int | int, ...], allowed: Any, operation: str = ""
+    kind: str,
+    name: str,
+    type: Type,
+    operands: tuple[Int | int, ...],
+    allowed: Any,
+    operation: str = "",
+    each: bool = False,
 ) -> Int:
     given = tuple(integer(o) for o in operands)
-    return make_int("freedom", given, (name, type.width, kind, type, allowed, operation))
+    return make_int(
+        "freedom", given, (name, type.width, kind, type, allowed, operation, EACH_EXECUTION if each else "")
+    )
 
 
 def unspecified(
@@ -272,22 +285,32 @@ def unspecified(
     *operands: Int | int,
     allowed: Callable[..., Bool] | None = None,
     operation: str = "",
+    each: bool = False,
 ) -> Int:
     """A result PTX leaves open: any bits of `type`, or those for which allowed(bits) holds, or allowed(bits, *operands) if it has
     parameters for them. `name` is the entry of the register of ambiguities; a profile's choice is given the operands. Where
     several operations share an entry, `operation` is the one that gives this result: a machine chooses for each of them by
-    itself."""
-    return _freedom("unspecified", name, type, operands, allowed, operation)
+    itself. With `each`, every execution of the instruction chooses by itself, also for equal operands; such a result has no
+    condition on its operands."""
+    assert not (each and allowed is not None and takes_operands(allowed))
+    return _freedom("unspecified", name, type, operands, allowed, operation, each)
 
 
 def undefined(name: str, type: Type, *operands: Int | int, operation: str = "") -> Int:
-    """A result of a program that did what PTX says it must not; `operation` as for `unspecified`."""
-    return _freedom("undefined", name, type, operands, None, operation)
+    """A result of a program that did what PTX says it must not; `operation` as for `unspecified`. Every execution chooses by
+    itself."""
+    return _freedom("undefined", name, type, operands, None, operation, True)
 
 
-def machine_specific(name: str, type: Type, *operands: Int | int) -> Int:
-    """A result that PTX says depends on the machine."""
-    return _freedom("machine-specific", name, type, operands, None)
+def machine_specific(name: str, type: Type, *operands: Int | int, operation: str = "") -> Int:
+    """A result that PTX says depends on the machine: a function of the operands; `operation` as for `unspecified`."""
+    return _freedom("machine-specific", name, type, operands, None, operation)
+
+
+def operands_of(freedom: Int, values: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """The operands that a page gives to a freedom, without the number of the execution; or those of their `values`."""
+    given = freedom.args if values is None else tuple(values)
+    return given[:-1] if freedom.attrs[6] == NUMBERED else given
 
 
 #: the kind of a freedom that is none to PTX: its first operand is the result
@@ -341,7 +364,7 @@ def approximate(
 
 def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
     """Whether a result that PTX leaves open may have these bits, for these values of the freedom's operands."""
-    _, width, kind, _, allowed, _ = freedom.attrs
+    _, width, kind, _, allowed, *_ = freedom.attrs
     if not 0 <= bits < 1 << width:
         return False
     if kind == DEVIATION:
@@ -355,11 +378,12 @@ def is_allowed(freedom: Int, operands: tuple[int, ...], bits: int) -> bool:
 
 def condition(allowed: Callable[..., Bool], bits: Int, operands: Sequence[Int]) -> Bool:
     """That a freedom may have some bits, for these operands: what `allowed` says, which need not ask for operands."""
-    return allowed(bits, *operands) if _asks_for_operands(allowed) else allowed(bits)
+    return allowed(bits, *operands) if takes_operands(allowed) else allowed(bits)
 
 
 @functools.lru_cache(1 << 10)
-def _asks_for_operands(allowed: Callable[..., Bool]) -> bool:
+def takes_operands(allowed: Callable[..., Bool]) -> bool:
+    """Whether a condition on a freedom's bits has parameters for the operands."""
     return len(inspect.signature(allowed).parameters) > 1
 
 

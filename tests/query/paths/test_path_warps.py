@@ -20,6 +20,10 @@ OWN = "mov.u32 l, %tid.x; mad.wide.u32 at, l, 4, p; st.global.u32 [at], a; "
 NEIGHBOUR = "xor.b32 m, l, 1; mad.wide.u32 to, m, 4, p; ld.global.u32 d, [to];"
 
 
+#: lanes from 2 on read lane 0, which does not participate
+FROM_INACTIVE = "mov.u32 l, %laneid; setp.ge.u32 p, l, 2; mov.b32 d, 0; @p shfl.sync.idx.b32 d, a, 0, 31, 0xfffffffc;"
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -29,6 +33,7 @@ NEIGHBOUR = "xor.b32 m, l, 1; mad.wide.u32 to, m, 4, p; ld.global.u32 d, [to];"
         ("vote.sync.ballot.b32 d, p, -1; not.b32 d, d;", "not.pred q, p; vote.sync.ballot.b32 d, q, -1;"),
         ("vote.sync.any.pred r, p, -1;", "vote.sync.ballot.b32 d, p, -1; setp.ne.u32 r, d, 0;"),
         ("activemask.b32 d;", "mov.b32 d, -1;"),
+        (FROM_INACTIVE, FROM_INACTIVE),
         ("mov.u32 d, %laneid;", "mov.u32 d, %tid.x;"),
         ("match.any.sync.b32 d, a, -1; and.b32 d, d, 1;", "shfl.sync.idx.b32 x, a, 0, 31, -1; set.eq.u32.u32 d, a, x; and.b32 d, d, 1;"),
         # where branches part, those are together that take one
@@ -47,13 +52,15 @@ def test_the_same_in_every_lane(left: str, right: str) -> None:
     ("left", "right"),
     [
         ("shfl.sync.bfly.b32 x, a, 5, 31, -1; shfl.sync.bfly.b32 d, x, 6, 31, -1;", "mov.b32 d, a;"),
-        pytest.param(
-            "mov.b32 s, a; " + butterflies("s", "x").replace(", 8, 31", ", 4, 31"), SUM, marks=pytest.mark.long
-        ),
+        pytest.param("mov.b32 s, a; " + butterflies("s", "x").replace(", 8, 31", ", 4, 31"), SUM, marks=pytest.mark.long),
         ("vote.sync.any.pred r, p, -1;", "vote.sync.all.pred r, p, -1;"),
+        # two lanes that read an inactive one, with equal values
+        (f"{FROM_INACTIVE} shfl.sync.idx.b32 x, d, 2, 31, -1; shfl.sync.idx.b32 y, d, 3, 31, -1;", f"{FROM_INACTIVE} shfl.sync.idx.b32 x, d, 2, 31, -1; mov.b32 y, x;"),
+        # one lane that reads it twice
+        (f"{FROM_INACTIVE} {FROM_INACTIVE.replace(' d,', ' e,')}", f"{FROM_INACTIVE} mov.b32 e, d;"),
         ("activemask.b32 d;", "mov.b32 d, 1;"),
     ],
-)
+)  # fmt: skip
 def test_a_lane_in_which_they_differ(left: str, right: str) -> None:
     verdict = ptxspec.prove(left, right, warp=True)
     assert verdict.status == "refuted" and verdict.counterexample is not None, verdict

@@ -38,7 +38,7 @@ class Judged(NamedTuple):
 
 def judged(claim: Dispute, seconds: float = 60.0) -> Judged:
     """What is to be said of a dispute."""
-    verdict = prove(claim.ptx, claim.reading, assume=claim.assume, timeout=seconds)
+    verdict = prove(claim.ptx, claim.reading, assume=claim.assume, timeout=seconds, compare=["*"], nan="payloads")
     found = verdict.counterexample
     inputs = {} if found is None else {name: int(value) for name, value in found.inputs.items()}
     right, wrong = values(claim)

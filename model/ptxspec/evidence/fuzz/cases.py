@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -113,10 +112,10 @@ def letters() -> alphabet.Alphabet:
     here = [Path(module.__file__ or "") for module in (alphabet, function_cases, warp_cases)]
     key = hashlib.sha256(storage.digest() + b"".join(path.read_bytes() for path in here)).digest()
 
-    def found() -> bytes:
+    def found() -> list[tuple[str, str]]:
         names = alphabet.names()
         kinds = alphabet.Alphabet(names).kind_of_each
-        return json.dumps([(name, kinds[name]) for name in names]).encode()
+        return [(name, kinds[name]) for name in names]
 
-    kinds = dict(json.loads(storage.remembered(_FORMS, key, found)))
+    kinds = storage.remembered(_FORMS, key, found, dict[str, str])
     return alphabet.Alphabet(list(kinds), kinds, careful=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,22 @@ from ptxspec.machine.errors import LaunchError
 SHOWN = 8
 #: words are taken from texts that are no longer than this
 SHORT = 4000
+
+
+#: the fields of a finding as JSON has it, with their types
+FINDING = {
+    "seed": int,
+    "kind": Literal["differs", "refused", "crashed", "hung"],
+    "who": list[str],
+    "message": str,
+    "kernel": str,
+    "text": str,
+    "statements": list[str],
+    "cells": list[dict[str, Any]],
+    "pages": list[str],
+    "expected": list[str] | None,
+    "got": list[str] | None,
+}
 
 
 class Job(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec import __version__
+from ptxspec import __version__, strict
 from ptxspec.evidence.fuzz import cases
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.files import write_whole
@@ -25,11 +26,13 @@ def write(folder: Path, found: Mapping[str, Any], facts: Mapping[str, Any], agai
     own = folder / f"{found['kind']}-{found['seed']}"
     own.mkdir(parents=True, exist_ok=True)
     given = cases.of_seed(found["seed"]).cells
-    (own / TEXT).write_text(found["text"])
-    np.save(own / GIVEN, given)
-    for name, rows in ((EXPECTED, found["expected"]), (GOT, found["got"])):
-        if rows is not None:
-            np.save(own / name, _rows(rows))
+    write_whole(own / TEXT, found["text"].encode())
+    tables = {GIVEN: given}
+    tables |= {n: _rows(found[key]) for n, key in ((EXPECTED, "expected"), (GOT, "got")) if found[key] is not None}
+    for name, table in tables.items():
+        data = io.BytesIO()
+        np.save(data, table)
+        write_whole(own / name, data.getvalue())
     small = {key: value for key, value in found.items() if key not in ("text", "expected", "got")}
     versions = {"ptxspec": __version__, "python": platform.python_version(), "numpy": np.__version__}
     told = {**small, "target": dict(facts), "versions": versions}
@@ -40,10 +43,21 @@ def write(folder: Path, found: Mapping[str, Any], facts: Mapping[str, Any], agai
 
 def read(folder: Path) -> tuple[Case, dict[str, Any]]:
     """The case of a finding's folder, and what was found. Raises OSError, and ValueError for a folder that is no finding's."""
-    facts = json.loads((folder / FACTS).read_text())
-    if not isinstance(facts, dict) or "kernel" not in facts:
+    for name in (FACTS, GIVEN, TEXT):
+        if (folder / name).exists() and not (folder / name).is_file():
+            raise ValueError(f"{folder / name} is no file")
+    try:
+        facts = strict.loaded((folder / FACTS).read_text())
+    except ValueError as why:
+        raise ValueError(f"{folder / FACTS} is no finding: {why}") from None
+    if not isinstance(facts, dict) or not all(isinstance(facts.get(name), str) for name in ("kernel", "kind")):
         raise ValueError(f"{folder / FACTS} is no finding")
-    cells = np.load(folder / GIVEN, allow_pickle=False)
+    try:
+        cells = np.load(folder / GIVEN, allow_pickle=False)
+    except (EOFError, MemoryError) as why:
+        raise ValueError(f"{folder / GIVEN} is no array: {why}") from None
+    if not isinstance(cells, np.ndarray):  # an archive of several
+        raise ValueError(f"{folder / GIVEN} is no array")
     if cells.ndim != 2 or cells.dtype != np.uint64:
         raise ValueError(f"{folder / GIVEN} has no rows of 8-byte cells")
     return Case((folder / TEXT).read_text(), str(facts["kernel"]), cells), facts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -16,10 +15,12 @@ from ptxspec.evidence.fuzz import library
 from ptxspec.evidence.fuzz.behaviours import launched
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.generate.cases import FILL, PROFILE, Launch
-from ptxspec.processes import Process, Reply
+from ptxspec.processes import MOST_OUTPUT, Process, Reply, ran
 
 #: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
 ARCH, CAPABILITY = "sm_90", (9, 0)
+#: seconds in which an assembler says its version
+SECONDS_FOR_VERSION = 60.0
 Kind = Literal["left", "accepted", "refused", "crashed", "hung"]
 
 
@@ -54,17 +55,18 @@ class Ptxas(NamedTuple):
             source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
             source.write_text(case.text)
             command = [self.path, f"-arch={ARCH}", "-w", level, str(source), "-o", str(target)]
-            try:
-                run = subprocess.run(command, capture_output=True, timeout=limit, check=False)
-            except subprocess.TimeoutExpired:
+            run = ran(command, limit)
+            if run.late:
                 return Answer(level, "hung", f"no answer within {limit:g} seconds")
-            said = (run.stdout + run.stderr).decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
+            said = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
+            if run.wrote_much:
+                return Answer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {said}"[:2000])
             # a shell passes the signal that ended a program on as 128 and more; ptxas itself ends with 255 where it refuses
-            if run.returncode < 0 or 128 < run.returncode <= 128 + 64:
-                number = -run.returncode if run.returncode < 0 else run.returncode - 128
+            if run.status < 0 or 128 < run.status <= 128 + 64:
+                number = -run.status if run.status < 0 else run.status - 128
                 return Answer(level, "crashed", f"signal {number}: {said}"[:2000])
-            if run.returncode or not target.is_file():
-                return Answer(level, "refused", said[:2000] or f"status {run.returncode}")
+            if run.status or not target.is_file():
+                return Answer(level, "refused", said[:2000] or f"status {run.status}")
             cubin = target.read_bytes()
         if not self.runs:
             return Answer(level, "accepted")
@@ -72,7 +74,10 @@ class Ptxas(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """What it is. Raises OSError for a path that cannot be called."""
-        said = subprocess.run([self.path, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
+        run = ran([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
+        if run.late or run.wrote_much:
+            raise OSError(f"{self.path} --version {'does not end' if run.late else 'does not stop writing'}")
+        said = run.output.decode(errors="backslashreplace")
         version = re.search(r"release (\d+\.\d+)", said)
         return {
             "ptxas": self.path,

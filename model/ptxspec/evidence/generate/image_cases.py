@@ -23,7 +23,8 @@ MODES = ("wrap", "mirror", "clamp", "border")
 
 class TextureCase(NamedTuple):
     """A lookup: instruction, image and sampler. `mode` is "", "level" or "grad"; `component` is that of a gather; `spelling` is
-    the instruction where it is another than the rest would make it (image_spellings.py)."""
+    the instruction where it is another than the rest would make it (image_spellings.py). `offset` and `reference` say whether the
+    instruction has these operands, `resident` whether it writes the predicate, which takes the place of the fourth channel."""
 
     geometry: str
     channel: str
@@ -40,6 +41,9 @@ class TextureCase(NamedTuple):
     bias: float = 0.0
     component: str = ""
     spelling: str = ""
+    offset: bool = False
+    resident: bool = False
+    reference: bool = False
 
     @property
     def name(self) -> str:
@@ -52,6 +56,7 @@ class TextureCase(NamedTuple):
         if self.mode:
             parts += [self.mode, f"{self.levels}levels", f"mip-{self.mipmap_filter}"]
             parts += [f"from{self.bounds[0]}to{self.bounds[1]}", f"bias{self.bias}"]
+        parts += [word for word in ("offset", "resident", "reference") if getattr(self, word)]
         return " ".join(parts)
 
     @property

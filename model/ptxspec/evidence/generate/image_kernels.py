@@ -16,7 +16,7 @@ def kernel_text(case: ImageCase) -> str:
 .address_size 64
 .visible .entry k(.param .u64 image, .param .u64 rows, .param .u64 out, .param .u32 count)
 {{
-  .reg .pred %p;
+  .reg .pred %p, %q;
   .reg .b64 %image, %rows, %out, %d<8>;
   .reg .b32 %i, %n, %t, %x<16>, %y<8>;
   .reg .b16 %h<8>;
@@ -35,9 +35,9 @@ def _words(count: int) -> str:
     return "\n".join(f"  ld.global.b32 %x{i}, [%rows+{4 * i}];" for i in range(count))
 
 
-def _coordinates(count: int) -> str:
-    """So many of %x0, %x1, … in braces; there are no braces of three."""
-    names = [f"%x{i}" for i in range(count)]
+def _coordinates(count: int, first: int = 0) -> str:
+    """So many of %x0, %x1, … in braces, or of those from a later one on; there are no braces of three."""
+    names = [f"%x{first + i}" for i in range(count)]
     return "{" + ", ".join(names + names[-1:] * (count == 3)) + "}"
 
 
@@ -47,18 +47,27 @@ def row_words(case: ImageCase) -> int:
 
 
 def _lookup(case: TextureCase) -> str:
-    count, words = COUNT[case.geometry], row_words(case)
+    count, size, words = COUNT[case.geometry], DIRECTIONS[case.geometry], row_words(case)
     type = "s32" if case.whole else "f32"
-    more = ""
+    more, at = [], count
     if case.mode == "level":
-        more = f", %x{count}"
+        more.append(f"%x{at}")
+        at += 1
     elif case.mode == "grad":
-        size = DIRECTIONS[case.geometry]
-        for k in range(2):
-            names = [f"%x{count + k * size + i}" for i in range(size)]
-            more += ", {" + ", ".join(names + names[-1:] * (size == 3)) + "}"
+        more += [_coordinates(size, at), _coordinates(size, at + size)]
+        at += 2 * size
+    if case.offset:
+        more.append(_coordinates(size, at))
+        at += size
+    if case.reference:
+        more.append(f"%x{at}")
     opcode = f"tld4.{case.component}" if case.component else f"tex{'.' + case.mode if case.mode else ''}"
     name = case.spelling or f"{opcode}.{case.geometry}.v4.{case.gives}.{type}"
+    written, after = _written(name)
+    resident = "|%q" if case.resident else ""
+    if case.resident:
+        after += "  selp.b32 %y3, 1, 0, %q;\n"
+    place = ", ".join([f"[%image, {_coordinates(count)}]", *more])
     return f"""  mov.u32 %i, %ctaid.x;
   mov.u32 %t, %ntid.x;
   mad.lo.u32 %i, %i, %t, 0;
@@ -69,8 +78,18 @@ def _lookup(case: TextureCase) -> str:
   mad.wide.u32 %rows, %i, {4 * words}, %rows;
   mad.wide.u32 %out, %i, 16, %out;
 {_words(words)}
-  {name} {{%y0, %y1, %y2, %y3}}, [%image, {_coordinates(count)}]{more};
-  st.global.v4.b32 [%out], {{%y0, %y1, %y2, %y3}};"""
+  {name} {written}{resident}, {place};
+{after}  st.global.v4.b32 [%out], {{%y0, %y1, %y2, %y3}};"""
+
+
+def _written(name: str) -> tuple[str, str]:
+    """The destination of a lookup, and what brings it to %y0 … %y3."""
+    rest = "  mov.b32 %y2, 0;\n  mov.b32 %y3, 0;\n"
+    if ".f16x2." in name:
+        return "{%y0, %y1}", rest
+    if ".f16." in name:
+        return "{%h0, %h1, %h2, %h3}", f"  mov.b32 %y0, {{%h0, %h1}};\n  mov.b32 %y1, {{%h2, %h3}};\n{rest}"
+    return "{%y0, %y1, %y2, %y3}", ""
 
 
 def _access(case: SurfaceCase) -> str:

@@ -107,6 +107,13 @@ def rows_of(case: ImageCase) -> np.ndarray:
                 step = rng.standard_normal(rows) * 2.0 ** rng.uniform(-3, 4, rows) / size
                 step[: rows // 10] = 2.0 ** np.round(rng.uniform(-3, 4, rows // 10)) / size
                 columns.append(step.astype(np.float32).view(np.uint32))
+    if case.offset:
+        for _ in sizes:
+            moves = rng.integers(-8, 8, rows)
+            moves[::13] = rng.integers(-(1 << 31), 1 << 31, len(moves[::13]))
+            columns.append(moves.astype(np.int64).astype(np.uint32))
+    if case.reference:
+        columns.append(rng.standard_normal(rows).astype(np.float32).view(np.uint32))
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 

@@ -27,7 +27,7 @@ def spellings(known: Collection[str]) -> Iterator[TextureCase | SurfaceCase]:
 
 def _texture(form: Form, turn: int) -> TextureCase:
     own = form.modifiers
-    whole, floating = own["ctype"].name == "s32", own["dtype"].is_float
+    whole, floating = own["ctype"].name == "s32", own["dtype"].name.startswith("f")
     modes = MODES[2:] if whole else MODES
     mode = next((word for word in ("level", "grad") if own.get(word)), "")
     channel = ("f32", "u8", "f16")[turn % 3] if floating else ("u32", "s8", "u16")[turn % 3]

@@ -74,6 +74,37 @@ def texture_cases() -> Iterator[TextureCase]:
                     yield own._replace(mipmap_filter=blend, levels=4)
 
 
+def lookups_with_more() -> Iterator[TextureCase]:
+    """With offsets, with the predicate, and with reference values."""
+    modes = [(a, b, c) for a, b, c in zip(MODES, MODES[1:] + MODES[:1], MODES[2:] + MODES[:2], strict=True)]
+    for geometry in ("1d", "2d", "3d", "a1d", "a2d"):
+        for i, address in enumerate(modes):
+            for filter in ("nearest", "linear"):
+                channel = ("f32", "u8", "f16", "s16")[i]
+                own = TextureCase(
+                    geometry, channel, 1 + i % 2, filter, address, fractions=channel in SMALL, offset=True
+                )
+                yield own
+                yield own._replace(channel="f32", fractions=False, mode="level", levels=4, mipmap_filter="linear")
+        texels = TextureCase(geometry, "f32", 2, "linear", ("clamp", "border", "clamp"), False, offset=True)
+        yield from (texels, texels._replace(filter="nearest", channel="u32"), texels._replace(resident=True))
+        yield TextureCase(geometry, "s32", 1, "nearest", ("border",) * 3, False, whole=True, offset=True)
+        yield TextureCase(geometry, "f32", 1, "linear", ("wrap", "clamp", "mirror"), mode="grad", levels=4, offset=True)
+    for geometry in ("2d", "a2d"):
+        for component in "rg":
+            own = TextureCase(
+                geometry, "f32", 2, "nearest", ("wrap", "border", "clamp"), component=component, offset=True
+            )
+            yield from (own, own._replace(address=("clamp", "mirror", "clamp")))
+    for geometry in ("1d", "2d", "a1d", "a2d", "cube", "acube"):
+        own = TextureCase(geometry, "f32", 2, "linear", reference=True)
+        yield from (own, own._replace(mode="level", levels=3), own._replace(resident=True))
+        if geometry in ("2d", "a2d", "cube", "acube"):
+            yield own._replace(filter="nearest", component="r")
+        if "cube" not in geometry:
+            yield own._replace(offset=True)
+
+
 def surface_cases() -> Iterator[SurfaceCase]:
     shapes = (("b8", 1), ("b16", 1), ("b32", 1), ("b64", 1), ("b8", 4), ("b32", 2), ("b32", 4), ("b64", 2))
     for geometry in ("1d", "2d", "3d", "a1d", "a2d"):
@@ -103,4 +134,5 @@ def cases() -> tuple[ImageCase, ...]:
     """All cases; their names differ."""
     found: list[ImageCase] = [*texture_cases(), *surface_cases()]
     found += spellings({mnemonic(case) for case in found})
+    found += lookups_with_more()
     return tuple({case.name: case for case in found}.values())

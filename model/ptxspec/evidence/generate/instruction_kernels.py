@@ -55,14 +55,15 @@ def is_of_today(form: Form) -> bool:
 
 
 class Kernel(NamedTuple):
-    """A kernel's name, the form it executes, its text, and the types of what it takes and gives. A value of 128 bits has two
-    cells, the low one first."""
+    """A kernel's name, the form it executes, its text, the types of what it takes and gives, and the line of the text with
+    the instruction. A value of 128 bits has two cells, the low one first."""
 
     name: str
     form: Form
     text: str
     inputs: tuple[Type, ...]
     outputs: tuple[Type, ...]
+    instruction: str
 
 
 #: an entry's parameters in a list, and in its body, where modules of PTX ISA before 1.4 have them
@@ -218,13 +219,14 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
     if meaning.carry is not None:
         register = own.destination(TYPES["u32"])
         own.after.insert(0, f"  addc.u32 {register}, 0, 0;")
+    instruction = f"  {form.written(operands)}"
     executed = [
         *(POLICY if form.syntax.has_companion else ()),
         *declarations_for(form),
         *(_AROUND if around else ()),
-        f"  {form.written(operands)}",
+        instruction,
     ]
-    return Kernel(name, form, _text(name, own, executed, around), tuple(own.inputs), tuple(own.outputs))
+    return Kernel(name, form, _text(name, own, executed, around), tuple(own.inputs), tuple(own.outputs), instruction)
 
 
 def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> str:

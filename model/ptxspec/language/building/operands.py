@@ -99,6 +99,9 @@ class Operands:
     def braces(self, at: int, elements: list[Any]) -> Braces:
         return Braces(tuple(elements))
 
+    def braced(self, at: int, vector: Braces, second: str | None) -> Operand:
+        return vector if second is None else Pair(vector, Name(second))
+
     def element_name(self, at: int, word: str) -> Name | Part:
         return self.name_or_part(word)
 

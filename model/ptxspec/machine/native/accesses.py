@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 from ptxspec import contracts
@@ -9,7 +10,7 @@ from ptxspec.language.checked import Op, banks, spaces, unbanked
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
-from ptxspec.machine.native.pieces import COLUMNS, search
+from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.effects import Access, Load, Update
@@ -28,7 +29,7 @@ class Check(Protocol):
 class Shared(Protocol):
     """Functions that accesses of a kind may call."""
 
-    def access(self, space: str, size: int, write: bool) -> str | None:
+    def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
         """The name of the function of this kind of access, if there is one."""
 
 
@@ -64,7 +65,7 @@ class Accesses:
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
         space = op.space or self.shared_by_cluster(effect.space) or effect.space.split("::")[0]
-        name = None if self.shared is None else self.shared.access(space, size, write)
+        name = None if self.shared is None else self.shared.access(space, size, write, effect.into)
         if name is not None:
             # a call each time: what an access finds may have changed since
             pointer = f"%at{index}"
@@ -73,7 +74,7 @@ class Accesses:
             self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
             return pointer
         if space == "generic":
-            return self.generic(address, size, write, index)
+            return self.generic(address, size, write, index, effect.into)
         return self.in_space(space, address, address, size, write, index)
 
     def shared_by_cluster(self, space: str) -> str | None:
@@ -85,8 +86,10 @@ class Accesses:
         e, text = self.emitter, self.text
         facts = spaces().SPACES["shared" if space == self.windows.CLUSTER else unbanked(space)]
         if write and not facts.written:
-            self.check("false", shown, index)
-            return text.at("param", "0", 1, size)
+            return self.nowhere(shown, size, index)
+        counted = rules().counted(space, ADDRESS, self.program.ignores_upper_halves)
+        if counted is not ADDRESS:
+            address = Lowering(e, {"%address": address}).low(counted, 64)
         aligned = self.holds(rules().aligned(ADDRESS, size), address)
         if space == "global":
             return self.in_global(aligned, address, shown, size, write, index)
@@ -110,6 +113,11 @@ class Accesses:
         if holder == "shared" and self.program.copies:
             self.untouched(offset, size, shown, index)
         return text.at(reached.array, offset, 1, size, base=reached.holds, length=reached.length)
+
+    def nowhere(self, shown: str, size: int, index: int) -> str:
+        """A pointer for an access that is never allowed."""
+        self.check("false", shown, index)
+        return self.text.at("param", "0", 1, size)
 
     def in_global(self, aligned: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
         """The pointer for an address of global memory: among the host's arrays, among the module's variables, or in a piece of
@@ -142,7 +150,7 @@ class Accesses:
             f"  {found} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {address})"
         )
         row = text.at("owned", found, 8 * COLUMNS)
-        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(COLUMNS))
+        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(4))
         base = e.emit(f"load i64, ptr {begins}")
         held = e.emit(f"load i64, ptr {writable if write else readable}")
         host = e.emit(f"load ptr, ptr {place}")
@@ -151,6 +159,9 @@ class Accesses:
             rules().inside(ADDRESS, size, variable("%held", 64))
         )
         self.check(within, shown, index)
+        if write:
+            e.needs.update(KEEP)
+            text.lines.append(f"  call void @ptxspec_keep(ptr {row}, i64 {address})")
         return text.at("a piece of the caller's", offset, 1, size, base=host, length=held)
 
     def in_arena(self, offset: str, shown: str, size: int, write: bool, index: int) -> str:
@@ -229,8 +240,9 @@ class Accesses:
         held, holds = self.text.at("banks", str(2 * number), 8), self.text.at("banks", str(2 * number + 1), 8)
         return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
 
-    def generic(self, address: str, size: int, write: bool, index: int) -> str:
-        """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks."""
+    def generic(self, address: str, size: int, write: bool, index: int, into: Collection[str]) -> str:
+        """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks; what lies
+        in none of the state spaces `into` is refused, if there are any."""
         e, text = self.emitter, self.text
         join, elsewhere, near = text.label("found"), text.label("global"), text.label("near")
         ways: list[tuple[str, str]] = []
@@ -247,14 +259,20 @@ class Accesses:
             text.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
             text.begin(hit)
             outer = e.known()
-            pointer = self.in_space(self.shared_by_cluster(reached) or space, offset, address, size, write, index)
+            if rules().may_lie(space, into):
+                pointer = self.in_space(self.shared_by_cluster(reached) or space, offset, address, size, write, index)
+            else:
+                pointer = self.nowhere(address, size, index)
             ways.append((pointer, self._leaves(join)))
             e.go_back(outer)
             text.begin(miss)
         text.lines.append(f"  br label %{elsewhere}")
         text.begin(elsewhere)
         e.go_back(before)
-        pointer = self.in_space("global", address, address, size, write, index)
+        if rules().may_lie("global", into):
+            pointer = self.in_space("global", address, address, size, write, index)
+        else:
+            pointer = self.nowhere(address, size, index)
         ways.append((pointer, self._leaves(join)))
         return self._meets(join, ways, known, size)
 

@@ -17,8 +17,8 @@ from ptxspec.machine.native.outlined import Outlined
 from ptxspec.machine.native.threads import OF_ONE, Piece, of_several, turns_text
 from ptxspec.terms.native import LOOP_HINTS, QUICK, QUICK_LOOPS, Library
 
-#: from so many blocks on, code that is made soon is worth more than code that is fast
-MANY_BLOCKS = 500
+#: from so many blocks or instructions on, code that is made soon is worth more than code that is fast
+MANY_BLOCKS, MANY_INSTRUCTIONS = 500, 20_000
 #: so few threads of a kernel that ends soon do less than the passes cost that would make their code fast
 FEW_THREADS = 2_048
 #: a kernel whose text has more lines is compiled with the quick passes, and in pieces of about PIECE lines: LLVM takes more than
@@ -32,7 +32,7 @@ _OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 class Code:
     """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready.
-    `watch` is called between the pieces. `soon` asks for code that is made soon rather than fast."""
+    `watch` is called before and after LLVM has worked on a text. `soon` asks for code that is made soon rather than fast."""
 
     def __init__(self, layout: Layout, watch: Callable[[], None], soon: bool):
         self.layout, self.watch, self.soon = layout, watch, soon
@@ -46,10 +46,13 @@ class Code:
             self.turns, self.begin = library.address("turns"), library.address("begin")
 
     def _library(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> Library:
-        level = 2 if self.count < MANY_BLOCKS and not self.soon else 0
+        many = self.count >= MANY_BLOCKS or len(self.layout.program.kernel.code) >= MANY_INSTRUCTIONS
+        level = 0 if many or self.soon else 2
         needs = needs | hosts.NEEDS
         text = f"{_MEMORY}\n{text}\n{_WEIGHTS}"
+        self.watch()
         self.libraries.append(Library(text, needs, vectorize=False, level=level, passes=passes, entered=()))
+        self.watch()
         return self.libraries[-1]
 
     def _whole(self) -> tuple[str, set[str]] | None:
@@ -58,8 +61,8 @@ class Code:
         if sum(b.end - b.start for b in self.layout.program.flow.blocks) > LARGE:
             return None
         self.layout.divide([range(self.count)])
-        piece = Piece(self.layout, 0, range(self.count), needs).function()
-        if piece.count("\n") > LARGE:
+        piece = Piece(self.layout, 0, range(self.count), needs).function(LARGE)
+        if piece is None or piece.count("\n") > LARGE:
             return None
         loops = narrow_texts(self.layout, needs)
         return "\n".join([piece, loops, turns_text(self.layout, OF_ONE), beginning(self.layout, needs)]), needs
@@ -75,15 +78,13 @@ class Code:
             self.watch()
             needs: set[str] = set()
             text = Piece(self.layout, number, members, needs, outlined).function()
+            assert text is not None
             for name, body, needed in outlined.take():
-                self.watch()
                 shared[name] = self._library(body, needed, QUICK).address(name[1:])
-            self.watch()
             text, called = _by_a_table(text)
             library = self._library(text, needs, QUICK)
             library.fill("outlined", [shared[name] for name in called])
             addresses += [library.address(f"piece{number}")] * len(members)
-        self.watch()
         text = (
             f"@pieces = global [{self.count} x i64] zeroinitializer\n{turns_text(self.layout, of_several(self.count))}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory, protocol
 from ptxspec.machine.outstanding import UNITS
+from ptxspec.machine.program import MOST_SHOWN
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
@@ -18,7 +19,8 @@ OWN_NUMBERS = (
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
     *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
-    "failed_thread", "failed_op", "failed_address", "failed_why", *(f"{name}_bytes" for name in ARRAYS),
+    "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
+    *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
 #: the place of each
 FIELD = {name: i for i, name in enumerate(CONTEXT)}

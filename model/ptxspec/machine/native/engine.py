@@ -29,6 +29,7 @@ from ptxspec.machine.outstanding import UNITS, Outstanding, size_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
+    WIDEST_SHOWN,
     Program,
     asks_host,
     call_target,
@@ -38,6 +39,7 @@ from ptxspec.machine.program import (
     check_source,
     check_variable,
     resident,
+    shown_registers,
     stopped,
     unmet,
 )
@@ -199,9 +201,12 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        shown = isinstance(effect, Access | Check | Copy) and why != context.READ
-        shown = shown and not (isinstance(effect, Check) and effect.address is None)
-        return Fault(thread, op, address if shown else None, error)
+        if not isinstance(effect, Access | Check | Copy):
+            return Fault(thread, op, None, error)
+        names = shown_registers(self.program.kernel.code[op], self.program.kernel)
+        values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
+        nowhere = why == context.READ or (isinstance(effect, Check) and effect.address is None)
+        return Fault(thread, op, None if nowhere else address, error, values)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
@@ -219,7 +224,8 @@ class NativeRun:
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
-            self.memory.access(space, address, effect.bytes, write, thread // self.extents.threads, thread)
+            slot = thread // self.extents.threads
+            self.memory.access(space, address, effect.bytes, write, slot, thread, effect.into)
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")

@@ -15,6 +15,7 @@ from ptxspec.machine.native.outlined import Outlined, returned
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
 from ptxspec.machine.native.text import Text
+from ptxspec.machine.program import shown_registers
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
     Arrive,
@@ -89,8 +90,14 @@ class Acting:
 
     def write(self, op: Op, effect: Effect, index: int) -> None:
         """Do what an instruction does, if its guard holds, and let its registers have what they get by that."""
+        env, kernel = self.operands.environment(op), self.text.kernel
+        shown = shown_registers(op, kernel)
+        self.text.shown = [(self.registers.read(name), kernel.registers[name].width) for name in shown]
+        self._write(op, effect, env, index)
+        self.text.shown = []
+
+    def _write(self, op: Op, effect: Effect, env: dict[str, str], index: int) -> None:
         text, emitter = self.text, self.text.emitter
-        env = self.operands.environment(op)
         if op.guard is None:
             for name, value in self._acted(op, effect, env, index):
                 self.registers.set(name, value)

@@ -11,9 +11,12 @@ from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.program import Program, more_words
 from ptxspec.machine.special import unchanging
 from ptxspec.terms.effects import Pause
+from ptxspec.terms.types import Type
 
 #: bytes between two rows, so that the same thread's places in all of them do not fall into one set of a processor's cache
 GAP = 192
+#: what the name of a register's home begins with; its number follows
+HOME = "%home"
 
 
 def spaced(size: int) -> int:
@@ -37,6 +40,7 @@ class Layout:
         for name, type in sorted(kernel.registers.items(), key=lambda item: -item[1].width):
             self.offsets[name], self.homes[name] = at, len(self.homes)
             at += spaced(bits_of(type) // 8 * capacity)
+        self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
         self.stack = contracts.functions().STACK if kernel.functions else 0
         names = {
@@ -66,6 +70,10 @@ class Layout:
         if op.call is not None:
             found |= {*returned_into(op), *self.program.flow.saved(block.finishes), *self._of_calls()}
         return found
+
+    def type_of(self, home: str) -> Type:
+        """The type of the register that lies in a home, by the home's name."""
+        return self._types[int(home.removeprefix(HOME))]
 
     def _of_calls(self) -> set[str]:
         return {FRAME, DEPTH} | ({BEGINS, ENDS} if stack_moves(self.program.kernel) else set())

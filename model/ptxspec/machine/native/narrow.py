@@ -29,6 +29,8 @@ from ptxspec.terms.vocabulary import TRUE
 
 #: threads that go through a loop side by side
 WIDE = 64
+#: lines of a loop of which vectors are made: they take LLVM a millisecond for each, several times as much as without vectors
+MOST_IN_VECTORS = 1_500
 #: what a turn's code gives when it is over
 OVER = -1
 _ACTIVE, _ROUNDS = "@active", "@rounds"
@@ -170,7 +172,7 @@ class Narrow:
         emitter = Emitter(limit, self.emitter.needs, stem=masked_logic.ONCE)
         rounds = Lowering(emitter, {"%most": "%turn_length"}).low(often, 64)
         calls = any(" call " in line and "@llvm." not in line for line in inside)
-        hint = "" if calls else LOOP_HINT  # LLVM would say that it cannot
+        hint = "" if calls or len(inside) > MOST_IN_VECTORS else LOOP_HINT  # LLVM would say that it cannot call
         cell = hosts.pointer(self.layout.checked, "scratch", "%numbers", "%g", 4, 4, f"{4 * WIDE}")
         fields = Head(self.text, {"tile", "tile_bytes", "turn_length", "scratch"}).fields()
         return "\n".join(

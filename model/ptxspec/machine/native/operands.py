@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.registers import Registers
@@ -32,7 +32,7 @@ class Operands:
         """An operand as a word of so many bits, or an i1; `type` is the one that a constant is of."""
         if isinstance(operand, tree.Address):
             base = "0" if operand.base is None else self.value(None, 64, operand.base)
-            size = self.program.address_size
+            size = sum_bits(self.kernel, operand, self.program.address_size)
             if not operand.offset and size == 64:
                 return base
             behind = contracts.variables().behind(variable("%base", 64), operand.offset, size)

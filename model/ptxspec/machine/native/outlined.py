@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
@@ -59,15 +60,15 @@ class Outlined:
             self._names[key] = self._add(returned(op), body, needs) if len(lines) >= LINES and values else None
         return self._names[key]
 
-    def access(self, space: str, size: int, write: bool) -> str | None:
+    def access(self, space: str, size: int, write: bool, into: Collection[str]) -> str | None:
         """The name of a function of the context, a thread and an address, which returns where the bytes lie, or null if
         the access is not allowed; None if accesses are better written out."""
         if self._spaces[space] < (CALLS if space == "generic" else ACCESSES):
             return None
-        key = (space, size, write)
+        key = (space, size, write, tuple(into))
         if key not in self._names:
             needs: set[str] = set()
-            body = _access(self.layout, space, size, write, needs)
+            body = _access(self.layout, space, size, write, into, needs)
             self._names[key] = self._add("ptr", body, needs)
         return self._names[key]
 
@@ -88,7 +89,7 @@ def returned(op: Op) -> str:
     return "{" + ", ".join(llvm_type(type) for _, type, _ in destinations(op)) + "}"
 
 
-def _access(layout: Layout, space: str, size: int, write: bool, needs: set[str]) -> str:
+def _access(layout: Layout, space: str, size: int, write: bool, into: Collection[str], needs: set[str]) -> str:
     """The parameters and the body of the function that checks one kind of access."""
     text = Text(layout, needs)
 
@@ -100,7 +101,7 @@ def _access(layout: Layout, space: str, size: int, write: bool, needs: set[str])
 
     accesses = Accesses(text, check)
     if space == "generic":
-        pointer = accesses.generic("%address", size, write, 0)
+        pointer = accesses.generic("%address", size, write, 0, into)
     else:
         pointer = accesses.in_space(space, "%address", "%address", size, write, 0)
     head = Head(text, set())

@@ -1,13 +1,71 @@
-"""How compiled code finds the piece of the caller's memory that an address lies in."""
+"""How compiled code finds the piece of the caller's memory that an address lies in, and saves what it stores to."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from ptxspec.machine import hosts
-from ptxspec.machine.owned import COLUMNS
+from ptxspec.machine.owned import BLOCK, BUSY, COLUMNS, KEPT
 
-__all__ = ["COLUMNS", "search"]
+__all__ = ["COLUMNS", "KEEP", "search"]
+
+#: LLVM text of `ptxspec_keep(row, address)`, which is called before a store to a piece: see BLOCK. Of several threads of the host
+#: one saves a block, and the others wait for it
+KEEP = frozenset(
+    {
+        "declare i64 @llvm.umin.i64(i64, i64)",
+        "declare i64 @llvm.umax.i64(i64, i64)",
+        f"""define internal void @ptxspec_keep(ptr %row, i64 %address) {{
+  %base = load i64, ptr %row
+  %marks_at = getelementptr i64, ptr %row, i64 4
+  %marks = load ptr, ptr %marks_at
+  %block = lshr i64 %address, {BLOCK}
+  %first = lshr i64 %base, {BLOCK}
+  %number = sub i64 %block, %first
+  %mark = getelementptr i8, ptr %marks, i64 %number
+  %state = load atomic i8, ptr %mark acquire, align 1
+  %kept = icmp eq i8 %state, {KEPT}
+  br i1 %kept, label %done, label %save
+save:
+  call void @ptxspec_save(ptr %row, ptr %mark, i64 %block)
+  br label %done
+done:
+  ret void
+}}""",
+        f"""define internal void @ptxspec_save(ptr %row, ptr %mark, i64 %block) noinline cold {{
+entry:
+  %tried = cmpxchg ptr %mark, i8 0, i8 {BUSY} acquire acquire
+  %own = extractvalue {{i8, i1}} %tried, 1
+  br i1 %own, label %copy, label %wait
+copy:
+  %base = load i64, ptr %row
+  %size_at = getelementptr i64, ptr %row, i64 2
+  %size = load i64, ptr %size_at
+  %host_at = getelementptr i64, ptr %row, i64 3
+  %host = load ptr, ptr %host_at
+  %saved_at = getelementptr i64, ptr %row, i64 5
+  %saved = load ptr, ptr %saved_at
+  %begins = shl i64 %block, {BLOCK}
+  %begin = call i64 @llvm.umax.i64(i64 %begins, i64 %base)
+  %ends = add i64 %begins, {1 << BLOCK}
+  %whole = add i64 %base, %size
+  %end = call i64 @llvm.umin.i64(i64 %ends, i64 %whole)
+  %offset = sub i64 %begin, %base
+  %length = sub i64 %end, %begin
+  %from = getelementptr i8, ptr %host, i64 %offset
+  %to = getelementptr i8, ptr %saved, i64 %offset
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %length, i1 false)
+  store atomic i8 {KEPT}, ptr %mark release, align 1
+  ret void
+wait:
+  %state = load atomic i8, ptr %mark acquire, align 1
+  %kept = icmp eq i8 %state, {KEPT}
+  br i1 %kept, label %done, label %wait
+done:
+  ret void
+}}""",
+    }
+)
 
 
 @cache

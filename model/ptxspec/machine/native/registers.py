@@ -7,6 +7,7 @@ from typing import Protocol
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, DEPTH, ENDS, FRAME, RETURNED
 from ptxspec.machine.native.context import bits_of, llvm_type
+from ptxspec.machine.native.layout import HOME
 from ptxspec.machine.native.text import Text
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
@@ -71,7 +72,7 @@ class Homes:
 
     def at(self, name: str) -> str:
         """Where a register lies."""
-        return f"%home{self.text.layout.homes[name]}"
+        return f"{HOME}{self.text.layout.homes[name]}"
 
     def load(self, name: str) -> str:
         text = self.text

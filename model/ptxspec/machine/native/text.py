@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ptxspec.machine import hosts
 from ptxspec.machine.flow import Block, successors
-from ptxspec.machine.native.context import OWN
+from ptxspec.machine.native.context import FIELD, OWN
 from ptxspec.machine.native.layout import Layout
 from ptxspec.terms.native import Emitter
 
@@ -28,6 +30,8 @@ class Text:
         self.faults: list[str] = []
         #: how many bytes each pointer was formed for whose elements are reached one by one
         self.held: dict[str, int] = {}
+        #: values and widths of the registers that the instruction reads, for what is said if it breaks a rule
+        self.shown: list[tuple[str, int]] = []
         self.number, self.block, self.index = -1, _BETWEEN, 0
         #: the registers that are read behind the block
         self.live_out: set[str] = set()
@@ -111,10 +115,20 @@ class Text:
         good, bad = self.label("good"), self.label("bad")
         self.lines.append(f"  br i1 {condition}, label %{good}, label %{bad}, !prof !0")
         self.faults.append(
-            f"{bad}:\n  store i64 {address}, ptr %failed_address_at\n"
+            f"{bad}:\n{''.join(self._noted(bad))}  store i64 {address}, ptr %failed_address_at\n"
             f"  store i64 {index}, ptr %failed_op_at\n  store i64 {why}, ptr %failed_why_at\n  br label %fault"
         )
         self.begin(good)
+
+    def _noted(self, bad: str) -> Iterator[str]:
+        """The text that notes what the registers of the instruction hold, in a block that a failed check leads to."""
+        for i, (value, width) in enumerate(self.shown):
+            word = f"%{bad}_word{i}" if width < 64 else value
+            if width < 64:
+                yield f"  {word} = zext i{width} {value} to i64\n"
+            place = f"%{bad}_at{i}"
+            yield f"  {place} = getelementptr i64, ptr %context, i64 {FIELD['failed_value0'] + i}\n"
+            yield f"  store i64 {word}, ptr {place}\n"
 
     def trust(self, what: str, value: str, condition: str) -> None:
         """Go on if what compiled code took from its own data is as it must be, else end the launch: that is a mistake of ours."""

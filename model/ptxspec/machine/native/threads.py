@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from ptxspec.machine import hosts
@@ -15,7 +16,7 @@ from ptxspec.machine.native.edges import Edges
 from ptxspec.machine.native.endings import Endings, Waiting
 from ptxspec.machine.native.head import Head
 from ptxspec.machine.native.instructions import Acting, Computing
-from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.native.layout import HOME, Layout
 from ptxspec.machine.native.lists import Lists
 from ptxspec.machine.native.narrow import OVER, WIDE
 from ptxspec.machine.native.operands import Operands
@@ -26,7 +27,7 @@ from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import WRONG, Text
 
 #: how the text names where a register lies
-_HOME = re.compile(r"%home\d+")
+_HOME = re.compile(rf"{HOME}\d+")
 #: what the code of one thread's turn gives, beside OVER and WRONG, or the block of another piece at which it goes on: it failed
 FAILED = -2
 
@@ -55,16 +56,17 @@ class Piece:
             Endings(text, registers, self.homes, operands, edges, calls, system, waiting),
         )
 
-    def function(self) -> str:
-        """The LLVM text of the function."""
+    def function(self, most: float = math.inf) -> str | None:
+        """The LLVM text of the function; None if its blocks have more lines than `most`."""
         text = self.text
         for number in self.edges.members:
             self.blocks.write(number)
+            if len(text.lines) > most:
+                return None
         self.edges.write()
-        self._doors()
-        registers = [(self.homes.at(n), llvm_type(t)) for n, t in text.kernel.registers.items()]
-        said = {home for line in text.lines for home in _HOME.findall(line)}
-        homes = [f"  {home} = alloca {kind}" for home, kind in registers if home in said]
+        said = set(_HOME.findall("\n".join(text.lines)))
+        self._doors(said)
+        homes = [f"  {home} = alloca {llvm_type(self.layout.type_of(home))}" for home in sorted(said)]
         failing = [field_at(f"failed_{what}") for what in ("address", "op", "why", "thread")]
         head = Head(text, {"turn_length"} | ({"counts_bytes", "lists_bytes"} if self.layout.checked else set()))
         linkage = "" if self.layout.pieces > 1 else "internal "
@@ -87,8 +89,9 @@ class Piece:
             ]
         )
 
-    def _doors(self) -> None:
-        """Where a thread comes in, stands for its next turn, and ends."""
+    def _doors(self, said: set[str]) -> None:
+        """Where a thread comes in, stands for its next turn, and ends. Of the registers in rows it takes those whose homes are
+        `said`: a piece has to do with few of those that live through it."""
         text, lines = self.text, self.text.lines
         text.leave_blocks()
         self.registers.forget()
@@ -96,7 +99,7 @@ class Piece:
         for target in targets:
             lines.append(f"enter.{target}:")
             text.emitter.forget()
-            for name in sorted(self.layout.live[target] - IN_ROWS):
+            for name in sorted(n for n in self.layout.live[target] - IN_ROWS if self.homes.at(n) in said):
                 self.homes.store(name, self.rows.load(name))
             self.edges.go(f"block.{target}")
         ways = " ".join(f"i64 {t}, label %enter.{t}" for t in targets)

@@ -39,11 +39,13 @@ class Sum(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The name of a region, how far behind its beginning an address lies, and where that is so."""
+    """The name of a region, how far behind its beginning an address lies, and where that is so; and whether what counts of the
+    address is all of it, or the machine ignores the rest."""
 
     region: str
     offset: Int
     holds: Bool
+    counts: Bool = TRUE
 
 
 class Addresses:

@@ -111,7 +111,7 @@ def unless_open(
     failed: list[str] = []
     for side in sides:
         for what, fails in side.obligations:
-            answer = solve(given & fails, dict(types), timeout)
+            answer = solve(given & fails, dict(types), timeout, purpose=f"inputs for which it fails that {what}")
             if answer.status == "sat":
                 shown = ", ".join(f"{n} = {answer.values[n]}" for n in side.inputs if n in answer.values)
                 failed.append(f"that {what} fails for {shown}")
@@ -129,7 +129,7 @@ def unless_beyond(
     claim = given & beyond(sides)
     if claim.op == "const" and not claim.attrs[0]:
         return verdict
-    answer = solve(claim, types, timeout)
+    answer = solve(claim, types, timeout, purpose="inputs that lead to where a side was not followed")
     if answer.status == "unsat":
         return verdict
     names = ("left", "right")
@@ -176,7 +176,7 @@ def borne_out(
         if not evaluate(given, here, pick, {}) or any(evaluate(b.holds, here, pick, {}) for b in side.beyond):
             continue
         first = {n: evaluate(term, here, pick) for n, term in side.unwritten.items()}
-        ran = run(side.side, asked, {**values, **first}, where, profile)
+        ran = run(side.side, asked, {**values, **first}, where, profile, pick)
         if ran is None:
             continue
         faults = bool(evaluate(side.faults, here, pick, {}))

@@ -7,7 +7,7 @@ Accesses are checked by the functions of spec/machine/accesses.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ptxspec import contracts
@@ -133,8 +133,21 @@ class Memory:
 
     # accesses ------------------------------------------------------------------------------------------------------------
 
-    def reached(self, space: str, address: Int) -> list[Case]:
-        """The regions that an address of a state space may reach: those that it is formed from, or else any."""
+    def reached(self, space: str, address: Int, into: Collection[str] = ()) -> list[Case]:
+        """The regions that an address of a state space may reach: those that it is formed from, or else any. A generic one must
+        lie in one of the state spaces `into`, if there are any."""
+        cases = [self._counted(space, case) for case in self._reached(space, address)]
+        return [c for c in cases if space != "generic" or self.page.may_lie(self.regions[c.region].space, into)]
+
+    def _counted(self, space: str, case: Case) -> Case:
+        """The same in as many bits as count of an address: a region lies in these, so that the rest is that of the distance."""
+        offset = self.page.counted(space, case.offset, True)
+        if offset is case.offset or offset.hi >= case.offset.hi:
+            return case
+        counts = (case.offset == offset) | (self.page.ignores_upper_halves() == 1)
+        return case._replace(offset=offset, counts=counts)
+
+    def _reached(self, space: str, address: Int) -> list[Case]:
         cases = self.addresses.cases(address)
         if cases is None:
             cases = [
@@ -164,7 +177,7 @@ class Memory:
     def _falls(self, space: str, region: Region, address: Int) -> Bool:
         """Whether an address that is formed from no region lies in this one."""
         offset = low_bits(address - region.base - self._window(space, region), 64)
-        return self.page.inside(offset, 1, constant(region.size))
+        return self.page.inside(self.page.counted(space, offset, True), 1, constant(region.size))
 
     def allowed(self, cases: list[Case], address: Int, size: int, write: bool) -> Bool:
         """Whether an access is: it lies in a region that may be written if it is to be, and is aligned."""
@@ -175,7 +188,7 @@ class Memory:
                 continue
             known = case.offset if region.align >= size else address
             fits = self.page.inside(case.offset, size, constant(region.size)) & self.page.aligned(known, size)
-            result = result | (case.holds & fits)
+            result = result | (case.holds & case.counts & fits)
         return result
 
     def load(self, cases: list[Case], size: int, count: int, holds: Bool) -> list[Int]:

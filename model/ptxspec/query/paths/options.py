@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, get_args
 
 from ptxspec import contracts
-from ptxspec.options import Contraction
+from ptxspec.options import Contraction, Nan
 
 #: bytes of a buffer, at most: each is a term
 MOST_BYTES = 4096
@@ -37,7 +37,8 @@ class Buffer(NamedTuple):
 class Options(NamedTuple):
     """How a question about paths is put. `lanes` is 1, or the lanes of a warp; `contract` says which products and sums are
     contracted. With `open_at_first` what a kernel or a function reads before it is written is open, on each side by
-    itself; else it is an input of both."""
+    itself; else it is an input of both. `compare` names what is compared, None the results; `nan` says whether an open
+    NaN is as good as another ("any"), or its bits count ("payloads")."""
 
     unroll: int = 16
     invariant: str | None = None
@@ -45,6 +46,8 @@ class Options(NamedTuple):
     lanes: int = 1
     contract: Contraction = "none"
     open_at_first: bool = False
+    compare: tuple[str, ...] | None = None
+    nan: Nan = "any"
 
     @property
     def are_plain(self) -> bool:
@@ -58,6 +61,8 @@ def options(
     buffers: Mapping[str, int | str | tuple[str, int]] | None = None,
     warp: bool = False,
     contract: Contraction = "none",
+    compare: Sequence[str] | None = None,
+    nan: Nan = "any",
 ) -> Options:
     """What was asked for, in order. Raises ValueError for what cannot be read."""
     if isinstance(unroll, bool) or not isinstance(unroll, int) or not 1 <= unroll <= MOST_UNROLLED:
@@ -69,7 +74,12 @@ def options(
         if one.of and one.offset > found[one.of].size:
             raise ValueError(f"{one.name} begins {one.offset} bytes into {one.of}, which has {found[one.of].size}")
     lanes = contracts.warps().LANES if warp else 1
-    return Options(unroll, invariant, tuple(found.values()), lanes, contract)
+    if isinstance(compare, str) or (compare is not None and not compare):
+        raise ValueError(f"compare is a list of names, not {compare!r}")
+    if nan not in get_args(Nan):
+        raise ValueError(f"nan is 'any' or 'payloads', not {nan!r}")
+    names = None if compare is None else tuple(compare)
+    return Options(unroll, invariant, tuple(found.values()), lanes, contract, compare=names, nan=nan)
 
 
 def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:

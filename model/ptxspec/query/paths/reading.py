@@ -73,6 +73,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
         side=walk.side,
         unwritten=walk.unwritten,
+        scratch=walk.side.scratch,
     )
 
 

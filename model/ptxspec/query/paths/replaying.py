@@ -24,6 +24,8 @@ from ptxspec.machine.program import Program
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.sides import Side
+from ptxspec.terms.profiles import Profile
+from ptxspec.terms.vocabulary import CONVENTION
 
 #: instructions that a launch executes at most
 _STEPS = 1_000_000
@@ -106,6 +108,19 @@ class _Launches(Launches):
         return self.engine
 
 
+class _Picked(Profile):
+    """A profile, and for the conventions that it leaves open what the machine of a counterexample does."""
+
+    def __init__(self, name: str, pick: Callable[[Any, tuple[int, ...]], int]):
+        super().__init__(name)
+        self.pick = pick
+
+    def value(self, freedom: Any, operands: tuple[int, ...]) -> int:
+        if freedom.attrs[2] == CONVENTION and not self.chooses(freedom):
+            return self.pick(freedom, operands)
+        return super().value(freedom, operands)
+
+
 class Memories(NamedTuple):
     """The caller's memory in which the buffers of a question lie, and the address of each pointer."""
 
@@ -128,9 +143,16 @@ def laid_out(options: Options, values: Mapping[str, Any]) -> Memories | None:
     return Memories(memory, addresses)
 
 
-def run(side: Side, options: Options, values: Mapping[str, Any], where: Memories, profile: str) -> Ran | None:
-    """Launch a side; `values` has the inputs by name. None if a launch cannot begin so: a function has no entry, and a thread
-    does not choose what its special registers say."""
+def run(
+    side: Side,
+    options: Options,
+    values: Mapping[str, Any],
+    where: Memories,
+    profile: str,
+    pick: Callable[[Any, tuple[int, ...]], int],
+) -> Ran | None:
+    """Launch a side; `values` has the inputs by name, `pick` chooses what conventions are. None if a launch cannot begin so: a
+    function has no entry, and a thread does not choose what its special registers say."""
     if side.what == "function" or not _as_launched(options, values):
         return None
     values = {**values, **where.addresses}
@@ -139,7 +161,7 @@ def run(side: Side, options: Options, values: Mapping[str, Any], where: Memories
     for name, place in side.checked.places.items():
         if place.space == "global" and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
-    wanted = Wanted("exact", profile, 1, None, (where.memory,), None, "early", "none")
+    wanted = Wanted("exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", "none")
     asked, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, asked, _arguments(side, values), bounds, wanted)

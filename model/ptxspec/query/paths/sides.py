@@ -18,6 +18,7 @@ from ptxspec.language.syntax import syntax
 from ptxspec.machine.call_graph import gaps_reached, linked
 from ptxspec.query.fragments import MOST_INSTRUCTIONS, Unsupported, as_contracted, register_types
 from ptxspec.query.paths.options import Options
+from ptxspec.query.results import consumed
 from ptxspec.terms.types import TYPES, Type
 
 #: the name of the entry that a fragment becomes
@@ -26,13 +27,14 @@ FRAGMENT = "fragment"
 
 class Side(NamedTuple):
     """One side of a question: its source, the module, the entry or the function that is executed with all that it calls, and
-    what it is: "fragment", "entry" or "function"."""
+    what it is: "fragment", "entry" or "function"; and the registers whose last value a later instruction reads."""
 
     source: Source
     checked: Checked
     kernel: Kernel
     main: Kernel
     what: str
+    scratch: frozenset[str]
 
     @property
     def own(self) -> str:
@@ -77,8 +79,9 @@ def _side(source: Source, checked: Checked, name: str, what: str, options: Optio
     gaps = gaps_reached(checked, name)
     if gaps:
         raise GapError(gaps, 0)
-    kernel = as_contracted(linked(checked, name), options.contract)
-    return Side(source, checked, kernel, checked.kernels[name], what)
+    kernel = linked(checked, name)
+    scratch = consumed(kernel) if what == "fragment" else frozenset[str]()
+    return Side(source, checked, as_contracted(kernel, options.contract), checked.kernels[name], what, scratch)
 
 
 def _wanted_by(options: Options) -> dict[str, Type]:

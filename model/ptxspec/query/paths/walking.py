@@ -11,13 +11,14 @@ from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
+from ptxspec.query.executions import Executions
 from ptxspec.query.fragments import Beyond, Step, Unsupported, told
 from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
 from ptxspec.query.paths.calling import Calling
@@ -72,6 +73,7 @@ class Walk:
         self.steps: list[Step] = []
         self.notes: dict[str, None] = {}
         self.memory = Memory(side.checked.address_size)
+        self.executions = Executions()
         self.places = Places(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
@@ -275,6 +277,7 @@ class Walk:
         size = self.side.checked.address_size
         match operand:
             case tree.Address(base, offset):
+                size = sum_bits(self.kernel, operand, size)
                 start = constant(0) if base is None else self.operand(None, 64, base, way, lane)
                 return low_bits(self.variables.behind(start, offset, size), width)
             case tree.Not(name):
@@ -301,9 +304,10 @@ class Walk:
     def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
         memo: dict[int, Any] = {}
+        done = way.reached[lane] & holds
         written, types = {}, {}
         for name, type, term in destinations(op):
-            value = substitute(term, env, memo)
+            value = self.executions.substitute(term, env, memo, done)
             register = self.kernel.registers[name]
             if register.width > type.width:
                 value = self.rules.widened(value, type, register.width)
@@ -363,7 +367,7 @@ class Walk:
         space, write = op.space or effect.space, not isinstance(effect, Load)
         size = effect.type.bytes
         self.places.check_named(address, self.line_of(op))
-        cases = self.memory.reached(space, address)
+        cases = self.memory.reached(space, address, effect.into)
         allowed = self.memory.allowed(cases, address, effect.bytes, write)
         if isinstance(effect, Load | Store) and effect.holds is not None:
             allowed = allowed & substitute(effect.holds, env, memo)
@@ -374,7 +378,8 @@ class Walk:
             env.update({f"%loaded{i}": value for i, value in enumerate(values)})
         if not isinstance(effect, Load):
             memo = {}
-            self.memory.store(cases, [substitute(v, env, memo) for v in effect.values], size, done)
+            values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
+            self.memory.store(cases, values, size, done)
 
     def line_of(self, op: Op) -> int:
         return self.side.source.line(op.position)

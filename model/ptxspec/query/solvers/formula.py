@@ -84,7 +84,7 @@ class Formula:
         key = id(term), id(lowering)  # the same term has other operands within another function's meaning
         found = self._open.get(key)
         if found is None:
-            slug, width, _, _, allowed, _ = term.attrs
+            slug, width, _, _, allowed, *_ = term.attrs
             operands = [lowering.whole(a) for a in term.args]
             name = f"open.{len(self._open)}.{slug}"
             word = self.script.declare(name, width)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,9 +56,11 @@ def find(digest: bytes) -> Said | None:
         row = file.execute("SELECT said FROM answers WHERE key = ?", (digest,)).fetchone()
     try:
         found = None if row is None else Said(**json.loads(row[0]))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
-    return found if found is not None and found.is_settled else None
+    if found is None or not isinstance(found.model, dict) or not isinstance(found.by, str):
+        return None
+    return found if found.is_settled else None
 
 
 def keep(digest: bytes, said: Said) -> None:
@@ -80,13 +81,13 @@ def keep(digest: bytes, said: Said) -> None:
 def _opened() -> Iterator[sqlite3.Connection | None]:
     """The file of answers; None where there is none that may be used. A file that is damaged is removed, and one that is
     locked is as none."""
-    path = _path.get() or storage.kept(NAME)
-    if not _is_used.get() or not path.is_absolute() or not _is_ours(path):
+    path = (_path.get() or storage.kept(NAME)) if _is_used.get() else None
+    path = storage.own_place(path)
+    if path is None:
         yield None
         return
     file: sqlite3.Connection | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         file = sqlite3.connect(path, timeout=10.0)
         file.execute("PRAGMA synchronous = OFF")  # what is lost is asked again
         file.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, said TEXT NOT NULL)")
@@ -99,11 +100,3 @@ def _opened() -> Iterator[sqlite3.Connection | None]:
         return
     with contextlib.closing(file), contextlib.suppress(sqlite3.Error):
         yield file
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file is this user's or the system's, or is not there."""
-    try:
-        return not hasattr(os, "geteuid") or path.stat().st_uid in (os.geteuid(), 0)
-    except OSError:
-        return True

@@ -10,7 +10,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ptxspec.query.equivalence import prove
+from ptxspec.query.paths.options import options
 from ptxspec.query.questions import ask
+from ptxspec.query.results import ALL
 from ptxspec.query.solvers.domains import is_quick
 from ptxspec.query.solvers.exhaustion import exhaust
 from ptxspec.query.synthesis.holes import Holes, with_constants
@@ -201,9 +203,11 @@ class _Search:
         target, left = self.target, self.deadline - time.monotonic()
         if left <= 0:
             return Verdict("unknown", "no time was left for the proof")
-        asked = ask(target.text, text, target.assume, self.profile)
+        strict = options(compare=(ALL,), nan="payloads")
+        asked = ask(target.text, text, target.assume, self.profile, strict)
         if not is_quick(asked.differs, asked.given, asked.taken):
-            return prove(target.text, text, assume=target.assume, profile=self.profile, timeout=left / 2)
+            strictly: dict[str, Any] = {"compare": strict.compare, "nan": strict.nan, "profile": self.profile}
+            return prove(target.text, text, assume=target.assume, timeout=left / 2, **strictly)
         ran = exhaust(asked.differs, asked.given, asked.taken, left)
         if ran.status == "equal":
             return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")

@@ -18,6 +18,11 @@ from ptxspec.site.export.values import target, version
 from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, SYSTEM_FUNCTIONS
 from ptxspec.terms.types import TYPES
 
+#: how an entry of the register says which edition of the manual raises its question, and which settles it or leaves it open
+_EDITION = re.compile(
+    r"(?:Raised by (?P<raised>\d+\.\d+), )?(?:[sS]ettled by (?P<settled>\d+\.\d+)|open in (?P<open>\d+\.\d+))(?:\.\s|: )"
+)
+_EXAMPLE = "Raised by 4.1, settled by 9.1."
 DIRECTIVES, TYPES_PAGE, SPACES = "spec/directives/index.md", "spec/types/index.md", "spec/state-spaces/index.md"
 #: what the letters of a type's kind stand for
 KINDS = {"b": "bits", "u": "unsigned", "s": "signed", "f": "float", "x": "packed", "pred": "predicate"}
@@ -169,11 +174,15 @@ def _bodies() -> dict[str, str]:
     return dict(re.findall(r"^## (AMB-\d+) [^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S))
 
 
-def _said(number: str) -> dict[str, str]:
-    """The question of an entry and our reading."""
-    body = _bodies()[number]
-    parts = dict(re.findall(r"^\*\*(Question|Reading)\.\*\*(.*?)(?=^\*\*\w+\.\*\*|\Z)", body, re.M | re.S))
-    return {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
+def _said(number: str) -> dict[str, str | None]:
+    """The question of an entry, our reading, and the editions of the manual that raise the question and settle it, or leave it
+    open. Raises ValueError for an entry without an edition."""
+    parts = dict(re.findall(r"^\*\*(\w+)\.\*\* *(.*?)(?=^\*\*\w+\.\*\*|\Z)", _bodies()[number], re.M | re.S))
+    edition = _EDITION.match(parts.get("Edition", ""))
+    if edition is None:
+        raise ValueError(f"{pages.REGISTER}.md: {number} has no edition such as {_EXAMPLE!r}")
+    said: dict[str, str | None] = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
+    return said | edition.groupdict()
 
 
 def documents() -> list[dict[str, str]]:

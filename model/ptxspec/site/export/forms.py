@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language.forms import Form, opcodes, page_name, registry
+from ptxspec.language.forms import Form, opcode_of, opcodes, page_name, registry
 from ptxspec.literate.notation import Operand, Slot, SyntaxLine
 from ptxspec.site import freedoms, pages
 from ptxspec.site.anchors import form_anchor, spelled
@@ -24,9 +24,9 @@ from ptxspec.terms.availability import Implication
 def opcode(name: str, register: dict[str, pages.Entry]) -> dict[str, Any]:
     """Everything about one opcode of PTX, of which perhaps no page says anything."""
     gaps = contracts.gaps()
-    missing = [
-        {"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if n.split(".")[0].split("::")[0] == name
-    ] + [{"name": name, **_family(f)} for f in gaps.FORMS.get(name, ())]
+    missing = [{"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if opcode_of(n) == name] + [
+        {"name": name, **_family(f)} for f in gaps.FORMS.get(name, ())
+    ]
     found: dict[str, Any] = {"opcode": name, "pages": [], "definitions": [], "missing": missing, "identities": 0}
     if opcodes()[name]:
         by_definition: dict[int, list[Form]] = {}

@@ -11,7 +11,7 @@ from ptxspec.site.export.prose import title_and_summary
 from ptxspec.site.finding.things import KINDS, Thing, instruction_pages, modifiers, shown_title, things
 
 #: kinds that have a group of their own; definitions, words and identities have pages that list them
-GROUPS = ("insn", "mod", "type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule")
+GROUPS = ("insn", "mod", "gap", "type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule")
 #: the page with the table of all forms
 FORMS = "spec/forms"
 

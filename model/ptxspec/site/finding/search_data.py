@@ -24,7 +24,7 @@ from ptxspec.terms.types import TYPES
 #: the file below the site's folder for what is static, and the name of the value in it
 FILE, VALUE = "search-data.js", "PTXSPEC_SEARCH"
 #: things that have records of their own; the others are found by the sections that they stand in
-NAMED = ("type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule", "word", "mod")
+NAMED = ("gap", "type", "space", "dir", "sreg", "cuda", "concept", "amb", "rule", "word", "mod")
 #: words that are in every text
 _EMPTY = frozenset(
     "a an and are as at be but by for from has have if in into is it its may no not of on one only or other so that the their "

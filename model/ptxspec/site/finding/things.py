@@ -1,5 +1,6 @@
-"""What the site has names for: instructions, forms, modifiers, types, state spaces, directives, special registers, names of
-CUDA C++, entries of the register, rules, words, definitions, identities. Each has a kind, a name and a place."""
+"""What the site has names for: instructions, families that no page describes, forms, modifiers, types, state spaces,
+directives, special registers, names of CUDA C++, entries of the register, rules, words, definitions, identities. Each has a
+kind, a name and a place."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ptxspec.terms
+from ptxspec.language import gaps
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.query.identities import load_all
@@ -24,6 +26,7 @@ from ptxspec.site.finding.sections import plain
 #: each kind with its name for readers, in the order of the index
 KINDS = {
     "insn": "Instructions",
+    "gap": "Not described yet",
     "mod": "Modifiers",
     "type": "Types",
     "space": "State spaces",
@@ -47,6 +50,7 @@ SINGULAR = {
         "concept": "concept",
         "amb": "entry of the register",
         "rule": "rule",
+        "gap": "not described yet",
     },
     **{"word": "word of definitions", "def": "definition", "identity": "identity", "form": "form"},
 }
@@ -133,6 +137,16 @@ def _instructions() -> Iterator[Thing]:
                 yield Thing("insn", title, document, "", about)
                 titles.add(title)
             yield Thing("insn", f"{chapter(document)}/{document.split('/')[-1]}", document, "", about)
+
+
+def _gaps() -> Iterator[Thing]:
+    """By family and, of an opcode that has no page, by opcode."""
+    told: set[str] = set()
+    for gap in gaps.families():
+        about = f"{gap.what[0].upper()}{gap.what[1:]}: PTX {gap.since}, {gap.target}. No page describes it yet."
+        names = {gap.name} if gap.opcode in instruction_pages() else {gap.opcode, gap.name}
+        yield from (Thing("gap", name, "spec/gaps", "families", about) for name in sorted(names - told))
+        told |= names
 
 
 @functools.cache
@@ -235,6 +249,7 @@ def _identities() -> Iterator[Thing]:
 
 _MAKERS = {
     "insn": _instructions,
+    "gap": _gaps,
     "mod": _modifiers,
     "type": _types,
     "space": _spaces,

@@ -4,7 +4,7 @@
   "use strict";
 
   /* What is found by its name, the kinds that a reader means most often first. */
-  const EXACT = ["insn", "cuda", "sreg", "dir", "concept", "rule", "type", "space", "mod", "amb", "word"];
+  const EXACT = ["insn", "gap", "cuda", "sreg", "dir", "concept", "rule", "type", "space", "mod", "amb", "word"];
   const WEIGHT = { insn: 1.6, page: 1.8, concept: 2.2, cuda: 1.6, sreg: 1.4, rule: 1.5, section: 1, amb: 0.9, word: 0.7, mod: 0.8 };
   const PLACE = { proofs: 0.5, docs: 0.8 };
   const MOST = 50;

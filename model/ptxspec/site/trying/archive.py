@@ -51,9 +51,9 @@ _PARTS = (
 )
 #: what of these stays behind: other interpretations, work of several processes, and what looks at texts for an editor
 _OTHERS = (
-    "campaign_options.py campaigns.py processes.py parallel.py progress.py literate/coverage.py literate/lint.py terms/native.py "
-    "terms/symbolic.py terms/object_code.py terms/masked_logic.py terms/outside.py language/formatting.py language/outline.py "
-    "machine/courses.py"
+    "campaign_options.py campaigns.py processes.py parallel.py progress.py strict.py literate/coverage.py literate/lint.py "
+    "terms/native.py terms/symbolic.py terms/object_code.py terms/masked_logic.py terms/outside.py language/formatting.py "
+    "language/outline.py machine/courses.py"
 ).split()
 #: and questions that are put to a solver, and reports of them
 _LEFT_OUT = frozenset(_OTHERS) | frozenset(
