@@ -14,7 +14,7 @@ import pytest
 import ptxspec
 from ptxspec.evidence.record import __main__ as recording
 from ptxspec.evidence.record import assembler, families, machine_code, program_answers, program_recorder
-from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
+from ptxspec.evidence.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
 from ptxspec.language.forms import Form
 
 #: a form or some of each kind of kernel
@@ -24,7 +24,7 @@ ASKED = [
     ("ld", "ld.const.v2.u32"), ("st", "st.param.u8"), ("bra", "bra"), ("red", "red.relaxed.cta.global.add.u32"),
     ("ld", "ld.shared::cluster.u32"), ("mapa", "mapa.u64"), ("barrier", "barrier.cluster.wait"),
     ("mma", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"), ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x2.trans.b16"),
-    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16"), ("mma", "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32"),
 ]  # fmt: skip
 
 
@@ -61,7 +61,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> None:
     """Our machine gives what the H200 gave: so what it is recorded to give is what the H200 is recorded to have given."""
     launched = asked(tmp_path).launches
-    assert launched == 2 * sum(len(c.launches) for family in FAMILIES.values() for c in family.every())
+    every = (*FAMILIES.values(), AIMED_MATRICES)
+    assert launched == 2 * sum(len(c.launches) for family in every for c in family.every())
     for name, family in FAMILIES.items():
         kept, known = family.read(tmp_path), family.read()
         assert kept is not None and known is not None
@@ -85,7 +86,17 @@ def test_what_is_recorded_is_what_a_gpu_answered(asked: Any, tmp_path: Path) -> 
         "matrices.npz",
         "effects",
         "clusters",
+        "aimed",
     }
+
+
+def test_aimed_products_are_recorded_alone(asked: Any, tmp_path: Path) -> None:
+    (case,) = AIMED_MATRICES.cases(chosen())
+    assert asked(tmp_path, "--aimed").launches == 2 * len(case.launches)
+    assert {p.name for p in tmp_path.iterdir()} == {"aimed"}
+    kept = AIMED_MATRICES.read(tmp_path)
+    assert kept is not None and set(kept.values) == {case.name} and kept.facts["seed"] == AIMED_MATRICES.seed
+    assert AIMED_MATRICES.compare([case], kept) == (len(kept.values[case.name]), [])
 
 
 def entries(family: families.Family, folder: Path) -> list[dict[str, Any]]:

@@ -107,13 +107,13 @@ def test_one_barrier_reached_at_different_places() -> None:
         setp.eq.u32 %p0, %r4, 0;
         @%p0 bra EVEN;
         st.shared.u32 [cell], 7;
-        bar.sync 3;
+        barrier.sync 3;
         ld.shared.u32 %r5, [cell+4];
         bra JOIN;
     EVEN:
         st.shared.u32 [cell+4], 8;
         mov.u32 %r6, 3;
-        bar.sync %r6;
+        barrier.sync %r6;
         ld.shared.u32 %r5, [cell];
     JOIN:
         st.global.u32 [%rd1], %r5;
@@ -222,7 +222,7 @@ WAIT = "\n    st.global.u32 [%rd1], 99;\n"
         ("setp.lt.u32 %p0, %r1, 32; selp.u32 %r9, 32, 64, %p0; bar.sync 0, %r9;", 64, "stuck barrier", 32,
          "bar.sync 0, %r9;"),  # the first 32 complete it
         ("setp.lt.u32 %p0, %r1, 32; @%p0 bar.sync 0; @!%p0 bar.sync 0, 64;", 64, "barrier counts differ", None, None),
-        ("setp.lt.u32 %p0, %r1, 2; @%p0 bar.sync 1; @!%p0 bar.sync 2;", 4, "stuck barrier", None, None),
+        ("setp.lt.u32 %p0, %r1, 2; @%p0 barrier.sync 1; @!%p0 barrier.sync 2;", 4, "stuck barrier", None, None),
         ("bar.sync 5, 64;", 32, "stuck barrier", 0, "bar.sync 5, 64;"),
         ("setp.ge.u32 %p0, %r1, 32; @%p0 exit; bar.sync 5, 64;", 64, "stuck barrier", 0, "bar.sync 5, 64;"),
     ],
@@ -246,10 +246,10 @@ def test_what_is_said_of_a_stuck_barrier() -> None:
         @%p0 exit;
         setp.lt.u32 %p1, %r1, 4;
         @%p1 bra FEW;
-        bar.sync 2;
+        barrier.sync 2;
         ret;
     FEW:
-        bar.sync 1;
+        barrier.sync 1;
     """)
     error = fault(source, [np.zeros(20, np.uint32)], block=10, grid=2)
     assert error.rule == "stuck barrier"
@@ -265,9 +265,9 @@ def test_a_stuck_barrier_in_a_later_cta() -> None:
         @!%p0 bra FINE;
         setp.eq.u32 %p1, %r1, 1;
         @%p1 bra FINE;
-        bar.sync 1, 64;
+        barrier.sync 1, 64;
     FINE:
-        bar.sync 0;
+        barrier.sync 0;
     """)
     error = fault(source, [np.zeros(33 * 80, np.uint32)], block=33, grid=80)
     assert error.rule == "stuck barrier"

@@ -515,7 +515,7 @@ def test_one_may_be_an_arrival_ahead() -> None:
         (f"{SYNC} barrier.cluster.wait;", "wait without arrival", "has not arrived"),
         ("setp.eq.u32 %p1, %r0, 3; @!%p1 barrier.cluster.arrive; barrier.cluster.wait;", "wait without arrival", ""),
         (
-            "setp.eq.u32 %p1, %r0, 3; @%p1 bar.sync 0; barrier.cluster.arrive; barrier.cluster.wait;",
+            "setp.eq.u32 %p1, %r0, 3; @%p1 barrier.sync 0; barrier.cluster.arrive; barrier.cluster.wait;",
             "stuck barrier",
             "barrier 0",
         ),

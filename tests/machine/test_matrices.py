@@ -11,8 +11,8 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate import matrix_cases
-from ptxspec.evidence.record.families import MATRICES
+from ptxspec.evidence.generate import aimed_matrix_cases, matrix_cases
+from ptxspec.evidence.record.families import AIMED_MATRICES, MATRICES
 from ptxspec.options import Engine
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
 
@@ -263,3 +263,42 @@ def test_both_engines_agree_on_every_form() -> None:
     assert len(cases) > 12
     for name in exact:
         assert np.array_equal(exact[name], native[name]), name
+
+
+# factors that are aimed at limits -----------------------------------------------------------------------------------------
+
+
+def aimed(*formats: str) -> list[aimed_matrix_cases.AimedCase]:
+    own = [f for f in ptxspec.forms("mma") if any(name in f.mnemonic for name in formats)]
+    return aimed_matrix_cases.cases(own)
+
+
+def test_aimed_factors_reach_the_limits() -> None:
+    """The rows are reproducible, and of each format some factors are subnormal, and some products lie below 2^-158 while all of
+    their sum lie below 2^-133."""
+    cases = aimed("bf16", "tf32")
+    assert len(cases) == 12 and len({case.name for case in cases}) == 12
+    for case in cases:
+        first, second = case.launches, case.launches
+        assert all(np.array_equal(one.cells, other.cells) for one, other in zip(first, second, strict=True))
+    for name, dense in (("bf16", "mma.sync.aligned.m16n8k8"), ("tf32", "mma.sync.aligned.m16n8k4")):
+        (case,) = (c for c in aimed(name) if c.form.mnemonic.startswith(dense))
+        cells = np.concatenate([launch.cells for launch in case.launches])
+        per, where = (2, 7) if name == "bf16" else (1, 23)
+        a, b = (words.ravel() for words in (cells[:, :2], cells[:, 2:3]))
+        numbers = [np.concatenate([x >> 16 * i & 0xFFFF for i in range(2)]) if per == 2 else x for x in (a, b)]
+        exponents = [(x >> where & 0xFF).astype(int) - 127 for x in numbers]
+        fractions = [x & (1 << where) - 1 for x in numbers]
+        assert ((exponents[0] == -127) & (fractions[0] != 0)).sum() > 100
+        warps = cells.reshape(-1, 32, 16)
+        tops = [int((w[:, :2] >> where & 0xFF).max() + (w[:, 2] >> where & 0xFF).max()) - 254 for w in warps]
+        assert sum(top < -133 for top in tops) > 10
+
+
+def test_the_recorded_aimed_products_are_ours() -> None:
+    answers = AIMED_MATRICES.read()
+    if answers is None:
+        pytest.skip("NO ORACLE: no GPU has answered the aimed products of matrices yet")
+    count, differences = AIMED_MATRICES.compare(aimed("bf16", "tf32"), answers)
+    assert count > 4000
+    assert not differences, "\n".join(map(str, differences[:5]))

@@ -254,6 +254,25 @@ def test_a_mask_of_a_collective_that_forgets_a_lane(plant: Any) -> None:
     assert is_found("warps")
 
 
+def test_a_meeting_that_does_not_wait_for_all(plant: Any) -> None:
+    """A warp goes on when half of its lanes have come, so that the other half is at another instruction."""
+    body = "setp.lt.u32 %p0, %r1, 16; @%p0 bar.sync 1; @!%p0 bar.sync 2; st.global.u32 [%rd1], 1;"
+    assert outcomes(body, 32) == ["aligned", "aligned"]
+
+    page = importlib.import_module("ptxspec.spec.machine.warps")
+
+    def half(meeting: Any, gone: Any, whole: Any) -> Any:
+        over = (meeting.arrived_lanes & 0xFFFF == 0xFFFF) | (meeting.arrived_lanes >> 16 == 0xFFFF)
+        return select(over, page.Meeting(0, 0), meeting), over, meeting.arrived_lanes
+
+    from ptxspec.terms import select
+
+    plant("warps", "settle", half)
+    after = outcomes(body, 32)
+    assert after[0] == after[1] != "aligned"
+    assert is_found("warps")
+
+
 def test_a_thread_that_ends_and_is_waited_for(plant: Any) -> None:
     body = "setp.eq.u32 %p0, %r1, 5; @%p0 exit; bar.sync 0; st.global.u32 [%rd1], 1;"
     before = outcomes(body, 40)
@@ -276,7 +295,7 @@ LATE:
     @%p0 bra LATE;
     st.shared.u32 [cell], 7;
 MEET:
-    bar.sync 0;
+    barrier.sync 0;
     ld.shared.u32 %r5, [cell];
     st.global.u32 [%rd1], %r5;
 """

@@ -522,6 +522,10 @@ def test_an_endless_loop_of_meetings_meets_the_limit() -> None:
         ("mov.u32 %r5, 0; bar.warp.sync %r5;", 32, "own lane", 0, "bar.warp.sync %r5;"),
         ("vote.sync.all.pred %p1, %p0, 0xfffffffe;", 32, "own lane", 0, "vote.sync.all.pred %p1, %p0, 0xfffffffe;"),
         ("redux.sync.add.u32 %r5, 1, 0xffff;", 40, "own lane", 16, "redux.sync.add.u32 %r5, 1, 0xffff;"),
+        ("match.any.sync.b32 %r5, %r1, 0xfffffffd;", 32, "own lane", 1, "match.any.sync.b32 %r5, %r1, 0xfffffffd;"),
+        ("elect.sync %r5|%p1, 0xfffffffd;", 32, "own lane", 1, "elect.sync %r5|%p1, 0xfffffffd;"),
+        ("shfl.sync.idx.b32 %r5, %r1, 0, 31, 0xfffffffd;", 32, "own lane", 1,
+         "shfl.sync.idx.b32 %r5, %r1, 0, 31, 0xfffffffd;"),
         ("setp.eq.u32 %p0, %r1, 37; @!%p0 bar.warp.sync -1; @%p0 bar.sync 1, 64;", 64, "stuck warp", 32,
          "bar.warp.sync -1;"),
         ("setp.eq.u32 %p0, %r1, 0; selp.u32 %r5, 3, 7, %p0; bar.warp.sync %r5;", 2, "stuck warp", 0, "bar.warp.sync %r5;"),
@@ -536,6 +540,23 @@ def test_broken_rules(body: str, threads: int, rule: str, thread: int, instructi
     assert error.where is not None and error.where.thread == (thread, 0, 0)
     assert error.where.instruction == instruction and error.where.line > 0
     assert error.page is not None and error.page.startswith("spec/machine/warps.md:")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "setp.eq.u32 %p0, %r1, 3; @%p0 exit;",  # the source has ended
+        "setp.ge.u32 %p0, %r1, 3; @%p0 bra REST;",  # it takes another way
+    ],
+)
+def test_a_shuffle_from_a_lane_that_takes_no_part(before: str) -> None:
+    """The value is undefined: no error where a profile chooses it, and the exact engine says where none does."""
+    mask = "0x7" if "bra" in before else "-1"
+    body = f"{before} shfl.sync.idx.b32 %r5, %r1, 3, 31, {mask}; REST: st.global.u32 [%rd1], %r5;"
+    assert both(kernel(body), [np.zeros(32, np.uint32)], block=32)[0].tolist() == [0] * 32
+    with pytest.raises(ptxspec.LaunchError, match="'inactive-lane'") as caught:
+        ptxspec.load(kernel(body)).launch("k", 1, 32, [np.zeros(32, np.uint32)], engine="exact", profile="portable")
+    assert caught.value.rule == "no choice"
 
 
 def test_what_is_said_of_a_stuck_warp() -> None:

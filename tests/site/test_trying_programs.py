@@ -33,6 +33,10 @@ HEAD = ".version 9.0 .target sm_90 .address_size 64 .global .u32 out; .visible .
 FAULTS = {
     "misaligned": (".reg .u64 a; mov.u64 a, out; st.global.u32 [a+2], 1; ret;", "program:1"),
     "out of bounds": (".reg .u64 a; mov.u64 a, out; st.global.u32 [a+64], 1; ret;", "address 0x"),
+    "aligned": (
+        ".reg .u32 t; .reg .pred p; mov.u32 t, %tid.x; setp.eq.u32 p, t, 0; @p bar.sync 1; @!p bar.sync 2; ret;",
+        "lanes 0x00000002 are at bar.sync 2",
+    ),
     "stuck warp": (
         ".reg .u32 t; .reg .pred p; mov.u32 t, %tid.x; setp.eq.u32 p, t, 0; @p bar.warp.sync 3; @!p barrier.sync 1, 64; ret;",
         "wait for lanes 0x00000003",

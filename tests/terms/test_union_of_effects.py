@@ -20,7 +20,7 @@ from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.effects import (
     Access,
-    AddressCheck,
+    Check,
     Copying,
     Effect,
     Ending,
@@ -37,13 +37,13 @@ KNOWN: dict[str, tuple[str, str, Role]] = {
     "Load": ("ld.global.u32", "load", Role()),
     "Store": ("st.global.u32", "store", Role()),
     "Update": ("atom.global.add.u32", "update", Role()),
-    "AddressCheck": ("prefetch.tensormap", "check", Role()),
+    "Check": ("prefetch.tensormap", "check", Role()),
     "Copy": ("cp.async.ca.shared.global", "copy", Role()),
     "Commit": ("cp.async.commit_group", "copy", Role()),
     "Await": ("cp.async.wait_group", "copy", Role()),
     "Collective": ("match.any.sync.b32", "collective", Role(of_warp=True)),
-    "Arrive": ("bar.arrive", "barrier", Role(of_cta=True, waits=False)),
-    "Wait": ("bar.red.popc.u32", "barrier", Role(of_cta=True, counts=True)),
+    "Arrive": ("bar.arrive", "barrier", Role(of_cta=True, waits=False, aligned=True)),
+    "Wait": ("bar.red.popc.u32", "barrier", Role(of_cta=True, counts=True, aligned=True)),
     "ClusterArrive": ("barrier.cluster.arrive", "barrier", Role(of_cluster=True, waits=False)),
     "ClusterWait": ("barrier.cluster.wait", "barrier", Role(of_cluster=True)),
     "Branch": ("bra", "branch", Role()),
@@ -101,14 +101,14 @@ def test_users_read_a_word_for_it_and_threads_meet_by_it(member: type[Any]) -> N
 @each_class
 def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> None:
     effect, found = example(member), form(KNOWN[member.__name__][0])
-    groups = [isinstance(effect, group) for group in (Access, AddressCheck, Copying, StackUse, Jump, Stop, Pause)]
+    groups = [isinstance(effect, group) for group in (Access, Check, Copying, StackUse, Jump, Stop, Pause)]
     assert sum(groups) == 1
     plan = type("Plan", (), {"meaning": found.meaning(found.absences[-1])})
     op = Op(plan, (), None, 0)  # type: ignore[arg-type]
     assert (
         (ending(op) is effect)
         == isinstance(effect, Ending)
-        == (not isinstance(effect, Access | AddressCheck | Copying | StackUse))
+        == (not isinstance(effect, Access | Check | Copying | StackUse))
     )
     if isinstance(effect, Pause):
         assert all(isinstance(term, Int) for term in given(effect))

@@ -20,6 +20,10 @@ class Warps(Protocol):
     def LANES(self) -> int:
         """How many lanes a warp has."""
 
+    @property
+    def EVERYONE(self) -> int:
+        """The mask of all lanes of a warp."""
+
     def warps_of(self, threads: int) -> int:
         """How many warps a CTA of so many threads has."""
 
@@ -29,7 +33,7 @@ class Warps(Protocol):
 
     @property
     def group_of(self) -> Step:
-        """(spelling, place, mask, masked) to the two keys of a thread's group."""
+        """(spelling, place, whether lanes must be at the same place) to what tells groups with one mask apart."""
 
     @property
     def join_group(self) -> Step:
@@ -37,7 +41,24 @@ class Warps(Protocol):
 
     @property
     def may_go(self) -> Step:
-        """Whether a group goes on: (group, mask, gone, whole)."""
+        """Whether a group goes on: (group, mask, gone)."""
+
+    @property
+    def all_there(self) -> Step:
+        """Whether lanes are all of their warp that have not ended: (lanes, gone)."""
+
+    @property
+    def Meeting(self) -> type[State]:
+        """Lanes that wait for all of their warp; its field `arrived_lanes` is a mask."""
+
+    @property
+    def meet(self) -> Step:
+        """A lane comes to an instruction that its warp executes together: (meeting, place, lane, gone, whole) to whether all
+        have come, and which lanes."""
+
+    @property
+    def leave(self) -> Step:
+        """A thread ends: (meeting, gone, whole) to the same."""
 
     @property
     def members(self) -> Step:

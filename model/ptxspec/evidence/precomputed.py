@@ -107,8 +107,14 @@ def verdict(claim: Identity) -> dict[str, Any] | None:
 def _key(claim: Identity) -> str:
     known = registry().opcodes
     stated = (*claim[:6], *claim[8:])
-    profile = _fences(Path(finder.load(f"ptxspec.spec.profiles.{claim.profile}").__file__ or "")).hex()
+    profile = _fences(_profiles()[claim.profile]).hex()
     return digest(frozenset(o for o in claim.opcodes if o in known), repr((stated, profile)))
+
+
+@cache
+def _profiles() -> dict[str, Path]:
+    """The pages of the profiles, by name."""
+    return {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
 
 
 def _write() -> str:

@@ -56,11 +56,11 @@ from ptxspec.options import Copies
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -339,7 +339,7 @@ class ExactRun:
             index += 1
         return block.next
 
-    def act(self, effect: Access | AddressCheck | Copying | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(self, effect: Access | Check | Copying | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         self.address = None
@@ -352,7 +352,7 @@ class ExactRun:
                 case Update():
                     self.load(effect, op, env, thread)
                     self.store(effect, op, env, thread)
-                case AddressCheck():
+                case Check():
                     self.check(effect, env, thread)
                 case Copy() | Commit() | Await():
                     self.copy(effect, op, index, thread)
@@ -388,7 +388,7 @@ class ExactRun:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
         address = self.address if isinstance(broken, Violation) else None
         op, held = self.code[index], self.registers[thread]
-        acts = isinstance(op.plan.meaning.effect, Access | AddressCheck | Copy)
+        acts = isinstance(op.plan.meaning.effect, Access | Check | Copy)
         names = shown_registers(op, self.program.kernel) if acts else ()
         return Faulted(Fault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
@@ -648,8 +648,9 @@ class ExactRun:
             case _:
                 assert_never(effect)
 
-    def check(self, effect: AddressCheck, env: dict[str, Any], thread: int) -> None:
-        (self.address,) = self.values("address", (effect.address,), env, thread)
+    def check(self, effect: Check, env: dict[str, Any], thread: int) -> None:
+        if effect.address is not None:
+            (self.address,) = self.values("address", (effect.address,), env, thread)
         check_demand(effect.rule, *self.values("holds", (effect.holds,), env, thread))
 
     def place(self, effect: Access, op: Any, env: dict[str, Any], thread: int) -> Any:

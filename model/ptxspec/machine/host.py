@@ -79,9 +79,9 @@ class Host(NamedTuple):
                 case codes.LIMIT:
                     raise self.limits.too_many_steps()
                 case codes.MISUSE:
-                    raise self._misuse(running, *misuse(running))
+                    raise self._misuse(running, *misuse(running, self._described))
                 case codes.STUCK:
-                    raise self._misuse(running, *stuck(running, self.program.roles, self.extents))
+                    raise self._misuse(running, *stuck(running, self.program.roles, self.extents, self._described))
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
 
@@ -121,6 +121,11 @@ class Host(NamedTuple):
         at = self.program.kernel.code[op]
         instruction, column = describe(at, source.text), source.column(at.position)
         return Where(own, cta, *source.place(at.position), instruction, column, origin(source, at.position))
+
+    def _described(self, op: int) -> str:
+        """An instruction, and its line."""
+        at, source = self.program.kernel.code[op], self.checked.source
+        return f"{describe(at, source.text)} (line {source.place(at.position)[1]})"
 
     def _misuse(self, running: Running, rule: str, note: str, thread: int, op: int) -> LaunchError:
         return LaunchError(rule, note, self._where(running, thread, op))

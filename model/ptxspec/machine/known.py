@@ -32,8 +32,8 @@ def known(program: Program, engine: str) -> Known:
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],
-        "part_words": rows["parts"], "patience_words": rows["patience"], "visit_words": rows["visits"],
-        "more_words": more_words(program),
+        "part_words": rows["parts"], "patience_words": rows["patience"], "meeting_words": rows["meetings"],
+        "visit_words": rows["visits"], "more_words": more_words(program),
     }  # fmt: skip
     tables = {
         **inventory.tables(roles, _resumes(program), (work.waiting, work.image, work.system)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,25 @@ from ptxspec.machine.roles import Roles
 
 #: the rule, a note, and the thread and instruction at which it is reported
 Said = tuple[str, str, int, int]
+#: what tells an instruction of the kernel, by its number
+Describe = Callable[[int], str]
 
 _STEPS = {
     codes.CTA_ARRIVES: "arrive_at_cta",
     codes.JOINS: "join_group",
     codes.CLUSTER_ARRIVES: "arrive_at_cluster",
     codes.CLUSTER_WAITS: "wait_at_cluster",
+    codes.MEETS: "meet",
 }
 
 
-def misuse(running: Running) -> Said:
+def misuse(running: Running, describe: Describe) -> Said:
     """Of a thread whose step broke a rule."""
     step, number = running.get("fault_step"), running.get("fault_rule")
     thread, op = running.get("fault_thread"), running.get("fault_op")
     rule = inventory.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
+    if step == codes.MEETS:
+        return rule, _whereabouts(running, describe, thread), thread, op
     named = int(given(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
         lane = thread % running.get("threads") % LANES
@@ -52,13 +58,19 @@ def misuse(running: Running) -> Said:
     return rule, notes[rule], thread, op
 
 
-def stuck(running: Running, roles: Roles, extents: Extents) -> Said:
+def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) -> Said:
     """Of threads that wait, where nothing can run any more."""
     held = running.column("held")[: running.get("resident_threads")]
     ended = running.column("lists")[running.get("blocks") * running.get("capacity") :][
         : running.column("counts")[running.get("blocks")]
     ]
-    for where, said in ((codes.IN_GROUP, _stuck_warp), (codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
+    threads = np.flatnonzero(held == codes.IN_GROUP)
+    if len(threads):
+        return _stuck_warp(running, roles, extents, threads, describe)
+    threads = np.flatnonzero(held == codes.TOGETHER)
+    if len(threads):
+        return _stuck_together(running, describe, int(threads[0]))
+    for where, said in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
         threads = np.flatnonzero(held == where)
         if len(threads):
             return said(running, roles, extents, threads, np.asarray(ended, np.int64))
@@ -72,17 +84,63 @@ def given(running: Running, name: str, threads: Any) -> Any:
     return np.where(known, running.column(f"fixed_{name}")[at], running.column(name)[threads])
 
 
-def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, ended: Any) -> Said:
+def _lanes_by_place(running: Running, thread: int) -> dict[int, int]:
+    """For each instruction at which threads of a thread's warp wait, or to which they have just come, the mask of their lanes."""
+    size = running.get("threads")
+    first = thread - thread % size % LANES
+    mates = range(first, min(first + LANES, thread - thread % size + size))
+    came = running.get("blocks") + 1
+    begin = came * running.get("capacity")
+    queue = running.column("lists")[begin : begin + int(running.column("counts")[came])].tolist()
+    queue = queue[queue.index(thread) :] if thread in queue else []
+    found: dict[int, int] = {}
+    for mate in mates:
+        if int(running.column("held")[mate]) != codes.NOWHERE or mate in queue:
+            op = int(running.column("waits_at")[mate])
+            found[op] = found.get(op, 0) | 1 << mate - first
+    return found
+
+
+def _whereabouts(running: Running, describe: Describe, thread: int) -> str:
+    """Which lanes of a thread's warp are where."""
+    return _listed(_lanes_by_place(running, thread), describe)
+
+
+def _listed(places: dict[int, int], describe: Describe) -> str:
+    """Which lanes are at which instruction."""
+    return ", ".join(f"lanes {lanes:#010x} are at {describe(op)}" for op, lanes in sorted(places.items()))
+
+
+def _stuck_together(running: Running, describe: Describe, thread: int) -> Said:
+    """Of lanes that wait for all others of their warp."""
+    op = int(running.column("waits_at")[thread])
+    places = _lanes_by_place(running, thread)
+    if len(places) == 1:
+        every = (1 << LANES) - 1
+        return (
+            "stuck warp",
+            f"lanes {places[op]:#010x} wait for lanes {every:#010x}, and nothing else can run",
+            thread,
+            op,
+        )
+    return "aligned", f"{_whereabouts(running, describe, thread)}, and nothing else can run", thread, op
+
+
+def _stuck_warp(running: Running, roles: Roles, extents: Extents, threads: Any, describe: Describe) -> Said:
     """Who waits for whom in a warp."""
     named, at = given(running, "named", threads), running.column("waits_at")[threads]
     in_cta = threads % extents.threads
     warp, lane = threads // extents.threads * running.get("warps_in_cta") + in_cta // LANES, in_cta % LANES
-    mates = (warp == warp[0]) & (roles.kind[at] == roles.kind[at[0]])
+    meets = np.where(roles.converged[at], at + len(roles.kind), roles.kind[at])  # what tells groups apart
+    mates = (warp == warp[0]) & (meets == meets[0])
     came = mates & (named == named[0])
     bits = int(np.bitwise_or.reduce(np.int64(1) << lane[came]))
     note = f"lanes {bits:#010x} wait for lanes {int(named[0]):#010x}, and nothing else can run"
     if mates.sum() > came.sum():
         note += "; other lanes came under another mask"
+    elsewhere = {op: lanes for op, lanes in _lanes_by_place(running, int(threads[0])).items() if not lanes & bits}
+    if elsewhere:
+        note += f"; {_listed(elsewhere, describe)}"
     return "stuck warp", note, int(threads[0]), int(at[0])
 
 

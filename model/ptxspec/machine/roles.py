@@ -9,11 +9,11 @@ import numpy as np
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -52,7 +52,7 @@ class Roles:
         #: whether threads of the kernel meet others anywhere, or ask the host
         self.meet = bool((self.of_warp | self.of_cta | self.of_cluster | self.asks).any())
         self.patient, self.waits, self.counts = column("patient"), column("waits"), column("counts")
-        self.whole = column("whole")
+        self.converged, self.aligned, self.whole = column("converged"), column("aligned"), column("whole")
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them
         self.kind = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code], int)
@@ -60,8 +60,9 @@ class Roles:
 
 class Role(NamedTuple):
     """Whom an instruction meets: threads of its warp, its CTA or its cluster, or the unit that holds the images. And how: whether
-    a thread waits there, however long others take (`patient`), and for lanes that have ended, too (`whole`), and learns how many
-    have come (`counts`)."""
+    a thread waits there, however long others take (`patient`), and learns how many have come (`counts`); whether it meets only
+    those at the very instruction (`converged`), or first waits there for all of its warp (`aligned`), for lanes that have ended,
+    too (`whole`)."""
 
     of_warp: bool = False
     of_cta: bool = False
@@ -70,6 +71,8 @@ class Role(NamedTuple):
     waits: bool = True
     patient: bool = False
     counts: bool = False
+    converged: bool = False
+    aligned: bool = False
     whole: bool = False
 
 
@@ -77,18 +80,24 @@ def role_of(effect: Effect | None) -> Role:
     """What an effect means for the threads that come to the instruction."""
     match effect:
         case Collective():
-            return Role(of_warp=True, patient=effect.patient, whole=effect.whole)
+            return Role(
+                of_warp=True,
+                patient=effect.patient,
+                converged=effect.converged,
+                aligned=effect.aligned,
+                whole=effect.whole,
+            )
         case Arrive():
-            return Role(of_cta=True, waits=False)
+            return Role(of_cta=True, waits=False, aligned=effect.aligned)
         case Wait():
-            return Role(of_cta=True, counts=effect.reduction)
+            return Role(of_cta=True, counts=effect.reduction, aligned=effect.aligned)
         case ClusterArrive():
-            return Role(of_cluster=True, waits=False)
+            return Role(of_cluster=True, waits=False, aligned=effect.aligned)
         case ClusterWait():
-            return Role(of_cluster=True)
+            return Role(of_cluster=True, aligned=effect.aligned)
         case ImageAccess():
             return Role(is_image=True)
-        case None | Load() | Store() | Update() | AddressCheck() | StackEnd() | Reserve() | Release():
+        case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
         case Copy() | Commit() | Await():
             return Role()

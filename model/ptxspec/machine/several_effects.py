@@ -2,7 +2,8 @@
 that computes the results. What the one leaves for the next lies in registers that no identifier names.
 
 A thread that waits for its warp gives what the page says; the effects that follow are accesses, each at an address that is known
-once the warp has met. Results may depend on what they loaded, and on the thread's own lane.
+once the warp has met. Results may depend on what they loaded, and on the thread's own lane. Or they are checks of what the lanes
+gave, and all results are known before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ptxspec.language.checked import Kernel, Op, Read, Written
 from ptxspec.machine.special import asked
 from ptxspec.terms.core import Int, Term, variable
 from ptxspec.terms.definitions import Input, Meaning, Result
-from ptxspec.terms.effects import Effect, Load, Store, terms_of
+from ptxspec.terms.effects import Check, Effect, Load, Store, terms_of
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, number, substitute
 
@@ -50,6 +51,11 @@ class _Parts:
         self.kept: dict[str, Type] = {}
         first, *others = (self.meaning.effect, *self.meaning.more)
         assert first is not None
+        checks = [effect for effect in others if isinstance(effect, Check)]
+        if checks:
+            assert len(checks) == len(others), "what follows a meeting is accesses or checks"
+            self.ops = self._checked(first, checks)
+            return
         if isinstance(first, Load | Store):
             others, self.ops = [first, *others], []
             known = False
@@ -81,6 +87,19 @@ class _Parts:
         later |= self._accessed(accesses)
         if self.meaning.results:
             self.ops.append(self._last(later))
+
+    def _checked(self, first: Effect, checks: Sequence[Check]) -> list[Op]:
+        """The first effect with all results, and the checks of what is known by then."""
+        own, names = self.meaning.results, [self._keep(TYPES["b64"]) for _ in checks]
+        outcomes = [Result(TYPES["b64"], (low_bits(number(check.holds), 64),)) for check in checks]
+        meaning = Meaning(self.meaning.inputs, (*own, *outcomes), first)
+        parts = (*self.op.plan.parts, *(Written(len(own) + i) for i in range(len(names))))
+        operands = (*self.op.operands, *map(tree.Name, names))
+        ops = [self.op._replace(plan=self.op.plan._replace(meaning=meaning, parts=parts), operands=operands)]
+        for check, name in zip(checks, names, strict=True):
+            holds = low_bits(variable(name, 64), 1) == 1
+            ops.append(self._op(replace(check, holds=holds), self._inputs(), ()))
+        return ops
 
     def _keep(self, type: Type) -> str:
         """A new register."""

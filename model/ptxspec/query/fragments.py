@@ -28,11 +28,11 @@ from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
     Access,
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -87,7 +87,7 @@ def told(effect: Effect) -> tuple[str, str]:
             return "store", "writes memory"
         case Update():
             return "update", "reads and writes memory"
-        case AddressCheck():
+        case Check():
             return "check", "checks an address, and may end the launch"
         case Copy() | Commit() | Await():
             return "copy", "starts an asynchronous copy, or waits for one"

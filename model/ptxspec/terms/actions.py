@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -88,6 +88,8 @@ def _note(effect: Effect) -> None:
         trace.effect = effect
     elif isinstance(effect, Load | Store) and isinstance(trace.effect, (Collective, type(effect))):
         trace.more.append(effect)
+    elif isinstance(effect, Check) and isinstance(trace.effect, Collective):
+        trace.more.append(effect)
     else:
         raise blame(f"a second effect ({name}, after {type(trace.effect).__name__}) in one instruction")
 
@@ -134,7 +136,12 @@ def store(
 
 def check_address(rule: str, at: Int, holds: Bool) -> None:
     """End the launch, as the rule of this name says, unless something holds of an address at which nothing is accessed."""
-    _note(AddressCheck(rule, integer(at), holds))
+    _note(Check(rule, integer(at), holds))
+
+
+def check(rule: str, holds: Bool) -> None:
+    """End the launch, as the rule of this name says, unless something holds of what a warp that has met gave."""
+    _note(Check(rule, None, holds))
 
 
 def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], into: Spaces = (), **how: Any) -> Int:
@@ -193,12 +200,14 @@ class Collected(NamedTuple):
     at_once: Int
 
 
-def collective(value: Int | int, width: int, members: Int | None = None, *, patient: bool = False) -> Collected:
+def collective(
+    value: Int | int, width: int, members: Int | None = None, *, patient: bool = False, converged: bool = False
+) -> Collected:
     """Wait for the other threads of the warp that are named in `members` (a 1 a lane), and see the value, of `width` bits,
     that each of them gives. Without `members`, those take part that come to the instruction together; `patient` ones wait
-    for those that may still come however long these take."""
+    for those that may still come however long these take. `converged` threads meet only at the same instruction."""
     mask = None if members is None else low_bits(members, 32)
-    _note(Collective(low_bits(value, width), mask, patient))
+    _note(Collective(low_bits(value, width), mask, patient, converged=converged))
     given = [low_bits(variable(f"%lane{i}", 64), width) for i in range(32)]
     return Collected(variable("%members", 32), given, low_bits(variable("%own", 32), 5), variable("%at_once", 32))
 
@@ -211,10 +220,16 @@ class CollectedWords(NamedTuple):
 
 
 def collective_words(values: Sequence[Int | int], width: int) -> CollectedWords:
-    """Wait for all other threads of the warp, and see the values, of `width` bits, that each of them gives."""
+    """Wait for all other threads of the warp at this very instruction, and see the values, of `width` bits, that each of them
+    gives. A thread that has ended is waited for, too."""
     first, *more = (low_bits(integer(value), width) for value in values)
-    _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), whole=True))
+    _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), aligned=True, whole=True))
     return collected_words(len(values), width)
+
+
+def come_together() -> None:
+    """Wait for all other threads of the warp that have not ended, at this very instruction."""
+    _note(Collective(integer(0), integer((1 << 32) - 1), False, aligned=True))
 
 
 def collected_words(count: int, width: int) -> CollectedWords:
@@ -296,30 +311,31 @@ def stop(rule: str) -> None:
     _note(Stop(rule))
 
 
-def arrive_in_cluster() -> None:
-    """Be counted at the barrier of the cluster without waiting there."""
-    _note(ClusterArrive())
+def arrive_in_cluster(*, aligned: bool = False) -> None:
+    """Be counted at the barrier of the cluster without waiting there. If it is `aligned`, first wait for all threads of the warp
+    that have not ended, at this very instruction; likewise the functions below."""
+    _note(ClusterArrive(aligned))
 
 
-def wait_for_cluster() -> None:
+def wait_for_cluster(*, aligned: bool = False) -> None:
     """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
-    _note(ClusterWait())
+    _note(ClusterWait(aligned))
 
 
-def wait_at_barrier(barrier: Int | int, threads: Int | None = None) -> None:
+def wait_at_barrier(barrier: Int | int, threads: Int | None = None, *, aligned: bool = False) -> None:
     """Wait until the CTA's threads (or so many of them) have come to the barrier of this number."""
-    _note(Wait(integer(barrier), threads, integer(0), reduction=False))
+    _note(Wait(integer(barrier), threads, integer(0), reduction=False, aligned=aligned))
 
 
-def count_at_barrier(barrier: Int | int, threads: Int | None, holds: Bool) -> Arrived:
+def count_at_barrier(barrier: Int | int, threads: Int | None, holds: Bool, *, aligned: bool = False) -> Arrived:
     """Wait as at a barrier, and learn how many of those that came hold a predicate."""
-    _note(Wait(integer(barrier), threads, select(holds, 1, 0), reduction=True))
+    _note(Wait(integer(barrier), threads, select(holds, 1, 0), reduction=True, aligned=aligned))
     return Arrived(variable("%arrived", 32), variable("%holding", 32))
 
 
-def arrive_at_barrier(barrier: Int | int, threads: Int) -> None:
+def arrive_at_barrier(barrier: Int | int, threads: Int, *, aligned: bool = False) -> None:
     """Be counted at a barrier without waiting there."""
-    _note(Arrive(integer(barrier), threads))
+    _note(Arrive(integer(barrier), threads, aligned))
 
 
 def condition_code(borrow: bool = False) -> Bool:

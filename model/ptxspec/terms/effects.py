@@ -87,11 +87,12 @@ class Update:
 
 
 @dataclass(frozen=True)
-class AddressCheck:
-    """End the launch, as the rule of this name says, unless something `holds` of an address. Nothing is accessed there."""
+class Check:
+    """End the launch, as the rule of this name says, unless something `holds`; if it is about an address, nothing is accessed
+    there."""
 
     rule: str
-    address: Int
+    address: Int | None
     holds: Bool
 
 
@@ -132,22 +133,26 @@ class Await:
 class Collective:
     """Give a value to the threads of the warp that `mask` names, and have theirs; without a mask, those take part that come to
     the instruction together. `patient` ones wait for those that may still come however long these take. `more` are the other
-    values that are given, where an instruction gives several. A `whole` warp must come: nobody goes on without a lane that has
-    ended, or has no thread."""
+    values that are given, where an instruction gives several. `converged` ones meet only at the same instruction. `aligned` ones
+    wait there for all threads of their warp that have not ended, and if the warp must be `whole`, for the others, too."""
 
     value: Int
     mask: Int | None
     patient: bool
     more: tuple[Int, ...] = ()
+    converged: bool = False
+    aligned: bool = False
     whole: bool = False
 
 
 @dataclass(frozen=True)
 class Arrive:
-    """Be counted at a barrier of the CTA, of its threads or of so many, and go on."""
+    """Be counted at a barrier of the CTA, of its threads or of so many, and go on. If it is `aligned`, first wait for all threads
+    of the warp that have not ended, at this very instruction; likewise the classes below."""
 
     barrier: Int
     threads: Int | None
+    aligned: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,16 +164,21 @@ class Wait:
     threads: Int | None
     value: Int
     reduction: bool
+    aligned: bool = False
 
 
 @dataclass(frozen=True)
 class ClusterArrive:
     """Be counted at the barrier of the cluster, and go on."""
 
+    aligned: bool = False
+
 
 @dataclass(frozen=True)
 class ClusterWait:
     """Wait until the threads of the cluster have been counted at its barrier as often as this one."""
+
+    aligned: bool = False
 
 
 # The course of a program -----------------------------------------------------------------------------------------------
@@ -265,7 +275,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | AddressCheck | Copying | StackUse | Ending
+Effect: TypeAlias = Access | Check | Copying | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:

@@ -79,6 +79,20 @@ def test_lanes_that_wait_for_others_are_left_open() -> None:
     assert verdict.reason == "unknown where lanes wait at line 1 for lanes which are elsewhere, on the left side"
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    ["bar.sync 0;", "barrier.sync.aligned 0;", "movmatrix.sync.aligned.m8n8.trans.b16 e, a;",
+     "bar.red.popc.u32 e, 0, q;"],
+)  # fmt: skip
+def test_a_warp_that_does_not_come_together_is_left_open(instruction: str) -> None:
+    """Half of the lanes are at one instruction with `.aligned`, the others at another one that is spelled alike."""
+    way = "mov.u32 l, %laneid; setp.lt.u32 p, l, 16; setp.eq.u32 q, a, 0; @p bra LOW; "
+    parted = f"{way}{instruction} bra ON; LOW: {instruction} ON: mov.b32 d, a;"
+    together = f"{way}add.u32 l, l, 1; LOW: {instruction} mov.b32 d, a;"
+    assert ptxspec.prove(together, "mov.b32 d, a;", warp=True).status == "proved"
+    assert ptxspec.prove(parted, "mov.b32 d, a;", warp=True).status == "unknown"
+
+
 def test_lanes_meet_between_a_store_and_a_load() -> None:
     exchange = "mov.u32 l, %tid.x; mad.wide.u32 at, l, 4, p; st.global.u32 [at], a; shfl.sync.bfly.b32 d, a, 1, 31, -1;"
     ask = {"warp": True, "buffers": {"p": 128}}

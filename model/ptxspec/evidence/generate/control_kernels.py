@@ -45,8 +45,10 @@ _FUNCTIONS = """\
 def shows(form: Form) -> bool:
     """Whether there is a kernel for the form here."""
     effect = form.meaning(form.absences[-1]).effect
+    if form.definition.unasked is not None:
+        return False
     if effect is None:
-        return form.definition.changes_nothing and form.definition.unasked is None
+        return form.definition.changes_nothing
     if isinstance(effect, Jump):
         return True
     # a barrier of a warp is a collective without a result

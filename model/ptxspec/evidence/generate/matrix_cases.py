@@ -18,7 +18,7 @@ from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.function_cases import columns
 from ptxspec.evidence.generate.instruction_kernels import comes_later, kernel, module_around, module_for
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Collective
+from ptxspec.terms.effects import Collective, Load, Store
 from ptxspec.terms.types import TYPES, Type
 
 SEED = "matrices"
@@ -41,7 +41,7 @@ def on_tiles(form: Form) -> bool:
 
 def moves(form: Form) -> bool:
     """Whether the form moves matrices between registers and memory, which has kernels of its own."""
-    return bool(form.meaning(form.absences[-1]).more)
+    return any(isinstance(effect, Load | Store) for effect in form.meaning(form.absences[-1]).more)
 
 
 def scales(form: Form) -> bool:
@@ -170,7 +170,7 @@ def registers_of(form: Form, operand: str) -> int:
     return len(given.variables)
 
 
-def _metadata(form: Form, rng: np.random.Generator) -> np.ndarray:
+def metadata(form: Form, rng: np.random.Generator) -> np.ndarray:
     """For each lane metadata that name elements in order, or where they need not be ordered, in any order."""
     if element_types(form)["a"].width == 32:
         few = [0b0100, 0b1110]
@@ -228,7 +228,7 @@ class MatrixCase(NamedTuple):
                 own = kind + kind // len(FLOATS) if operand == "c" else kind
                 parts.append(drawn_registers(types[operand], own, rng, registers))
             if self.selector is not None:
-                parts.append(_metadata(self.form, rng))
+                parts.append(metadata(self.form, rng))
             rows = np.concatenate(parts, axis=1)
             cells[warp * LANES : (warp + 1) * LANES, : rows.shape[1]] = rows
         return Launch(cells)

@@ -3,7 +3,7 @@
 Each form runs alone in a kernel, assembled by ptxas at -O0 and at -O3. The answers are compared with the definitions under a
 profile and written to FOLDER, with a summary beside them. Only the CUDA driver and ptxas are needed. With opcodes, of the forms
 that are functions of their operands only these are asked; the folder's other answers are kept, if the same device, driver and
-assembler gave them.
+assembler gave them. With `--aimed` only the products of matrices are asked whose factors are aimed at limits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.function_cases import ROWS, SEED
 from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.driver import Gpu, GpuError
-from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
+from ptxspec.evidence.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 from ptxspec.evidence.record.recorder import answers_of_gpu, record
 from ptxspec.language.forms import forms
 
@@ -72,6 +72,10 @@ def _by_opcode(differing: Sequence[dict[str, Any]]) -> None:
 def main(name: str, *opcodes: str) -> int:
     folder, gpu = Path(name), Gpu()
     facts = _facts(gpu)
+    if opcodes == ("--aimed",):
+        answered, unlike = record(gpu, AIMED_MATRICES, folder, facts)
+        print(f"{answered} aimed products of matrices, {unlike} with differences")
+        return 0
     cases = FUNCTIONS.cases(f for f in forms() if not opcodes or f.syntax.opcode in opcodes)
     values, differing = answers_of_gpu(gpu, FUNCTIONS, cases, PROFILE)
     count = len(values)
@@ -84,6 +88,7 @@ def main(name: str, *opcodes: str) -> int:
     others = {
         "forms of warps and barriers": WARPS,
         "products of matrices": MATRICES,
+        "aimed products of matrices": AIMED_MATRICES,
         "forms with effects": EFFECTS,
         "kernels in clusters": CLUSTERS,
     }

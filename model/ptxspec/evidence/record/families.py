@@ -13,6 +13,7 @@ from ptxspec.evidence.compare.expectations import Difference, Expectation, diffe
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
 from ptxspec.evidence.generate import (
+    aimed_matrix_cases,
     cluster_cases,
     effect_cases,
     function_cases,
@@ -187,6 +188,24 @@ class Matrices(Family):
         stored_answers.write_archive(folder, "matrices", {**own, "seed": self.seed}, values, differing)
 
 
+class AimedMatrices(Family):
+    """Products of matrices with factors that are aimed at limits. All forms are among the products of `Matrices`, too, so that
+    whether a form was asked about does not depend on these."""
+
+    place = "aimed"
+    seed = aimed_matrix_cases.SEED
+    engine: Engine = "native"
+
+    def asks(self, form: Form) -> bool:
+        return not comes_later(form) and aimed_matrix_cases.aims(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [case.name for case in self.cases([form])]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return aimed_matrix_cases.cases(form for form in own if not comes_later(form))
+
+
 class Effects(Family):
     """Forms whose effect is on memory or on the course of a program."""
 
@@ -224,6 +243,7 @@ class Clusters(Family):
 
 
 FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = Functions(), Warps(), Matrices(), Effects(), Clusters()
+AIMED_MATRICES = AimedMatrices()
 #: by what the ledger calls them
 FAMILIES: dict[str, Family] = {
     "vectors": FUNCTIONS,

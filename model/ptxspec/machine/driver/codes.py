@@ -13,12 +13,13 @@ NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
 #: what the host does with the memory of CTAs before they begin: nothing, it empties it, or it fills that and the registers
 LEAVES, EMPTIES, FILLS = range(3)
 
-#: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes
-NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE = range(5)
+#: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes, for
+#: all lanes of its warp
+NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE, TOGETHER = range(6)
 #: whom an instruction meets: the same numbers, and those that ask the host
-ASKS = 5
+ASKS = 6
 #: which step found a rule broken
-CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS = range(4)
+CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS = range(5)
 
 #: more steps than a launch can have
 NO_LIMIT = 1 << 62

@@ -1,10 +1,11 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
-from ptxspec.machine.driver.arrivals import arrive, ends
+from ptxspec.machine.driver.arrivals import arrive, ends, execute
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
     ASKING,
+    AT_CTA,
     DONE,
     EMPTIED,
     LIMIT,
@@ -17,7 +18,7 @@ from ptxspec.machine.driver.codes import (
     WHOLE_CTA,
 )  # fmt: skip
 from ptxspec.machine.driver.cta_barriers import cta_together
-from ptxspec.machine.driver.places import BARRIERS, LANES, ready
+from ptxspec.machine.driver.places import BARRIERS, EVERYONE, LANES, ready
 from ptxspec.machine.driver.protocol import Machine
 from ptxspec.machine.driver.turns import turns
 from ptxspec.machine.driver.warp_collectives import go, look_at_warps
@@ -113,12 +114,19 @@ def look(m: Machine, more: int) -> int:
         thread = m.lists[start + i]
         op = m.waits_at[thread]
         together = 0
-        if m.fixed[op] == WHOLE_CTA:
+        if m.whom[op] == AT_CTA:
             together = run_of(m, start + i, count - i, thread, op)
-            if not cta_together(m, thread, op, together):
-                together = 0
-        if together:
+            if m.aligned[op]:
+                together = of_whole_warps(m, thread, together)
+        if together and m.fixed[op] == WHOLE_CTA and cta_together(m, thread, op, together):
             m.extra = m.extra + m.price_of[op] * together
+            i += together
+        elif together:
+            for k in range(together):
+                m.extra = m.extra + m.price_of[op]
+                code = execute(m, thread + k, op)
+                if code:
+                    return code
             i += together
         else:
             m.extra = m.extra + m.price_of[op]
@@ -152,13 +160,34 @@ def run_of(m: Machine, at: int, most: int, thread: int, op: int) -> int:
     return count
 
 
+def of_whole_warps(m: Machine, thread: int, count: int) -> int:
+    """How many of so many threads of one CTA, from this one on, are all threads of their warps that have not ended."""
+    cta = thread // m.threads
+    first = thread - cta * m.threads
+    end = first + count
+    warp = cta * m.warps_in_cta
+    if first % LANES:
+        lanes = EVERYONE ^ ((1 << first % LANES) - 1)
+        if end // LANES == first // LANES:
+            lanes = lanes & ((1 << end % LANES) - 1)
+        if not m.all_there(lanes, m.warp_states[warp + first // LANES]):
+            return 0
+        if end // LANES == first // LANES:
+            return count
+    if end % LANES and not m.all_there((1 << end % LANES) - 1, m.warp_states[warp + end // LANES]):
+        count = count - end % LANES
+    return count
+
+
 def settle(m: Machine, more: int) -> int:
     """Let those go on that may."""
     if m.waiting == 0 and m.passing == 0 and m.released == 0:
         if not more:
             next_batch(m)
         return 0
-    ends(m)
+    code = ends(m)
+    if code:
+        return code
     others = more or m.passing > 0
     look_at_warps(m, m.released > 0, others)
     if m.is_stuck(m.released > 0, others, m.waiting > 0):
@@ -186,6 +215,7 @@ def forget(m: Machine) -> None:
     for i in range(warps):
         m.begin_warp(i, 0)
         m.groups_in[i] = 0
+        m.meeting_at[i] = 0
         m.earliest[i] = 0
     for i in range(m.slots):
         m.begin_warp((i + 1) * m.warps_in_cta - 1, m.lacking)
@@ -193,6 +223,8 @@ def forget(m: Machine) -> None:
         m.group_head[i] = 0
         m.met[i] = 0
         m.met_at[i] = 0
+    for i in range(warps * m.meeting_words):
+        m.meetings[i] = 0
     for i in range(m.patience_words):
         m.patience[i] = 0
     if m.in_clusters:

@@ -23,13 +23,14 @@ from ptxspec.terms.steps import Step
 
 #: every function of the driver
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    places.put, places.ready, places.hold, places.let_go, places.fault,
-    cta_barriers.cta_arrive, cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose,
-    cluster_barriers.cluster_arrive, cluster_barriers.cluster_release, cluster_barriers.cluster_lose,
-    warp_collectives.warp_arrive, warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave,
+    places.put, places.ready, places.hold, places.let_go, places.fault, cta_barriers.cta_arrive,
+    cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
+    cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
+    warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.take_fixed,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, arrivals.arrive, arrivals.ends, arrivals.end, turns.turns, turns.turn,
-    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of, grid.settle,
+    warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.ends,
+    arrivals.end, turns.turns, turns.turn, grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look,
+    grid.next_batch, grid.run_of, grid.of_whole_warps, grid.settle,
 )  # fmt: skip
 
 
@@ -71,6 +72,9 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "group_of": (warps.group_of, ()),
         "join_group": (warps.join_group, ("groups",)),
         "may_go": (warps.may_go, ("groups",)),
+        "all_there": (warps.all_there, ()),
+        "meet": (warps.meet, ("meetings",)),
+        "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),
         "members_of": (warps.members, ()),
         "begin_cta": (own.begin, ("cta_states",)),
@@ -123,6 +127,8 @@ def columns() -> dict[str, Column]:
                 "stays",
                 "reduces",
                 "patient",
+                "converged",
+                "aligned",
                 "whole",
                 "spelling",
                 "price_of",
@@ -134,7 +140,7 @@ def columns() -> dict[str, Column]:
             an_op,
         ),
         **dict.fromkeys(("in_use_of", "gone"), lambda s: s.ctas),
-        **dict.fromkeys(("earliest", "groups_in"), lambda s: s.warps),
+        **dict.fromkeys(("earliest", "groups_in", "meeting_at"), lambda s: s.warps),
         "counts": lambda s: s.blocks + 2,
         "landing": lambda s: s.blocks,
         "cluster_head": lambda s: s.clusters,
@@ -145,6 +151,7 @@ def columns() -> dict[str, Column]:
         "cluster_barriers": lambda s: s.clusters * words["cluster_barriers"],
         "visits": lambda s: s.threads * words["visits"],
         "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
+        "meetings": lambda s: s.warps * words["meetings"],
         "patience": lambda s: words["patience"],
     }
     found = {name: Column(8, length) for name, length in counted.items()}
@@ -167,6 +174,8 @@ def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> di
         "stays": roles.waits.astype(int).tolist(),
         "reduces": roles.counts.astype(int).tolist(),
         "patient": roles.patient.astype(int).tolist(),
+        "converged": roles.converged.astype(int).tolist(),
+        "aligned": roles.aligned.astype(int).tolist(),
         "whole": roles.whole.astype(int).tolist(),
         "spelling": roles.kind.tolist(),
         "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),

@@ -5,6 +5,7 @@ from ptxspec.machine.driver.codes import MISUSE, NOWHERE
 from ptxspec.machine.driver.protocol import Machine
 
 LANES: int = contracts.warps().LANES
+EVERYONE: int = contracts.warps().EVERYONE
 BARRIERS: int = contracts.barriers().BARRIERS
 
 

@@ -68,6 +68,7 @@ class Machine(Protocol):
     barrier_words: int
     part_words: int
     patience_words: int
+    meeting_words: int
     visit_words: int
     # values that a thread gives its warp beside the first, at most
     more_words: int
@@ -119,6 +120,8 @@ class Machine(Protocol):
     stays: Column
     reduces: Column
     patient: Column
+    converged: Column
+    aligned: Column
     whole: Column
     spelling: Column
     price_of: Column
@@ -126,11 +129,13 @@ class Machine(Protocol):
     fixed_number: Column
     fixed_named: Column
     fixed_value: Column
-    # a CTA's: barriers in use, and threads that have ended; a warp's: the first block at which lanes go on, and groups that wait
+    # a CTA's: barriers in use, and threads that have ended; a warp's: the first block at which lanes go on, groups that wait, and
+    # 1 more than the instruction at which lanes wait for all others, or 0
     in_use_of: Column
     gone: Column
     earliest: Column
     groups_in: Column
+    meeting_at: Column
     # a block's: how many threads stand there, and which; blocks in which lanes read what others gave; a cluster's first waiting
     # thread
     counts: Column
@@ -147,6 +152,7 @@ class Machine(Protocol):
     cluster_barriers: Column
     visits: Column
     groups: Column
+    meetings: Column
     patience: Column
 
     def arrive_at_cta(
@@ -176,14 +182,23 @@ class Machine(Protocol):
     def lose_at_cluster(self, barrier: int, visits: int, /) -> int:
         """A thread of the cluster has ended: whether the barrier completes."""
 
-    def group_of(self, spelling: int, place: int, mask: int, masked: int, /) -> tuple[int, int]:
-        """What tells the group that a lane waits in from others."""
+    def group_of(self, spelling: int, place: int, converged: int, /) -> int:
+        """What tells the group that a lane waits in from others with the same mask."""
 
     def join_group(self, group: int, mask: int, lane: int, /) -> int:
         """A lane joins a group: the rule."""
 
-    def may_go(self, group: int, mask: int, gone: int, whole: int, /) -> int:
+    def may_go(self, group: int, mask: int, gone: int, /) -> int:
         """Whether a group may go on."""
+
+    def all_there(self, lanes: int, gone: int, /) -> int:
+        """Whether these lanes are all of their warp that are not gone."""
+
+    def meet(self, meeting: int, place: int, lane: int, gone: int, whole: int, /) -> tuple[int, int, int]:
+        """A lane comes to an instruction that its warp executes together: (rule, whether all have come, which lanes)."""
+
+    def leave_meeting(self, meeting: int, gone: int, whole: int, /) -> tuple[int, int]:
+        """A thread of the warp has ended: (whether all have come, which lanes)."""
 
     def look_in_vain(self, patience: int, impatient: int, some_go: int, others_run: int, /) -> tuple[int, int]:
         """A look at those that wait for whoever comes: (whether all go on, whether the impatient do)."""

@@ -10,9 +10,7 @@ from ptxspec.machine.driver.protocol import Machine
 
 def warp_arrive(m: Machine, thread: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
-    if m.fixed[op]:
-        m.named[thread] = m.fixed_named[op]
-        m.value[thread] = m.fixed_value[op]
+    take_fixed(m, thread, op)
     named = m.named[thread]
     if named < 0:
         hold(m, thread, AT_PLACE)
@@ -22,17 +20,23 @@ def warp_arrive(m: Machine, thread: int, op: int) -> int:
     cta = thread // m.threads
     in_cta = thread - cta * m.threads
     warp = cta * m.warps_in_cta + in_cta // LANES
-    kind, mask = m.group_of(m.spelling[op], op, named, 1)
-    place = warp_place(m, warp, kind, mask)
+    place = warp_place(m, warp, m.group_of(m.spelling[op], op, m.converged[op]), named)
     rule = m.join_group(place, named, in_cta % LANES)
     if rule:
         return fault(m, JOINS, rule, thread)
     hold(m, thread, IN_GROUP)
     m.link[thread] = m.group_head[place]
     m.group_head[place] = thread + 1
-    if m.may_go(place, named, m.warp_states[warp], m.whole[op]):
+    if m.may_go(place, named, m.warp_states[warp]):
         warp_leave(m, warp, place)
     return 0
+
+
+def take_fixed(m: Machine, thread: int, op: int) -> None:
+    """A thread gives what is written in the program, if that is known."""
+    if m.fixed[op]:
+        m.named[thread] = m.fixed_named[op]
+        m.value[thread] = m.fixed_value[op]
 
 
 def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
@@ -74,8 +78,7 @@ def warp_lose(m: Machine, warp: int, gone: int) -> None:
     """A thread has ended, after which these lanes of its warp are gone."""
     for place in range(warp * LANES, (warp + 1) * LANES):
         if m.group_head[place]:
-            whole = m.whole[m.waits_at[m.group_head[place] - 1]]
-            if m.may_go(place, m.group_mask[place], gone, whole):
+            if m.may_go(place, m.group_mask[place], gone):
                 warp_leave(m, warp, place)
 
 

@@ -44,7 +44,7 @@ from ptxspec.machine.program import (
     unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, AddressCheck, Copy, Load, Stop, Update
+from ptxspec.terms.effects import Access, Check, Copy, Load, Stop, Update
 
 
 def _untouched(name: str, length: int) -> np.ndarray:
@@ -201,11 +201,12 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        if not isinstance(effect, Access | AddressCheck | Copy):
+        if not isinstance(effect, Access | Check | Copy):
             return Fault(thread, op, None, error)
         names = shown_registers(self.program.kernel.code[op], self.program.kernel)
         values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
-        return Fault(thread, op, address if why != context.READ else None, error, values)
+        nowhere = why == context.READ or (isinstance(effect, Check) and effect.address is None)
+        return Fault(thread, op, None if nowhere else address, error, values)
 
     def _violation(self, thread: int, op: int, address: int, why: int) -> Violation:
         """What the instruction broke, by the rules that the exact engine uses."""
@@ -213,7 +214,7 @@ class NativeRun:
         effect = instruction.plan.meaning.effect
         if isinstance(effect, Copy):
             return self._violation_of_copy(effect, op, thread, address, why)
-        if isinstance(effect, AddressCheck):
+        if isinstance(effect, Check):
             return unmet(effect.rule)
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)

@@ -18,11 +18,11 @@ from ptxspec.machine.native.text import Text
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
-    AddressCheck,
     Arrive,
     Await,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -130,8 +130,8 @@ class Acting:
         match effect:
             case StackEnd() | Reserve() | Release():
                 return self.stack.move(op, effect, env, index)
-            case AddressCheck():
-                address = lowering.low(effect.address, 64)
+            case Check():
+                address = "0" if effect.address is None else lowering.low(effect.address, 64)
                 self.accesses.check(lowering.truth(effect.holds), address, index, DEMAND)
                 return []
             case Copy() | Commit() | Await():

@@ -129,7 +129,9 @@ class Collectives:
             if masked:
                 (own,), _ = taken(page.join_group, group, mask, constant(lane))
                 walk.fault(done[lane] & ~own.condition)
-                goes = page.may_go(group, mask, gone, effect.whole)
+                goes = page.may_go(group, mask, gone)
+                if effect.aligned:
+                    _, goes, _ = page.leave(page.Meeting(0, group.arrived_lanes), gone, effect.whole)
                 self._beyond(done[lane] & ~goes, where)
             members = page.members(group.arrived_lanes, together, masked)
             env.update(given)

@@ -33,10 +33,10 @@ from ptxspec.query.paths.sides import Side
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
 from ptxspec.terms.effects import (
     Access,
-    AddressCheck,
     Arrive,
     Branch,
     Call,
+    Check,
     ClusterArrive,
     ClusterWait,
     Collective,
@@ -375,7 +375,7 @@ class Walk:
         match effect:
             case Load() | Store() | Update():
                 self._access(effect, op, env, done, lane)
-            case AddressCheck():
+            case Check():
                 self.fault(done & ~substitute(effect.holds, env, {}))
             case _:
                 raise self.unsupported(op, effect)
