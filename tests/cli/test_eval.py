@@ -12,7 +12,9 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence.generate.instruction_kernels import kernel
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+)
 from ptxspec.language.forms import registry
 from ptxspec.query.fragments import Unsupported, read_fragment, told
 

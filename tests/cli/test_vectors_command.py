@@ -17,7 +17,12 @@ import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import vector_contents, vector_results
 from ptxspec.evidence.generate import function_cases
-from ptxspec.evidence.generate.instruction_kernels import alone, kernel
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    alone,
+)
 from ptxspec.evidence.record import assembler, multifunction_answers
 from ptxspec.evidence.record.families import FUNCTIONS
 

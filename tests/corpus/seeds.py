@@ -16,7 +16,13 @@ from functools import cache
 from pathlib import Path
 
 import ptxspec
-from ptxspec.evidence.generate.instruction_kernels import TODAY, Kernel, kernel, module_for, names_sampler
+from ptxspec.evidence.generate.instruction_kernels import (
+    TODAY,
+    Kernel,
+    kernel,
+    module_for,
+    names_sampler,
+)
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.literate.finder import document_of
 from ptxspec.query.examples import is_program
@@ -93,10 +99,12 @@ def declarations() -> dict[str, str]:
     return found
 
 
-def _exists(form: Form, era: str) -> bool:
+def _exists(form: Form, absent: tuple[str, ...], era: str) -> bool:
     version, target = era.split()
     now = (tuple(map(int, version.split("."))), int(target.removeprefix("sm_")))
-    since, gone = form.definition.availability(form.modifiers, now[1]), form.removal
+    operands = [o for o in form.syntax.operands if o.name not in absent]
+    names = [name for o in operands for name in (o.name, o.second) if name]
+    since, gone = form.definition.availability(form.modifiers, now[1], names), form.removal
     return (
         now[0] >= since[0]
         and now[1] >= since[1]
@@ -158,9 +166,9 @@ def forms() -> dict[str, str]:
     found = {}
     for own in by_definition.values():
         for form in rng.sample(own, min(FORMS, len(own))):
-            one = kernel(rng.choice(form.variants), "k", rng.choice(form.absences))
+            one = kernel(rng.choice(form.variants), "k", absent := rng.choice(form.absences))
             first = max((since for what, since in LATE.items() if what in one.text), default="")
-            eras = [era for era in ERAS if era >= first and _exists(form, era)]
+            eras = [era for era in ERAS if era >= first and _exists(form, absent, era)]
             if not eras:
                 continue
             if _ALONE.search(one.text.split("target:")[0]):

@@ -15,7 +15,9 @@ from ptxspec.evidence import ledger
 from ptxspec.evidence.compare import engines, interpretations
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.generate import signatures
-from ptxspec.evidence.generate.instruction_kernels import kernels_for
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernels_for,
+)
 from ptxspec.evidence.generate.operand_rows import rows, special
 from ptxspec.evidence.record import assembler, gaps
 from ptxspec.language.forms import Form, registry
@@ -62,15 +64,15 @@ def test_every_pure_form_is_compared() -> None:
     # a variable's address is no value: these run in tests/machine
     assert {d.name for d in others if d.module.rsplit(".", 1)[-1].split("_")[0] not in warps} == {
         "ld", "ld_nc", "ld_ordered", "ldu", "st", "st_ordered", "bra", "ret", "exit", "mov_address", "mov_function",
-        "cvta_of_variable", "mapa_of_variable", "getctarank_of_variable", "alloca", "stacksave", "stackrestore", "trap", "brkpt", "call", "call_indirect", "brx_idx", "tex", "tex_early", "tex_early_line", "tld4", "txq",
-        "createpolicy_fractional", "createpolicy_range", "txq_sampler", "txq_forced", "suld", "sust", "sust_p", "sured", "sured_p", "suq",
+        "cvta_of_variable", "mapa_of_variable", "getctarank_of_variable", "alloca", "stacksave", "stackrestore", "trap", "brkpt", "call", "call_indirect", "brx_idx", "tex", "tex_early", "tex_early_line", "tex_half", "tex_compared", "tld4", "tld4_moved", "tld4_compared", "txq",
+        "setmaxnreg", "createpolicy_fractional", "createpolicy_range", "txq_sampler", "txq_forced", "suld", "sust", "sust_p", "sured", "sured_p", "suq",
         "cp_async", "cp_async_ignoring", "cp_async_commit_group", "cp_async_wait_group", "cp_async_wait_all",
         "prefetch_description",
     }  # fmt: skip
     silent = {f.definition.name for f in ptxspec.forms() if f.definition.changes_nothing}
     assert silent == {
         "applypriority", "prefetch", "prefetchu", "pmevent", "pmevent_mask", "nanosleep", "membar", "membar_proxy", "fence",
-        "fence_restricted", "fence_proxy", "fence_of_description", "fence_of_copies", "griddepcontrol", "setmaxnreg",
+        "fence_restricted", "fence_proxy", "fence_of_description", "fence_of_copies", "griddepcontrol",
     }  # fmt: skip
 
 

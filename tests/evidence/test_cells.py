@@ -13,7 +13,13 @@ import ptxspec
 from ptxspec.evidence.compare import compiled_loops, interpretations
 from ptxspec.evidence.generate import function_cases, signatures
 from ptxspec.evidence.generate.function_cases import cells_of
-from ptxspec.evidence.generate.instruction_kernels import cell_types, kernel, module
+from ptxspec.evidence.generate.instruction_kernels import (
+    cell_types,
+    kernel,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module,
+)
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Form

@@ -184,4 +184,4 @@ def test_lookups_that_differ_without_a_mistake_are_not_asked() -> None:
     by_opcode, answered = by_oracles._images()
     names = {case.name for own in by_opcode.values() for case in own}
     assert len(names) > 2000 and names < answered.keys()
-    assert all("grad" in name for name in answered.keys() - names)
+    assert all("grad" in name or " offset" in name for name in answered.keys() - names)

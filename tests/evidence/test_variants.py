@@ -8,7 +8,9 @@ import pytest
 import ptxspec
 from ptxspec.evidence.compare import interpretations
 from ptxspec.evidence.generate import function_cases
-from ptxspec.evidence.generate.instruction_kernels import kernels_for
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernels_for,
+)
 from ptxspec.evidence.record import gaps, stored_answers
 from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import SPREAD, Form, registry, spread

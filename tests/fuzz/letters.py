@@ -7,7 +7,9 @@ from functools import cache
 
 from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.fuzzing.alphabet import types_of
-from ptxspec.evidence.generate.instruction_kernels import is_of_today
+from ptxspec.evidence.generate.instruction_kernels import (
+    is_of_today,
+)
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.terms.kinds import VectorOf
 from ptxspec.terms.profiles import Profile

@@ -12,7 +12,12 @@ import pytest
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.evidence.generate.instruction_kernels import kernel, module_around
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module_around,
+)
 from ptxspec.evidence.record.assembler import assemble, newest_ptxas, ptxas
 from ptxspec.language.check import check
 from ptxspec.language.forms import Form
@@ -130,8 +135,11 @@ def refused(some: list[Probe], by: str) -> set[int]:
 
 def needs_more(probe: Probe) -> bool:
     """Whether the module lacks something else that the kernel needs: functions with parameters, the address of a function, opaque
-    variables but for textures; ptxas reads a volume by its gradients through handles, which came with 4.0."""
+    variables but for textures, fewer than four coordinates in brackets; ptxas reads a volume by its gradients through handles,
+    which came with 4.0."""
     opcode = probe.instruction.split(".")[0].split()[0]
+    if opcode == "tex" and probe.version < (1, 2):
+        return True
     if "some_surface" in probe.instruction:
         return probe.version < (1, 5)
     if "some_sampler" in probe.instruction:

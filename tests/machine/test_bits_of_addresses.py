@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from launching import ENGINES, both, fault, kernel
@@ -181,12 +183,16 @@ def test_kernels_answer_alike_whatever_the_address_is_formed_from() -> None:
 
 def test_a_gpu_answers_alike() -> None:
     recorded, own = read(), kernels()
-    if recorded is None:
-        pytest.skip("no GPU's answers are stored: python -m ptxspec.evidence.record.addresses FOLDER records them")
+    assert recorded is not None and recorded["device"].startswith("NVIDIA H100")
     assert {k.name: digest_of_kernel(k) for k in own} == {n: e["asked"] for n, e in recorded["kernels"].items()}
     ours = answers_here(own)
-    for level in ("-O0", "-O3"):
-        assert {n: e[level] for n, e in recorded["kernels"].items()} == ours
+    unlike = {
+        (k.title, level) for k in own for level in ("-O0", "-O3") if recorded["kernels"][k.name][level] != ours[k.name]
+    }
+    # ptxas 13.0 makes a generic address of the sum, which does not wrap (AMB-353)
+    sums = ("a near sum", "a far sum", "a sum in 64 bits", "an upper half in a sum")
+    assert unlike == {(f"ld.shared::cluster, {what}", "-O3") for what in sums}
+    assert {recorded["kernels"][k.name]["-O3"] for k in own if (k.title, "-O3") in unlike} == {"error"}
 
 
 # proofs ---------------------------------------------------------------------------------------------------------------
@@ -207,10 +213,11 @@ WIDE = SHARED + "mov.u64 b, t; st.shared.u32 [t], a; add.u64 r, b, 0x700000000; 
         (ROWS + "[r+64];", "mov.u32 d, a;", {}, "refuted"),  # beyond the end
         (WIDE, "mov.u32 d, a;", {}, "refuted"),
         (WIDE, "mov.u32 d, a;", {"profile": "hopper"}, "proved"),
-        (WIDE, WIDE.replace("0x7", "0x6"), {}, "refuted"),  # in r, where upper halves are ignored
+        (WIDE, WIDE.replace("0x7", "0x6"), {}, "proved"),
+        (WIDE, WIDE.replace("0x7", "0x6"), {"compare": ["*"]}, "refuted"),  # in r, where upper halves are ignored
     ],
 )
-def test_proofs(left: str, right: str, how: dict[str, str], status: str) -> None:
+def test_proofs(left: str, right: str, how: dict[str, Any], status: str) -> None:
     assert ptxspec.prove(left, right, **how).status == status
 
 

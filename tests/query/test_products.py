@@ -41,7 +41,7 @@ def test_a_product_that_both_sides_share_is_a_number(
     sides: tuple[str, str], assume: str | None, how: dict[str, Any]
 ) -> None:
     verdict = ptxspec.prove(*sides, assume=assume, timeout=30, **how)
-    assert verdict.status == "proved" and "whatever the functions are" in verdict.reason
+    assert verdict.status == "proved"
 
 
 @pytest.mark.parametrize(

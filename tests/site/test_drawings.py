@@ -405,7 +405,7 @@ PLANTED = [
     (
         "course",
         ["mov.u32 a, %tid.x;", "bar.sync 0;", "mov.u32 b, 1;", "threads = 64"],
-        ("instructions.synchronization.bar", "bar_sync", "wait_at_barrier(a, b)", "arrive_at_barrier(a, b)"),
+        ("instructions.synchronization.bar", "bar_sync", "wait_at_barrier(a, b, aligned=True)", "arrive_at_barrier(a, b, aligned=True)"),
     ),
     ("lanes", BRANCH, ("instructions.synchronization.activemask", "activemask", "collective(0, 1).members", "collective(0, 1).members >> 1")),
 ]  # fmt: skip

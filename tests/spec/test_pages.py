@@ -140,7 +140,8 @@ def test_every_entry_has_the_edition_that_raises_it_and_the_one_that_settles_it(
         for change in changes.changes(module):
             if change.slug:  # a definition that tests a version names the one that the register has
                 entry = by_number[facts.known_entries()[change.slug].number]
-                assert entry["settled"] in map(editions.shown, change.edition.versions)
+                versions = list(map(editions.shown, change.edition.versions))
+                assert entry["settled"] in versions or not versions  # what depends on the target alone
 
 
 def test_the_memory_model_is_the_first_gap_until_it_is_described() -> None:

@@ -124,7 +124,8 @@ def _tell(error: BaseException, words: list[str]) -> int:
     else:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             say(f"{error.ctx.get_usage()}\nsee {error.ctx.command_path} --help", err=True)
-        say(f"error: {failed.message}", err=True, fg="red")
+        prefix = "" if failed.kind == "interrupted" else "error: "
+        say(f"{prefix}{failed.message}", err=True, fg="red")
     return failed.status
 
 

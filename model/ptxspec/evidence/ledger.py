@@ -173,7 +173,9 @@ def opcode_rows(opcode: str) -> list[dict[str, Any]]:
 
 def _refused(own: Sequence[Form]) -> set[str] | None:
     """The forms that the assembler does not accept; None if there is none to be asked."""
-    from ptxspec.evidence.generate.instruction_kernels import kernels_for
+    from ptxspec.evidence.generate.instruction_kernels import (
+        kernels_for,
+    )
     from ptxspec.evidence.record import assembler
 
     try:

@@ -116,9 +116,9 @@ FIRST = ((2, 3), 20)
 def header_of(form: Form, version: str | None = None, target: str | None = None) -> Header | None:
     """The beginning of the module that executes a form: the version and the target that are asked for, else the first that have
     the form. None if modules of that version and target do not have it."""
-    since, needs = form.availability
-    if target is not None:
-        since, _ = form.definition.availability(form.modifiers, target_number(target))
+    names = [name for o in form.syntax.operands for name in (o.name, o.second) if name]  # a kernel has all of them
+    of = None if target is None else target_number(target)
+    since, needs = form.definition.availability(form.modifiers, of, names)
     target = target or (form.only[0] if form.only else f"sm_{max(needs, FIRST[1])}")
     supported = contracts.directives().TARGETS[target]
     header = Header(version or shown(max(since, supported, FIRST[0])), target)
@@ -229,7 +229,7 @@ def open_results(meaning: Meaning, profile: Profile) -> dict[str, dict[str, str]
     """What a profile leaves open in a form: entry of the register -> its kind, and what decides about a result."""
     found = {}
     for freedom in undecided(meaning, profile):
-        slug, _, kind, _, allowed, _ = freedom.attrs
+        slug, _, kind, _, allowed, *_ = freedom.attrs
         how = "bound" if isinstance(allowed, Approximation) else "anything" if allowed is None else "condition"
         found[slug] = {"kind": kind, "decided_by": how}
     return dict(sorted(found.items()))

@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.evidence.generate.function_cases import table_of
-from ptxspec.evidence.generate.instruction_kernels import alone, kernel
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    alone,
+)
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.evidence.vector_contents import (
     README,

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptxspec.evidence.generate.cases import STRIDE, entry
-from ptxspec.evidence.generate.instruction_kernels import kernel
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+)
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ClusterWait, Load, Store, Update
 

@@ -23,7 +23,14 @@ from ptxspec.evidence.generate import (
 )
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
 from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import kernel, module, module_for, words
+from ptxspec.evidence.generate.instruction_kernels import (
+    kernel,
+    module_for,
+    words,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module,
+)
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of, undefined, updates
 from ptxspec.language.forms import Form

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptxspec.evidence.generate.instruction_kernels import module_for
+from ptxspec.evidence.generate.instruction_kernels import (
+    module_for,
+)
 from ptxspec.language.forms import Form
 
 #: by the version and the target from which a form is gone: those of a module that has it

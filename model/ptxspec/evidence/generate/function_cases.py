@@ -15,8 +15,10 @@ from ptxspec.evidence.generate.instruction_kernels import (
     Kernel,
     cell_types,
     kernel,
-    module_around,
     words,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module_around,
 )
 from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
 from ptxspec.evidence.generate.operand_rows import rows
@@ -51,11 +53,15 @@ def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:
     inputs = inputs_of(meaning)
     count = ROWS if form.plain else VARIANT_ROWS
     found = rows([t for _, t in inputs], count, f"{SEED}:{form.mnemonic if form.plain else form}")
-    for i, (name, _) in enumerate(inputs):
-        parameter = form.definition.sources.get(name)
-        if parameter is not None and isinstance(parameter.annotation, Immediate):
-            found = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in found]
+    for i in _constants(form, meaning):
+        found = [(*row[:i], IMMEDIATE, *row[i + 1 :]) for row in found]
     return found
+
+
+def _constants(form: Form, meaning: Meaning) -> list[int]:
+    """Which values of an operand row must be constants."""
+    parameters = [form.definition.sources.get(name) for name, _ in inputs_of(meaning)]
+    return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]
 
 
 def cells_of(own: Kernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -94,7 +100,9 @@ class FunctionCase:
 
     @property
     def launches(self) -> list[Launch]:
-        return [Launch(cells_of(kernel(self.form, "k", self.absent), self.table))]
+        constants = set(_constants(self.form, self.meaning))  # which the kernel has, and does not load
+        loaded = [tuple(value for i, value in enumerate(row) if i not in constants) for row in self.table]
+        return [Launch(cells_of(kernel(self.form, "k", self.absent), loaded))]
 
     @property
     def alike(self) -> Any:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.evidence.generate.kernel_operands import (
-    FUNCTIONS,
     POLICY,
     SAMPLER,
     cell_register,
@@ -67,8 +66,8 @@ class Kernel(NamedTuple):
 
 
 #: an entry's parameters in a list, and in its body, where modules of PTX ISA before 1.4 have them
-_LIST = "(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
-_IN_BODY = " .param .u64 in; .param .u64 out; .param .align 16 .b8 argument[64];"
+PARAMETERS = "(.param .u64 in, .param .u64 out, .param .align 16 .b8 argument[64])"
+IN_BODY = " .param .u64 in; .param .u64 out; .param .align 16 .b8 argument[64];"
 #: the cell of a row that says whether the thread executes the instruction, where some threads branch around it
 TAKES_PART = 120
 _AROUND = (
@@ -231,10 +230,10 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
 
 def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> str:
     work = [*own.before, *executed, *own.after]
-    used = _words(work)
+    used = words_in(work)
     return "\n".join(
         [
-            f".visible .entry {name}{_LIST}",
+            f".visible .entry {name}{PARAMETERS}",
             "{",
             "  .reg .u64 %in, %out, %at;",
             "  .reg .u32 %t;",
@@ -248,7 +247,7 @@ def _text(name: str, own: _Registers, executed: Sequence[str], around: bool) -> 
             "  add.u64 %out, %out, %at;",
             *own.before,
             *executed,
-            *(("target:",) if "target" in used else ()),
+            "target:",
             *own.after,
             *(("around:",) if around else ()),
             "  ret;",
@@ -268,42 +267,9 @@ _DECLARATIONS = {
 _WORD = re.compile(r"%?\w+")
 
 
-def _words(lines: Iterable[str]) -> set[str]:
+def words_in(lines: Iterable[str]) -> set[str]:
     """The names in a text, and all other words."""
     return {word for line in lines for word in _WORD.findall(line)}
-
-
-def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = TODAY[1]) -> str:
-    """The PTX module in which the texts of one-instruction kernels stand. All of them, or none, name a sampler."""
-    number = tuple(map(int, version.split(".")))
-    own = [t if number >= (1, 4) else t.replace(f"{_LIST}\n{{", f"\n{{{_IN_BODY}") for t in texts]
-    used = _words(own)
-    opaque = number >= (1, 5)
-    variables = {
-        "constant": ".const .align 16 .b8 constant[64];",
-        "shared_by_all": ".global .align 16 .b8 shared_by_all[64];",
-        "some_texture": ".global .texref some_texture;" if opaque else ".tex .u32 some_texture;",
-        "some_surface": ".global .surfref some_surface;",
-        SAMPLER: f".global .samplerref {SAMPLER};",
-        **FUNCTIONS,
-    }
-    head = [
-        f".version {version}",
-        f".target {target}{', texmode_independent' if SAMPLER in used else ''}",
-        *([".address_size 64"] if number >= (2, 3) else ()),
-        *(text for name, text in variables.items() if name in used),
-    ]
-    return "\n".join([*head, *own, ""])
-
-
-def alone(own: Kernel, version: str, target: str) -> str:
-    """The PTX module of one kernel for somebody else, without the parameter that it does not read."""
-    return module([own], version, target).replace(_LIST, "(.param .u64 in, .param .u64 out)")
-
-
-def module(kernels: Iterable[Kernel], version: str = TODAY[0], target: str = TODAY[1]) -> str:
-    """A PTX module of one-instruction kernels."""
-    return module_around([k.text for k in kernels], version, target)
 
 
 def names_sampler(kernel: Kernel) -> bool:

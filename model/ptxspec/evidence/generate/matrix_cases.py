@@ -16,7 +16,14 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import comes_later, kernel, module_around, module_for
+from ptxspec.evidence.generate.instruction_kernels import (
+    comes_later,
+    kernel,
+    module_for,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module_around,
+)
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, Load, Store
 from ptxspec.terms.types import TYPES, Type

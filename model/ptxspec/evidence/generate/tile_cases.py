@@ -15,7 +15,9 @@ import numpy as np
 from ptxspec import contracts
 from ptxspec.evidence.generate.cases import CELLS, STRIDE, Launch, entry, unlike
 from ptxspec.evidence.generate.former_modules import asked_in
-from ptxspec.evidence.generate.instruction_kernels import module_around
+from ptxspec.evidence.generate.instruction_modules import (
+    module_around,
+)
 from ptxspec.evidence.generate.matrix_cases import (
     FLOATS,
     LANES,

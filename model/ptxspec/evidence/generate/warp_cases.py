@@ -16,7 +16,13 @@ from ptxspec.evidence.generate import matrix_cases
 from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
 from ptxspec.evidence.generate.former_modules import asked_in
 from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import TAKES_PART, kernel, module_around
+from ptxspec.evidence.generate.instruction_kernels import (
+    TAKES_PART,
+    kernel,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module_around,
+)
 from ptxspec.evidence.generate.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess

@@ -21,7 +21,7 @@ from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_question
-from ptxspec.evidence.record.stored_answers import H200
+from ptxspec.evidence.record.stored_answers import H100
 from ptxspec.options import Engine
 
 #: the file in a GPU's folder
@@ -43,7 +43,7 @@ def answers_here(own: Sequence[AddressKernel], engine: Engine = "native") -> dic
     }
 
 
-def read(folder: Path = H200) -> dict[str, Any] | None:
+def read(folder: Path = H100) -> dict[str, Any] | None:
     """The answers of a GPU's folder, or None if there are none: facts, and under "kernels" by name the digests of the question
     and of the answers at either level."""
     path = folder / NAME

@@ -16,9 +16,11 @@ from ptxspec.evidence.generate.former_modules import FORMER
 from ptxspec.evidence.generate.instruction_kernels import (
     TODAY,
     Kernel,
-    module,
     module_for,
     names_sampler,
+)
+from ptxspec.evidence.generate.instruction_modules import (
+    module,
 )
 
 

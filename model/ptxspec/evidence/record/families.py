@@ -23,9 +23,11 @@ from ptxspec.evidence.generate import (
     warp_cases,
 )
 from ptxspec.evidence.generate.cases import Case, key
-from ptxspec.evidence.generate.instruction_kernels import comes_later
+from ptxspec.evidence.generate.instruction_kernels import (
+    comes_later,
+)
 from ptxspec.evidence.record import stored_answers
-from ptxspec.evidence.record.stored_answers import H200, Answers
+from ptxspec.evidence.record.stored_answers import H100, H200, Answers
 from ptxspec.language.forms import Form, forms
 from ptxspec.options import Engine
 from ptxspec.terms.profiles import Profile
@@ -204,6 +206,9 @@ class AimedMatrices(Family):
 
     def cases(self, own: Iterable[Form]) -> Sequence[Case]:
         return aimed_matrix_cases.cases(form for form in own if not comes_later(form))
+
+    def read(self, folder: Path = H100) -> Answers | None:
+        return super().read(folder)
 
 
 class Effects(Family):

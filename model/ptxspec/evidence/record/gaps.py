@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.evidence.generate.effect_cases import asks_images
-from ptxspec.evidence.generate.instruction_kernels import comes_later
+from ptxspec.evidence.generate.instruction_kernels import (
+    comes_later,
+)
 from ptxspec.evidence.record import image_answers
 from ptxspec.evidence.record.families import FAMILIES
 from ptxspec.evidence.record.stored_answers import Answers

@@ -19,6 +19,8 @@ from ptxspec.evidence.record.location import FOLDER
 
 #: the answers that are kept with the project
 H200 = FOLDER / "h200"
+#: where those of an H100 lie, to questions that no H200 was asked
+H100 = FOLDER / "h100"
 
 
 class Answers(NamedTuple):

@@ -10,7 +10,10 @@ from typing import Any
 from ptxspec.evidence.generate import warp_cases
 from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import TODAY, module_for
+from ptxspec.evidence.generate.instruction_kernels import (
+    TODAY,
+    module_for,
+)
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.kinds import Fragment, Immediate, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
