@@ -303,6 +303,11 @@ class Maker:
         form = self.one(registry().opcodes[opcode].forms).mnemonic
         return [self.one([form, form[: self.random.randint(0, len(form))], self.damaged(form), self.one(HOSTILE)])]
 
+    def _page(self) -> list[str]:
+        name = self.one(["bfe", "memory", "machine/memory", "spec/machine/memory.md", "AMB-031", "ambiguities"])
+        line = self.one(["", ":1", ":0", f":{self.random.randint(1, 4000)}", ":99999999999999999999", ":x"])
+        return [self.one([f"{name}{line}", self.damaged(name), "../README", self.one(HOSTILE)])]
+
     def _export(self) -> list[str]:
         opcodes = [
             w

@@ -28,13 +28,13 @@ ZERO: add.u32 r, n, 1; ret;
   .reg .u32 m; .reg .pred p; .param .b32 in, out; .local .u32 own; ld.param.u32 m, [n]; st.local.u32 [own], m;
   setp.eq.u32 p, m, 0; @p bra NO; sub.u32 m, m, 1; st.param.b32 [in], m; call (out), even, (in); ld.param.b32 m, [out];
   st.param.b32 [r], m; ret;
-NO: bar.sync 0; st.param.b32 [r], 0; ret;
+NO: barrier.sync 0; st.param.b32 [r], 0; ret;
 }
 .func (.param .b32 r) even(.param .b32 n) {
   .reg .u32 m; .reg .pred p; .param .b32 in, out; ld.param.u32 m, [n];
   setp.eq.u32 p, m, 0; @p bra YES; sub.u32 m, m, 1; st.param.b32 [in], m; call (out), odd, (in); ld.param.b32 m, [out];
   st.param.b32 [r], m; ret;
-YES: bar.sync 0; st.param.b32 [r], 1; ret;
+YES: barrier.sync 0; st.param.b32 [r], 1; ret;
 }
 """
 CALLS = kernel(
