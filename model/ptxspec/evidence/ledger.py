@@ -102,8 +102,8 @@ def standing_of(opcode: str, store: Path | None = None) -> list[Standing]:
     known = _known(store or storage.kept(NAME)).get(opcode)
     if known is None:
         return standing(opcode)
-    held = ("ptxas", "interpretations", "gpu")
-    return [Standing(f, *(row[what] for what in held)) for f, row in zip(forms(opcode), known, strict=True)]
+    pairs = zip(forms(opcode), known, strict=True)
+    return [Standing(f, row["ptxas"], row["interpretations"], row["gpu"]) for f, row in pairs]
 
 
 def _known(store: Path | None) -> dict[str, list[dict[str, Any]]]:
@@ -267,9 +267,8 @@ def summary(found: list[dict[str, Any]]) -> dict[str, int]:
             counts[f"{kind} {name}"] = sum(1 for row in found if row[kind] is value)
     counts[f"interpretations: {NEEDS_CHOICE}"] = sum(1 for row in found if row["interpretations"] == NEEDS_CHOICE)
     counts["with identities"] = sum(1 for row in found if row["identities"])
-    counts["gpu yes"] = sum(1 for row in found if row["gpu"] and row["gpu"]["agrees"])
-    counts["gpu no"] = sum(1 for row in found if row["gpu"] and not row["gpu"]["agrees"])
-    counts["gpu not run"] = sum(1 for row in found if row["gpu"] is None)
+    agrees = [row["gpu"] and bool(row["gpu"]["agrees"]) for row in found]
+    counts |= {"gpu yes": agrees.count(True), "gpu no": agrees.count(False), "gpu not run": agrees.count(None)}
     counts["gpu cannot be asked"] = sum(1 for row in found if row["gpu"] is None and row.get("unasked"))
     counts["gpu gaps"] = sum(unanswered(found).values())
     approximate = [row.get("compared") for row in found if row.get("approximate")]
@@ -290,8 +289,7 @@ def unanswered(found: list[dict[str, Any]]) -> dict[str, int]:
 def main() -> int:
     with shown_progress() as progress:
         found = update(progress=progress)
-    counts = summary(found)
-    for name, count in counts.items():
+    for name, count in (counts := summary(found)).items():
         print(f"{name:<24} {count:>6}")
     for opcode, count in unanswered(found).items():
         print(f"no GPU was asked about {opcode}: {count} form{'' if count == 1 else 's'}")

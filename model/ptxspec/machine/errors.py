@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.escaping import printable, shortened
@@ -60,7 +59,7 @@ class Where(NamedTuple):
     instruction: str
     column: int = 1
     origin: tuple[str, int] | None = None
-    registers: Mapping[str, int] = {}
+    registers: dict[str, int] = {}
 
 
 class LaunchError(Exception):
