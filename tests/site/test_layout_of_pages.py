@@ -47,6 +47,14 @@ def test_unseen_html_is_left_out() -> None:
     )
 
 
+def test_a_line_with_an_anchor_has_one_number() -> None:
+    """Which the style counts; an anchor of a rule stands before the number that Pygments wrote."""
+    line = '<span id="L-16"><a id="rule-out-of-bounds"></a><span class="linenos">16</span>rule</span>'
+    context = {"body": f"<pre><span></span>{line}</pre>"}
+    layout.slim(None, "", "", context, None)  # type: ignore[arg-type]
+    assert "linenos" not in context["body"] and 'id="rule-out-of-bounds"' in context["body"]
+
+
 def test_html_is_made_less_once(tmp_path: Path) -> None:
     """What is minified already would lose closing tags that it needs."""
     pytest.importorskip("minify_html")

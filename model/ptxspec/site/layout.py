@@ -43,7 +43,7 @@ _UNSEEN = (
 
 #: a block of numbered lines begins, and the number of a line: the style counts them from the first on
 _FIRST = re.compile(r'<pre>(<span></span>)?(?=<span id="L-(\d+)">)')
-_NUMBER = re.compile(r'(<span id="L-\d+">)<span class="linenos">[ \d]*</span>')
+_NUMBER = re.compile(r'(<span id="L-\d+">(?:<a id="[^"]*"></a>)*)<span class="linenos">[ \d]*</span>')
 
 
 def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
