@@ -266,9 +266,11 @@ def test_differing_vectors(tmp_path: Path) -> None:
 
 def test_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxspec.evidence import ledger as book
+    from ptxspec.evidence import precomputed
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(book, "rows", lambda: [])
+    monkeypatch.setattr(precomputed, "rows", list)  # nothing was computed before
     assert asked("ledger", status=1)["kind"] == "missing"
     rows = book.opcode_rows("bfe")
     monkeypatch.setattr(book, "rows", lambda: rows)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from ptxspec import storage
 from ptxspec.cli import main
-from ptxspec.evidence import ledger
+from ptxspec.evidence import ledger, precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.query import identities
@@ -112,6 +112,7 @@ def test_the_command_says_so(counted: list[str], monkeypatch: pytest.MonkeyPatch
 
 def test_the_command_says_what_is_missing(counted: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
+    monkeypatch.setattr(precomputed, "rows", list)  # nothing was computed before
     ledger.update(opcodes=["bfe"])
     found = CliRunner().invoke(main, ["ledger"])
     assert found.exit_code == 0 and f"not computed: {len(registry().opcodes) - 1} opcodes" in found.output

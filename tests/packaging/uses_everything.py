@@ -103,8 +103,10 @@ def questions() -> ptxspec.Status:
 def queries() -> str:
     relation: ptxspec.Relation = "refines"
     contract: ptxspec.Contraction = "any"
+    nan: ptxspec.Nan = "payloads"
     solver: ptxspec.Solver = "z3"
-    verdict = ptxspec.prove("div.u32 d, a, 0;", "mov.u32 d, 5;", relation=relation, contract=contract, solver=solver)
+    claim = ("div.u32 d, a, 0;", "mov.u32 d, 5;")
+    verdict = ptxspec.prove(*claim, relation=relation, contract=contract, solver=solver, nan=nan)
     statement: ptxspec.Statement | None = verdict.statement
     assert statement is not None and statement.relation == relation
     inputs: ptxspec.Findings = ptxspec.find("neg.s32 d, a;", "d == 1")
