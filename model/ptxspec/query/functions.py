@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ptxspec.query.solvers.domains import demanded
 from ptxspec.terms.core import Bool, make_int, truth
 from ptxspec.terms.vocabulary import FALSE, TRUE, rebuilt
 
@@ -57,25 +58,11 @@ def exchanged(names: list[Any]) -> Bool:
 def given_that(condition: Bool, claim: Bool) -> Bool:
     """A claim that has the same truth where a condition holds, in which its parts count as true."""
     known = {}
-    for part in _parts(condition):
+    for part in demanded(condition):
         known[id(part)] = TRUE
         if part.op == "not":
             known[id(part.args[0])] = FALSE
     found: Bool = rebuilt(claim, lambda t, args: known.get(id(t)), {})
-    return found
-
-
-def _parts(condition: Any) -> list[Any]:
-    """The conditions of which one is the conjunction."""
-    stack, found = [condition], []
-    while stack:
-        term = stack.pop()
-        if term.op == "all":
-            stack += term.args
-        elif term.op == "not" and term.args[0].op == "any":
-            stack += [~one for one in term.args[0].args]
-        else:
-            found.append(term)
     return found
 
 

@@ -30,12 +30,12 @@ def domains(given: Bool, types: Mapping[str, Type]) -> dict[str, Domain]:
     """For each input the least interval that is read off comparisons of the input alone with a constant, all of which the
     condition demands. The condition may demand more: whoever goes through the values has to ask it."""
     found = {n: Domain(0, (1 << t.width) - 1 if t.kind != "pred" else 1, t.width) for n, t in types.items()}
-    for part in _demanded(given):
+    for part in demanded(given):
         _narrow(found, part)
     return found
 
 
-def _demanded(given: Bool) -> list[Any]:
+def demanded(given: Bool) -> list[Any]:
     """The conditions that a condition is the conjunction of."""
     stack, found = [given], []
     while stack:
