@@ -30,7 +30,7 @@ def test_a_digest_follows_the_pages_that_a_definition_imports(monkeypatch: pytes
     monkeypatch.setattr(precomputed, "_fences", fences)
     digest = precomputed.digest.__wrapped__
     before = {name: digest(frozenset([name])) for name in ("bfe", "sqrt", "ld")}
-    for page, concerned in (("bfe.md", {"bfe"}), ("rounding.md", {"sqrt"}), ("accesses.md", {"ld"})):
+    for page, concerned in (("bfe.md", {"bfe"}), ("rounding.md", {"sqrt"}), ("access.md", {"ld"})):
         changed[:] = [page]
         assert {name for name in before if digest(frozenset([name])) != before[name]} == concerned, page
 

@@ -1,6 +1,6 @@
 """What pages owe the model: the names that the machinery takes from a page, as `Protocol`s with types.
 
-`contracts.accesses()` is the page of access checks, typed as `Accesses`. The page is loaded when it is first asked for, and one
+`contracts.access()` is the page of access checks, typed as `Accesses`. The page is loaded when it is first asked for, and one
 that lacks a name is a `ContractError` that says so. A contract lists what the model uses, no more: what else a page defines is
 for other pages. Nothing here is a rule of PTX, and nothing outside of this package names a page.
 """
@@ -49,13 +49,13 @@ from ptxspec.contracts.images import (
     lookups,
 )
 from ptxspec.contracts.machine import (
-    Accesses,
+    Access,
     Divergence,
     Limits,
     MemoryRules,
     ThreadCoordinates,
     Work,
-    accesses,
+    access,
     divergence,
     limits,
     memory_rules,
@@ -102,7 +102,7 @@ from ptxspec.contracts.syntax import (
 )
 
 __all__ = [
-    "Accesses",
+    "Access",
     "Addressing",
     "Approximations",
     "Attributes",
@@ -145,7 +145,7 @@ __all__ = [
     "Variables",
     "Warps",
     "Work",
-    "accesses",
+    "access",
     "addressing",
     "approximation",
     "attributes",

@@ -10,10 +10,12 @@ from ptxspec.contracts.syntax import Version
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.storage import Broken, Storage
 
 #: three numbers: x, y and z
 Triple = tuple[int, int, int]
 Node = TypeVar("Node", bound=Hashable)
+Location = TypeVar("Location")
 
 
 class Work(Protocol):
@@ -184,8 +186,8 @@ class MemoryRules(Protocol):
         """Whether an access at an offset from a variable's beginning leaves what the variable holds; None: that is not known."""
 
 
-class Accesses(Protocol):
-    """spec/machine/accesses.md: what an access must respect, of numbers and of terms alike. Addresses and sizes count bytes."""
+class Access(Protocol):
+    """spec/machine/access.md: how an access finds its bytes, of numbers and of terms alike. Addresses and sizes count bytes."""
 
     @property
     def NOTHING(self) -> int:
@@ -198,6 +200,14 @@ class Accesses(Protocol):
     @property
     def WRITABLE(self) -> int:
         """The bit of a global byte's state that lets it be written."""
+
+    def access(
+        self, space: str, address: Any, size: int, write: bool, into: Collection[str], launch: Storage[Location]
+    ) -> Location:
+        """The location of an access; a generic one must lie in one of the state spaces `into`, if there are any."""
+
+    def located(self, space: str, address: Any, size: int, write: bool, launch: Storage[Location]) -> Location:
+        """The same at an address of a state space, of which all bits count."""
 
     def may_lie(self, space: str, into: Collection[str]) -> bool:
         """Whether a generic address may lie in a state space, if the instruction accesses only these; none: all."""
@@ -222,19 +232,11 @@ class Accesses(Protocol):
     def aligned(self, address: Int | int, size: int) -> Bool | bool:
         """Whether an access of so many bytes is aligned."""
 
-    @overload
-    def inside(self, address: int, size: int, held: int) -> bool: ...
-    @overload
-    def inside(self, address: Int, size: int, held: Int) -> Bool: ...
-    def inside(self, address: Int | int, size: int, held: Int | int) -> Bool | bool:
-        """Whether an access lies within what its space holds."""
+    def not_aligned(self, size: int) -> Broken:
+        """What is reported if it is not."""
 
-    @overload
-    def permitted(self, states: int, size: int, write: bool) -> bool: ...
-    @overload
-    def permitted(self, states: Int, size: int, write: bool) -> Bool: ...
-    def permitted(self, states: Int | int, size: int, write: bool) -> Bool | bool:
-        """Whether bytes in these states, beside one another in a number, may all be read, or written."""
+    def inside(self, address: Int, size: int, held: Int) -> Bool:
+        """Whether an access lies within what its space holds."""
 
     @overload
     def first_permitted(self, states: int, size: int, count: int) -> bool: ...
@@ -242,34 +244,6 @@ class Accesses(Protocol):
     def first_permitted(self, states: Int, size: int, count: Int) -> Bool: ...
     def first_permitted(self, states: Int | int, size: int, count: Int | int) -> Bool | bool:
         """Whether the first `count` of so many bytes in these states may be read."""
-
-    @overload
-    def alive(self, states: int, size: int) -> bool: ...
-    @overload
-    def alive(self, states: Int, size: int) -> Bool: ...
-    def alive(self, states: Int | int, size: int) -> Bool | bool:
-        """Whether bytes of a stack in these states are all there."""
-
-    @overload
-    def part(self, which: int, apart: int) -> int: ...
-    @overload
-    def part(self, which: Int, apart: Int) -> Int: ...
-    def part(self, which: Int | int, apart: Int | int) -> Int | int:
-        """Where the memory of a thread, or of a CTA, of this number begins, if they lie so many bytes apart."""
-
-    @overload
-    def has_owner(self, rank: int, members: int) -> bool: ...
-    @overload
-    def has_owner(self, rank: Int, members: Int) -> Bool: ...
-    def has_owner(self, rank: Int | int, members: Int | int) -> Bool | bool:
-        """Whether a cluster of so many CTAs has one of this rank."""
-
-    @overload
-    def has_ended(self, ended: int, threads: int) -> bool: ...
-    @overload
-    def has_ended(self, ended: Int, threads: Int) -> Bool: ...
-    def has_ended(self, ended: Int | int, threads: Int | int) -> Bool | bool:
-        """Whether a CTA has ended, of whose threads so many have."""
 
 
 class ThreadCoordinates(Protocol):
@@ -282,5 +256,5 @@ class ThreadCoordinates(Protocol):
 limits = page("machine.limits", Limits)
 divergence = page("machine.divergence", Divergence)
 memory_rules = page("machine.memory", MemoryRules)
-accesses = page("machine.accesses", Accesses)
+access = page("machine.access", Access)
 thread_coordinates = page("special_registers.thread_coordinates", ThreadCoordinates)

@@ -308,7 +308,7 @@ class Launches:
         )
         if self._heap is not None:
             start = self.checked.sizes["global"]
-            memory.shadow[start : memory.module_size] = contracts.accesses().NOTHING
+            memory.shadow[start : memory.module_size] = contracts.access().NOTHING
             memory.hold(self._heap.copy())
         return memory
 

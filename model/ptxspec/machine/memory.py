@@ -1,6 +1,6 @@
-"""The memory of a launch: what each state space holds, and the check of every access.
+"""The memory of a launch: what each state space holds, and what the step of an access (spec/machine/access.md) asks of it.
 
-Buffers are NumPy byte arrays that both engines work on. `spec/machine/memory.md` states the rules.
+Buffers are NumPy byte arrays that both engines work on.
 """
 
 from __future__ import annotations
@@ -8,18 +8,19 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.language.checked import spaces, unbanked
+from ptxspec.language.checked import spaces
 from ptxspec.machine.errors import Violation, beside, in_bytes
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
 from ptxspec.machine.outstanding import Extent, Outstanding
+from ptxspec.terms.storage import Broke, Broken, Way
 
 #: buffers of earlier launches that are known by name
 REMEMBERED = 10_000
@@ -28,8 +29,10 @@ PADDING = 128
 _ROOM_BEHIND = np.zeros(PADDING, np.uint8)
 _ROOM_BEHIND.flags.writeable = False
 
-#: the page that says which accesses are allowed
-rules = contracts.accesses
+#: the page that states the step of an access
+rules = contracts.access
+#: an array, and the index of a byte in it
+Place: TypeAlias = tuple[np.ndarray, int]
 
 
 def _states(bytes_of: np.ndarray, index: int, size: int) -> int:
@@ -51,8 +54,12 @@ class Owned(Protocol):
 
     rows: np.ndarray
 
-    def access(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int] | None:
-        """The array and index at which so many bytes are; None if they are not in a piece, or must not be written."""
+    def in_block(self, address: int, write: bool) -> tuple[int, int]:
+        """How far an address is behind the beginning of the last piece that does not begin behind it, and how many bytes of that
+        may be read, or written."""
+
+    def at_block(self, address: int, size: int, write: bool) -> Place:
+        """The array and index of bytes of that piece, which are saved if they are to be written."""
 
     def violation(self, address: int, size: int, write: bool) -> Violation:
         """What such an access has broken."""
@@ -196,16 +203,6 @@ class Memory:
         """Where a buffer of this launch begins in the arena."""
         return allocation.base - self.buffer_base + self.buffer_start
 
-    def locate(self, space: str, address: int) -> tuple[str, int]:
-        """(state space, address in it) of an address; "generic" is resolved by the windows."""
-        if space != "generic":
-            return space, address
-        for name, base in self.layout.WINDOWS.items():
-            reached = self.layout.reached_in(name)
-            if self.layout.within(reached, address):
-                return reached, address - base
-        return "global", address
-
     def extent_of_copies(self) -> Extent:
         """How much there is that copies may fill and read. Accesses may be looked at that begin at the end."""
         granules = len(self.shared) // contracts.copies().GRANULE
@@ -213,17 +210,11 @@ class Memory:
 
     def access(
         self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
-    ) -> tuple[np.ndarray, int]:
+    ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
         of the state spaces `into`, if there are any."""
-        array, index = self._found(space, address, size, write, slot, thread, into)
-        if self.copies is not None:
-            if array is self.shared:
-                self.copies.check_shared(index, size)
-            elif array is self.arena and write:
-                self.copies.check_global(index, size)
-        return array, index
+        return rules().access(space, address, size, write, into, ThreadStorage(self, slot, thread))
 
     def source(self, address: int, size: int, read: int) -> int:
         """The index in the arena at which a copy of `size` bytes reads the first `read`; 0 if it reads none. Raises Violation if
@@ -233,74 +224,11 @@ class Memory:
             return 0
         index = self.offset(address)
         if index is None or not rules().first_permitted(_states(self.shadow, index, size), size, read):
-            raise self._global_violation(address, read, False)
+            raise self.global_violation(address, read, False)
         return index
 
-    def _found(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str]
-    ) -> tuple[np.ndarray, int]:
-        """The same as `access`, copies that are under way left aside."""
-        pages = rules()
-        counted = pages.counted(space, address, self.ignores_upper_halves)
-        reached, at = self.locate(space, address) if space == "generic" else (space, counted)
-        generic, space = space == "generic", reached.partition("::")[0]
-        constant = write and not spaces().SPACES[unbanked(space)].written
-        if generic and not constant and not pages.may_lie(space, into):
-            raise Violation("state space", f"the address lies in .{space}, not in .{' or .'.join(into)}")
-        if not pages.aligned(address, size):
-            check_alignment(address, size)
-        if space == "global":
-            index = self.offset(at)
-            if index is not None and pages.permitted(_states(self.shadow, index, size), size, write):
-                return self.arena, index
-            place = self.owned.access(at, size, write) if self.owned is not None else None
-            if place is not None:
-                return place
-            raise self._global_violation(at, size, write)
-        facts = spaces().SPACES[unbanked(space)]
-        if write and not facts.written:
-            raise Violation("read only", f"a store to .{space}")
-        if space == "shared" and self.cluster > 1:
-            return self._in_cluster(at, size, slot, reached == self.layout.CLUSTER)
-        if not rules().inside(at, size, self.sizes[space]):
-            given = "; the host has given it none" if "[" in space and not self.sizes[space] else ""
-            note = f"{size} bytes at {at:#x} of .{space}, which holds {self.sizes[space]}{given}"
-            raise Violation("out of bounds", note)
-        if space in self.strides:  # a part for every CTA, or for every thread
-            start = rules().part(thread if facts.shared_by == "a thread" else slot, self.strides[space]) + at
-            if space == "local" and self.first is not None:
-                self._check_alive(start, at, size)
-            return self.buffers_of[space], start
-        return self.buffers_of[space], at
-
-    def _check_alive(self, start: int, at: int, size: int) -> None:
-        """Raise Violation unless these bytes of a thread's stack, at an address of its own, are there."""
-        if rules().alive(_states(self.alive, start, size), size):
-            return
-        if contracts.functions().GONE in self.alive[start : start + size]:
-            raise Violation("use after end", f"{size} bytes at {at:#x} of .local, which were given back")
-        raise Violation("out of bounds", f"{size} bytes at {at:#x} of .local, where nothing is")
-
-    def _in_cluster(self, at: int, size: int, slot: int, of_all: bool) -> tuple[np.ndarray, int]:
-        """The same for shared memory of a CTA in a cluster: its own, or that `of_all` members."""
-        own, part, offset = slot % self.cluster, self.layout.part_of(at), self.layout.place_in_part(at)
-        if not rules().has_owner(part, self.cluster):
-            raise Violation("out of bounds", f"{at:#x} of .shared belongs to no CTA of a cluster of {self.cluster}")
-        if not of_all:
-            offset = self.layout.from_part(at, self.layout.part_begins(own))
-            if part != own and not rules().inside(offset, size, self.sizes["shared"]):
-                note = f"{at:#x} of .shared belongs to the CTA of rank {part}, this one has rank {own}"
-                raise Violation("out of bounds", note)
-            part = own
-        if not rules().inside(offset, size, self.sizes["shared"]):
-            note = f"{size} bytes at {offset:#x} of the .shared of rank {part}, which holds {self.sizes['shared']}"
-            raise Violation("out of bounds", note)
-        there = slot - own + part
-        if rules().has_ended(self.gone[there], self.threads):
-            raise Violation("use after end", f"all threads of the CTA of rank {part} have ended")
-        return self.shared, rules().part(there, self.strides["shared"]) + offset
-
-    def _global_violation(self, address: int, size: int, write: bool) -> Violation:
+    def global_violation(self, address: int, size: int, write: bool) -> Violation:
+        """What an access broke that global memory does not permit."""
         handles = contracts.opaque_types()
         if handles.MODULE_HANDLES <= address < handles.END_OF_HANDLES:
             return Violation("opaque", "an access at a handle")
@@ -367,7 +295,76 @@ class Memory:
 def check_alignment(address: int, size: int) -> None:
     """Raise Violation if an access of so many bytes is not aligned."""
     if not rules().aligned(address, size):
-        raise Violation("misaligned", f"{size} bytes at an address that is not a multiple of {size}")
+        raise Violation(*rules().not_aligned(size))
+
+
+class ThreadStorage:
+    """The memory of a launch as one thread accesses it: what the step of an access asks, in integers."""
+
+    def __init__(self, memory: Memory, slot: int, thread: int):
+        """`slot` is that of the thread's CTA, `thread` its own number among the resident threads."""
+        self.memory, self.slot, self.thread = memory, slot, thread
+        self.ignores_upper_halves = memory.ignores_upper_halves
+        self.clustered, self.owned = memory.cluster > 1, memory.owned is not None
+        self.rank: Any = slot % memory.cluster
+        self.members: Any = memory.cluster
+        self.threads: Any = memory.threads
+
+    def require(self, holds: Any, broken: Broke) -> None:
+        if not holds:
+            self.refuse(broken)
+
+    def refuse(self, broken: Broke) -> NoReturn:
+        raise Violation(*broken())
+
+    def first(self, ways: Sequence[Way[Place]], otherwise: Callable[[], Place]) -> Place:
+        return next((way for holds, way in ways if holds), otherwise)()
+
+    def own(self, shared_by: str, address: Any) -> tuple[Any, Any]:
+        return self.thread if shared_by == "a thread" else self.slot, address
+
+    def held(self, space: str) -> Any:
+        return self.memory.sizes[space]
+
+    def apart(self, space: str) -> Any:
+        return self.memory.strides[space]
+
+    def ended(self, cta: Any) -> Any:
+        return int(self.memory.gone[cta])
+
+    def stack_states(self, space: str, start: Any, size: int) -> Any:
+        if space != spaces().OF_FRAMES or self.memory.first is None:
+            return None
+        return _states(self.memory.alive, start, size)
+
+    def among_arrays(self, address: Any) -> tuple[Any, Any]:
+        index = self.memory.offset(address)
+        return index is not None, index
+
+    def states(self, start: Any, size: int) -> Any:
+        return _states(self.memory.shadow, start, size)
+
+    def in_block(self, address: Any, write: bool) -> tuple[Any, Any]:
+        assert self.memory.owned is not None
+        return self.memory.owned.in_block(address, write)
+
+    def broken_in_global(self, address: Any, size: int, write: bool) -> Broken:
+        violation = self.memory.global_violation(address, size, write)
+        return Broken(violation.rule, violation.note)
+
+    def at(self, space: str, start: Any, size: int, write: bool) -> Place:
+        memory, copies = self.memory, self.memory.copies
+        array = memory.arena if space == "global" else memory.buffers_of[space]
+        if copies is not None:
+            if array is memory.shared:
+                copies.check_shared(start, size)
+            elif array is memory.arena and write:
+                copies.check_global(start, size)
+        return array, start
+
+    def at_block(self, address: Any, offset: Any, size: int, write: bool) -> Place:
+        assert self.memory.owned is not None
+        return self.memory.owned.at_block(address, size, write)
 
 
 #: an array of more bytes is replaced instead of cleared: memory that nobody touches costs nothing

@@ -229,7 +229,7 @@ class Overruns:
         inputs = self._inputs(op, state, set(_variables(reach.address)))
         if inputs is None or not inputs[2]:
             return
-        bits = 32 if contracts.accesses().is_narrow(reach.space) else 64
+        bits = 32 if contracts.access().is_narrow(reach.space) else 64
         at = self._value(reach.address, inputs, lambda value: value & (1 << bits) - 1, bits)
         if at is None or not at.variable:
             return

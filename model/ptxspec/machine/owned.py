@@ -322,18 +322,22 @@ class Owned:
                 for p, size, mark, saved in zip(self.pieces, sizes, self._first_marks, self._first_saved, strict=True)
             ]
 
-    def access(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int] | None:
-        """The array and index at which so many bytes are; None if they are not in a piece, or must not be written."""
+    def in_block(self, address: int, write: bool) -> tuple[int, int]:
+        """How far an address is behind the beginning of the last piece that does not begin behind it, and how many bytes of that
+        may be read, or written."""
         at = bisect_right(self._bases, address)
         if not at:
-            return None
+            return address, 0
         piece = self.pieces[at - 1]
-        held = piece.size if piece.writable or not write else 0
-        if not contracts.accesses().inside(address - piece.base, size, held):
-            return None
+        return address - piece.base, piece.size if piece.writable or not write else 0
+
+    def at_block(self, address: int, size: int, write: bool) -> tuple[np.ndarray, int]:
+        """The array and index of bytes of that piece, which are saved if they are to be written."""
+        at = bisect_right(self._bases, address)
         if write:
             for block in range(address >> BLOCK, (address + size - 1 >> BLOCK) + 1):
                 self._keep(at - 1, block)
+        piece = self.pieces[at - 1]
         return piece.data, address - piece.base
 
     def _keep(self, number: int, block: int) -> None:

@@ -97,7 +97,7 @@ def program(
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
-        ignores_upper_halves=bool(evaluate(contracts.accesses().ignores_upper_halves(), {}, profile.value)),
+        ignores_upper_halves=bool(evaluate(contracts.access().ignores_upper_halves(), {}, profile.value)),
     )
 
 

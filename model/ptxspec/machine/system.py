@@ -112,7 +112,7 @@ class _Thread:
         address = memory.heap.allocate(size)
         at = memory.offset(address) if address else None
         if at is not None:
-            memory.shadow[at : at + size] = contracts.accesses().READABLE | contracts.accesses().WRITABLE
+            memory.shadow[at : at + size] = contracts.access().READABLE | contracts.access().WRITABLE
             memory.arena[at : at + size] = 0
         return address
 
@@ -124,7 +124,7 @@ class _Thread:
             return False
         if memory.copies is not None and size:
             memory.copies.check_global(at, size)
-        memory.shadow[at : at + size] = contracts.accesses().NOTHING
+        memory.shadow[at : at + size] = contracts.access().NOTHING
         return True
 
     def stop(self, rule: str, note: str) -> NoReturn:

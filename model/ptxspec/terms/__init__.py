@@ -107,6 +107,7 @@ from ptxspec.terms.kinds import (
 )
 from ptxspec.terms.registries import SystemThread, guaranteed, rule, special_register, system_function
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
+from ptxspec.terms.storage import Broken, Location, Storage
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     FALSE,
@@ -146,13 +147,16 @@ __all__ = [
     "TRUE",
     "TYPES",
     "Bool",
+    "Broken",
     "CollectedWords",
     "Definition",
     "Demand",
     "Image",
     "Int",
+    "Location",
     "Sampler",
     "State",
+    "Storage",
     "SystemThread",
     "TermError",
     "Type",

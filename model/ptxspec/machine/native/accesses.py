@@ -1,20 +1,23 @@
-"""Accesses to memory, each with the checks that come before it."""
+"""Accesses to memory: the step of spec/machine/access.md, compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Sequence
+from functools import reduce
+from operator import or_
+from typing import Protocol
 
 from ptxspec import contracts
-from ptxspec.language.checked import Op, banks, spaces, unbanked
+from ptxspec.language.checked import Op, banks, spaces
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
 from ptxspec.machine.native.text import Text
-from ptxspec.terms.core import Bool, variable
+from ptxspec.terms.core import Bool, Int, truth_variable, variable
 from ptxspec.terms.effects import Access, Load, Update
 from ptxspec.terms.lowering import Lowering
+from ptxspec.terms.storage import Broke, Broken, Way
 
 ADDRESS = variable("%address", 64)
 
@@ -33,26 +36,12 @@ class Shared(Protocol):
         """The name of the function of this kind of access, if there is one."""
 
 
-class Reached(NamedTuple):
-    """What of a state space an access may reach: how many bytes, the pointer to the first of all of them, the array's name for
-    the checks and its length, the address in there, and the number of the CTA whose part it is."""
-
-    held: str
-    holds: str
-    array: str
-    length: str
-    address: str
-    slot: str
-
-
 class Accesses:
     """From an address to the host's pointer."""
 
     def __init__(self, text: Text, check: Check, shared: Shared | None = None):
         self.text, self.check, self.shared = text, check, shared
         self.program, self.kernel, self.emitter = text.program, text.kernel, text.emitter
-        self.windows = contracts.generic_addressing()
-        self.own = self.windows.from_part(ADDRESS, variable("%begins", 64))
 
     def access(self, op: Op, lowering: Lowering, index: int) -> str:
         """Emit the checks of an access and return the host's pointer. Everything emitted here dominates what follows."""
@@ -64,118 +53,23 @@ class Accesses:
             self.check(lowering.truth(effect.holds), address, index, DEMAND)
         if index in self.program.overruns:
             self.check("false", address, index, VARIABLE)
-        space = op.space or self.shared_by_cluster(effect.space) or effect.space.split("::")[0]
+        space = op.space or effect.space
         name = None if self.shared is None else self.shared.access(space, size, write, effect.into)
-        if name is not None:
-            # a call each time: what an access finds may have changed since
-            pointer = f"%at{index}"
-            self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
-            self.text.held[pointer] = size
-            self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
-            return pointer
-        if space == "generic":
-            return self.generic(address, size, write, index, effect.into)
-        return self.in_space(space, address, address, size, write, index)
+        if name is None:
+            return self.find(space, address, size, write, index, effect.into)
+        # a call each time: what an access finds may have changed since
+        pointer = f"%at{index}"
+        self.text.lines.append(f"  {pointer} = call ptr {name}(ptr %context, i64 %thread, i64 {address})")
+        self.text.held[pointer] = size
+        self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
+        return pointer
 
-    def shared_by_cluster(self, space: str) -> str | None:
-        """The name of the space if it is the shared memory of a cluster of several CTAs, else None."""
-        return space if self.program.clustered and space == self.windows.CLUSTER else None
+    def find(self, space: str, address: str, size: int, write: bool, index: int, into: Collection[str] = ()) -> str:
+        """Emit the checks of an access at an address of a state space, and return the host's pointer."""
+        storage = EmittedStorage(self, address, index)
+        return rules().access(space, ADDRESS, size, write, into, storage)
 
-    def in_space(self, space: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
-        """The pointer for an address of a space; `shown` is the address as the instruction has it, for a fault."""
-        e, text = self.emitter, self.text
-        facts = spaces().SPACES["shared" if space == self.windows.CLUSTER else unbanked(space)]
-        if write and not facts.written:
-            return self.nowhere(shown, size, index)
-        counted = rules().counted(space, ADDRESS, self.program.ignores_upper_halves)
-        if counted is not ADDRESS:
-            address = Lowering(e, {"%address": address}).low(counted, 64)
-        aligned = self.holds(rules().aligned(ADDRESS, size), address)
-        if space == "global":
-            return self.in_global(aligned, address, shown, size, write, index)
-        reached = self.reached(space, address, shown, index)
-        address, holder = reached.address, "shared" if space == self.windows.CLUSTER else space
-        within = Lowering(e, {"%address": address, "%held": reached.held}).truth(
-            rules().inside(ADDRESS, size, variable("%held", 64))
-        )
-        self.check(e.logic("and", aligned, within), shown, index)
-        offset = address
-        if facts.written:  # there is a part for every CTA, or for every thread
-            which = "%thread" if facts.shared_by == "a thread" else reached.slot
-            begin = rules().part(variable("%which", 64), variable("%apart", 64))
-            start = Lowering(e, {"%which": which, "%apart": f"%{holder}_stride"}).low(begin, 64)
-            offset = e.binary("add", start, address, 64)
-        if holder == "local" and stack_moves(self.kernel):
-            states, name = text.at("alive", offset, 1, size), f"%states{len(text.lines)}"
-            text.lines.append(f"  {name} = load i{size * 8}, ptr {states}, align 1")  # never one that was loaded before
-            there = rules().alive(variable("%states", size * 8), size)
-            self.check(Lowering(e, {"%states": name}).truth(there), shown, index)
-        if holder == "shared" and self.program.copies:
-            self.untouched(offset, size, shown, index)
-        return text.at(reached.array, offset, 1, size, base=reached.holds, length=reached.length)
-
-    def nowhere(self, shown: str, size: int, index: int) -> str:
-        """A pointer for an access that is never allowed."""
-        self.check("false", shown, index)
-        return self.text.at("param", "0", 1, size)
-
-    def in_global(self, aligned: str, address: str, shown: str, size: int, write: bool, index: int) -> str:
-        """The pointer for an address of global memory: among the host's arrays, among the module's variables, or in a piece of
-        what the caller owns, if the kernel may reach any."""
-        e = self.emitter
-        offset, inside = self.found_in_global(address)
-        if not self.program.owned:
-            self.check(e.logic("and", aligned, inside), shown, index)
-            return self.in_arena(offset, shown, size, write, index)
-        self.check(aligned, shown, index)
-        near, far, join = (self.text.label(stem) for stem in ("arena", "owned", "global"))
-        self.text.lines.append(f"  br i1 {inside}, label %{near}, label %{far}")
-        known, ways = e.known(), []
-        for way in (near, far):
-            self.text.begin(way)
-            e.go_back(known)
-            if way is near:
-                pointer = self.in_arena(offset, shown, size, write, index)
-            else:
-                pointer = self.in_piece(address, shown, size, write, index)
-            ways.append((pointer, self._leaves(join)))
-        return self._meets(join, ways, known, size)
-
-    def in_piece(self, address: str, shown: str, size: int, write: bool, index: int) -> str:
-        """The pointer for an address in a piece of the caller's: the last that does not begin behind it."""
-        e, text = self.emitter, self.text
-        e.needs.add(search(text.layout.checked))
-        found = f"%piece{len(text.lines)}"
-        text.lines.append(
-            f"  {found} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {address})"
-        )
-        row = text.at("owned", found, 8 * COLUMNS)
-        begins, readable, writable, place = (e.emit(text.element_of(row, i, 8)) for i in range(4))
-        base = e.emit(f"load i64, ptr {begins}")
-        held = e.emit(f"load i64, ptr {writable if write else readable}")
-        host = e.emit(f"load ptr, ptr {place}")
-        offset = e.binary("sub", address, base, 64)
-        within = Lowering(e, {"%address": offset, "%held": held}).truth(
-            rules().inside(ADDRESS, size, variable("%held", 64))
-        )
-        self.check(within, shown, index)
-        if write:
-            e.needs.update(KEEP)
-            text.lines.append(f"  call void @ptxspec_keep(ptr {row}, i64 {address})")
-        return text.at("a piece of the caller's", offset, 1, size, base=host, length=held)
-
-    def in_arena(self, offset: str, shown: str, size: int, write: bool, index: int) -> str:
-        """The pointer to what lies so far in the array of buffers and variables."""
-        e, text = self.emitter, self.text
-        shadow = text.at("shadow", offset, 1, size)
-        states = e.emit(f"load i{size * 8}, ptr {shadow}, align 1")
-        permitted = rules().permitted(variable("%states", size * 8), size, write)
-        self.check(Lowering(e, {"%states": states}).truth(permitted), shown, index)
-        if write and self.program.copies:
-            self.unread(offset, size, shown, index)
-        return text.at("arena", offset, 1, size)
-
-    def found_in_global(self, address: str) -> tuple[str, str]:
+    def among_arrays(self, address: str) -> tuple[str, str]:
         """Where an address of global memory lies in the arena, and whether it does."""
         e = self.emitter
         in_buffers = e.binary("sub", address, "%buffer_base", 64)
@@ -185,105 +79,91 @@ class Accesses:
         offset = e.select(is_buffer, shifted, in_module, 64)
         return offset, e.logic("or", is_buffer, e.compare("ult", in_module, "%module_size", 64))
 
-    def untouched(self, offset: str, size: int, shown: str, index: int) -> None:
-        """Check that no copy under way fills any of so many bytes of shared memory."""
-        text, page, name = self.text, contracts.copies(), f"%flags{len(self.text.lines)}"
-        count = max(1, size // page.GRANULE)
-        place = self.emitter.binary("udiv", offset, str(page.GRANULE), 64)
-        cell = text.at("filling", place, 1, count)
-        text.lines.append(f"  {name} = load i{8 * count}, ptr {cell}, align 1")  # never one that was loaded before
-        may = page.may_touch(variable("%filling", 8 * count))
-        self.check(Lowering(self.emitter, {"%filling": name}).truth(may), shown, index)
-
-    def unread(self, offset: str, size: int, shown: str, index: int) -> None:
-        """Check that no copy under way reads any of so many bytes of global memory."""
-        text, name = self.text, f"%readers{len(self.text.lines)}"
-        cell = text.at("reading", offset, 4, 4 * size)
-        text.lines.append(f"  {name} = load i{32 * size}, ptr {cell}, align 4")
-        may = contracts.copies().may_write(variable("%readers", 32 * size))
-        self.check(Lowering(self.emitter, {"%readers": name}).truth(may), shown, index)
-
-    def reached(self, space: str, address: str, shown: str, index: int) -> Reached:
-        """What an access to a space other than global memory may reach."""
-        if space == self.windows.CLUSTER:
-            return self.in_cluster(address, shown, index)
-        held, holds, array, length = f"%{space}_size", f"%{space}", space, ""
-        if space == "shared" and self.program.clustered:
-            address = Lowering(self.emitter, {"%address": address, "%begins": "%part"}).low(self.own, 64)
-        elif space not in ("const", "param", "shared", "local"):
-            held, holds = self.bank(banks().bank_of(space))
-            array, length = "a bank of constants", held
-        return Reached(held, holds, array, length, address, "%slot")
-
-    def in_cluster(self, address: str, shown: str, index: int) -> Reached:
-        """The part of a CTA of the cluster, which has not ended, that an address names."""
-        e, text = self.emitter, self.text
-        part = Lowering(e, {"%address": address}).low(self.windows.part_of(ADDRESS), 64)
-        owned = rules().has_owner(variable("%rank", 64), variable("%members", 64))
-        self.check(Lowering(e, {"%rank": part, "%members": "%cluster"}).truth(owned), shown, index)
-        slot = e.binary("add", e.binary("sub", "%slot", "%rank", 64), part, 64)
-        gone = f"%gone{len(text.lines)}"
-        cell = text.at("gone", slot, 8)
-        text.lines.append(f"  {gone} = load i64, ptr {cell}")
-        ended = rules().has_ended(variable("%ended", 64), variable("%threads", 64))
-        self.check(Lowering(e, {"%ended": gone, "%threads": "%threads"}).truth(~ended), shown, index)
-        address = Lowering(e, {"%address": address}).low(self.windows.place_in_part(ADDRESS), 64)
-        return Reached("%shared_size", "%shared", "shared", "", address, slot)
+    def bank(self, number: int) -> tuple[str, str]:
+        """How many bytes a bank of constants holds, and the pointer to them."""
+        held, holds = self.text.at("banks", str(2 * number), 8), self.text.at("banks", str(2 * number + 1), 8)
+        return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
 
     def holds(self, condition: Bool, address: str) -> str:
         """Whether a condition on an address holds."""
         found: str = Lowering(self.emitter, {"%address": address}).truth(condition)
         return found
 
-    def bank(self, number: int) -> tuple[str, str]:
-        """How many bytes a bank of constants holds, and the pointer to them."""
-        held, holds = self.text.at("banks", str(2 * number), 8), self.text.at("banks", str(2 * number + 1), 8)
-        return self.emitter.emit(f"load i64, ptr {held}"), self.emitter.emit(f"load ptr, ptr {holds}")
 
-    def generic(self, address: str, size: int, write: bool, index: int, into: Collection[str]) -> str:
-        """Most addresses lie beyond all windows; for the others ask each window in turn. Each way has its own checks; what lies
-        in none of the state spaces `into` is refused, if there are any."""
+class EmittedStorage:
+    """The memory of a launch as the code of one access reaches it: what the step asks, in terms of words that have been emitted.
+    A location is the host's pointer."""
+
+    def __init__(self, accesses: Accesses, address: str, index: int):
+        """`address` is that of the instruction, for a fault, and `index` the instruction's."""
+        self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
+        self.program, self.address, self.index = accesses.program, address, index
+        self.ignores_upper_halves = self.program.ignores_upper_halves
+        self.clustered, self.owned = self.program.clustered, self.program.owned
+        #: the words that terms stand for, by the names of variables
+        self.words = {"%address": address}
+        #: conditions that have not been checked yet: one branch serves for all
+        self.pending: list[str] = []
+        self.rank, self.members, self.threads = (self.word(name) for name in ("%rank", "%cluster", "%threads"))
+
+    def word(self, word: str, width: int = 64) -> Int:
+        """The term of a word that has been emitted."""
+        self.words[word] = word
+        return variable(word, width)
+
+    def low(self, term: Int) -> str:
+        lowered: str = Lowering(self.emitter, self.words).low(term, 64)
+        return lowered
+
+    def truth(self, condition: Bool) -> str:
+        lowered: str = Lowering(self.emitter, self.words).truth(condition)
+        return lowered
+
+    def checked(self) -> None:
+        """Emit the checks that are pending."""
+        if self.pending:
+            condition = reduce(lambda all, more: self.emitter.logic("and", all, more), self.pending)
+            self.pending = []
+            self.accesses.check(condition, self.address, self.index)
+
+    # the step's questions ------------------------------------------------------------------------------------------------
+
+    def require(self, holds: Bool, broken: Broke) -> None:
+        self.pending.append(self.truth(holds))
+
+    def refuse(self, broken: Broke) -> str:
+        self.accesses.check("false", self.address, self.index)
+        return self.text.at("param", "0", 1, 1)
+
+    def first(self, ways: Sequence[Way[str]], otherwise: Callable[[], str]) -> str:
+        """Most accesses go the last way: all conditions together are asked first."""
+        self.checked()
         e, text = self.emitter, self.text
-        join, elsewhere, near = text.label("found"), text.label("global"), text.label("near")
-        ways: list[tuple[str, str]] = []
-        known = e.known()
-        among = self.holds(~self.windows.within("global", ADDRESS), address)
-        text.lines.append(f"  br i1 {among}, label %{near}, label %{elsewhere}")
+        join, last = text.label("found"), text.label("last")
+        known, ends = e.known(), []
+        if len(ways) > 1:
+            near = text.label("near")
+            any_holds = self.truth(reduce(or_, [holds for holds, _ in ways]))
+            text.lines.append(f"  br i1 {any_holds}, label %{near}, label %{last}")
+            text.begin(near)
         before = e.known()
-        text.begin(near)
-        for space, base in self.windows.WINDOWS.items():
-            offset = e.binary("sub", address, str(base), 64)
-            hit, miss = text.label("window"), text.label("outside")
-            reached = self.windows.reached_in(space)
-            inside = self.holds(self.windows.within(reached, ADDRESS), address)
-            text.lines.append(f"  br i1 {inside}, label %{hit}, label %{miss}")
-            text.begin(hit)
+        for i, (holds, way) in enumerate(ways):
+            hit, miss = text.label("way"), last if i == len(ways) - 1 else text.label("next")
+            text.lines.append(f"  br i1 {self.truth(holds)}, label %{hit}, label %{miss}")
             outer = e.known()
-            if rules().may_lie(space, into):
-                pointer = self.in_space(self.shared_by_cluster(reached) or space, offset, address, size, write, index)
-            else:
-                pointer = self.nowhere(address, size, index)
-            ways.append((pointer, self._leaves(join)))
+            text.begin(hit)
+            ends.append((way(), self._leaves(join)))
             e.go_back(outer)
-            text.begin(miss)
-        text.lines.append(f"  br label %{elsewhere}")
-        text.begin(elsewhere)
+            if miss is not last:
+                text.begin(miss)
+        text.begin(last)
         e.go_back(before)
-        if rules().may_lie("global", into):
-            pointer = self.in_space("global", address, address, size, write, index)
-        else:
-            pointer = self.nowhere(address, size, index)
-        ways.append((pointer, self._leaves(join)))
-        return self._meets(join, ways, known, size)
-
-    def _meets(self, join: str, ways: list[tuple[str, str]], known: dict[str, str], size: int) -> str:
-        """The pointer to so many bytes that one of the ways to here has found: (the pointer, the label from which)."""
-        text = self.text
+        ends.append((otherwise(), self._leaves(join)))
         text.begin(join)
-        self.emitter.go_back(known)
+        e.go_back(known)
         name = f"%g{len(text.lines)}"
-        text.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ways))
-        text.held[name] = size
+        text.lines.append(f"  {name} = phi ptr " + ", ".join(f"[{p}, %{b}]" for p, b in ends))
+        text.held[name] = max(text.held[p] for p, _ in ends)
         return name
 
     def _leaves(self, join: str) -> str:
@@ -293,3 +173,96 @@ class Accesses:
         self.text.begin(leave)
         self.text.lines.append(f"  br label %{join}")
         return leave
+
+    def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
+        return self.word("%thread" if shared_by == "a thread" else "%slot"), address
+
+    def held(self, space: str) -> Int:
+        number = banks().bank_of(space)
+        return self.word(f"%{space}_size" if number == banks().FIRST else self.accesses.bank(number)[0])
+
+    def apart(self, space: str) -> Int:
+        return self.word(f"%{space}_stride")
+
+    def ended(self, cta: Int) -> Int:
+        self.checked()
+        name, cell = f"%gone{len(self.text.lines)}", self.text.at("gone", self.low(cta), 8)
+        self.text.lines.append(f"  {name} = load i64, ptr {cell}")
+        return self.word(name)
+
+    def stack_states(self, space: str, start: Int, size: int) -> Int | None:
+        if space != spaces().OF_FRAMES or not stack_moves(self.accesses.kernel):
+            return None
+        self.checked()
+        cell, name = self.text.at("alive", self.low(start), 1, size), f"%states{len(self.text.lines)}"
+        self.text.lines.append(f"  {name} = load i{size * 8}, ptr {cell}, align 1")  # never one that was loaded before
+        return self.word(name, size * 8)
+
+    def among_arrays(self, address: Int) -> tuple[Bool, Int]:
+        offset, exists = self.accesses.among_arrays(self.low(address))
+        self.words["%exists"] = exists
+        return truth_variable("%exists"), self.word(offset)
+
+    def states(self, start: Int, size: int) -> Int:
+        self.checked()
+        cell = self.text.at("shadow", self.low(start), 1, size)
+        return self.word(self.emitter.emit(f"load i{size * 8}, ptr {cell}, align 1"), size * 8)
+
+    def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
+        """The last piece of the caller's that does not begin behind the address."""
+        self.checked()
+        e, text = self.emitter, self.text
+        e.needs.add(search(text.layout.checked))
+        piece, at = f"%piece{len(text.lines)}", self.low(address)
+        text.lines.append(f"  {piece} = call i64 @ptxspec_piece(ptr %record, ptr %owned, i64 %owned_bytes, i64 {at})")
+        self.row = text.at("owned", piece, 8 * COLUMNS)
+        begins, readable, writable = (text.element_of(self.row, i, 8) for i in range(3))
+        base = e.emit(f"load i64, ptr {e.emit(begins)}")
+        self.size_held = e.emit(f"load i64, ptr {e.emit(writable if write else readable)}")
+        return self.word(e.binary("sub", at, base, 64)), self.word(self.size_held)
+
+    def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
+        raise AssertionError("compiled code leaves it to the memory to say what an access broke")
+
+    def at(self, space: str, start: Int, size: int, write: bool) -> str:
+        self.checked()
+        offset = self.low(start)
+        if self.program.copies and space == "shared":
+            self.untouched(offset, size)
+        if self.program.copies and space == "global" and write:
+            self.unread(offset, size)
+        self.checked()
+        if space == "global":
+            return self.text.at("arena", offset, 1, size)
+        number = banks().bank_of(space)
+        if number != banks().FIRST:
+            held, holds = self.accesses.bank(number)
+            return self.text.at("a bank of constants", offset, 1, size, base=holds, length=held)
+        return self.text.at(space, offset, 1, size)
+
+    def at_block(self, address: Int, offset: Int, size: int, write: bool) -> str:
+        self.checked()
+        e, text = self.emitter, self.text
+        host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}")
+        if write:
+            e.needs.update(KEEP)
+            text.lines.append(f"  call void @ptxspec_keep(ptr {self.row}, i64 {self.low(address)})")
+        return text.at("a piece of the caller's", self.low(offset), 1, size, base=host, length=self.size_held)
+
+    # copies that are outstanding -----------------------------------------------------------------------------------------
+
+    def untouched(self, offset: str, size: int) -> None:
+        """Check that no copy under way fills any of so many bytes of shared memory."""
+        text, page, name = self.text, contracts.copies(), f"%flags{len(self.text.lines)}"
+        count = max(1, size // page.GRANULE)
+        place = self.emitter.binary("udiv", offset, str(page.GRANULE), 64)
+        cell = text.at("filling", place, 1, count)
+        text.lines.append(f"  {name} = load i{8 * count}, ptr {cell}, align 1")  # never one that was loaded before
+        self.pending.append(self.truth(page.may_touch(self.word(name, 8 * count))))
+
+    def unread(self, offset: str, size: int) -> None:
+        """Check that no copy under way reads any of so many bytes of global memory."""
+        text, name = self.text, f"%readers{len(self.text.lines)}"
+        cell = text.at("reading", offset, 4, 4 * size)
+        text.lines.append(f"  {name} = load i{32 * size}, ptr {cell}, align 4")
+        self.pending.append(self.truth(contracts.copies().may_write(self.word(name, 32 * size))))

@@ -72,7 +72,7 @@ class Copies:
         to = lowering.low(effect.to, 64)
         if index in text.program.overruns:
             text.check("false", to, index, VARIABLE)
-        into = self.accesses.in_space(effect.space.split("::")[0], to, to, size, True, index)
+        into = self.accesses.find(effect.space, to, size, True, index)
         source = lowering.low(effect.source, 64)
         if index in text.program.sources:
             text.check("false", source, index, SOURCE_VARIABLE)
@@ -92,7 +92,7 @@ class Copies:
         text.lines.append(f"  br i1 {any_byte}, label %{some}, label %{none}")
         known = e.known()
         text.begin(some)
-        offset, inside = self.accesses.found_in_global(source)
+        offset, inside = self.accesses.among_arrays(source)
         text.check(inside, source, index, why)
         states = e.emit(f"load i{8 * size}, ptr {text.at('shadow', offset, 1, size)}, align 1")
         # it fits, and so has few bits

@@ -100,10 +100,7 @@ def _access(layout: Layout, space: str, size: int, write: bool, into: Collection
         text.begin(good)
 
     accesses = Accesses(text, check)
-    if space == "generic":
-        pointer = accesses.generic("%address", size, write, 0, into)
-    else:
-        pointer = accesses.in_space(space, "%address", "%address", size, write, 0)
+    pointer = accesses.find(space, "%address", size, write, 0, into)
     head = Head(text, set())
     return "\n".join(
         [

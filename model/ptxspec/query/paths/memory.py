@@ -2,18 +2,19 @@
 
 A region is a buffer, a variable or a parameter. Where it begins is an input, so that what is proved holds wherever it lies; an
 address formed from its beginning reaches no other region. What lies in a region at first is an input too, one variable a byte.
-Accesses are checked by the functions of spec/machine/accesses.md.
+Accesses are checked by the step of spec/machine/access.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ptxspec import contracts
 from ptxspec.query.paths.addresses import Addresses, Case
 from ptxspec.query.paths.conditions import assumed
 from ptxspec.terms.core import Bool, Int, constant, integer, make_int, variable
+from ptxspec.terms.storage import Broke, Broken, Way
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, bit, low_bits, select
 
@@ -95,7 +96,7 @@ class Memory:
         self.regions: dict[str, Region] = {}
         self.inputs: dict[str, Type] = {}
         self.bases: dict[str, Type] = {}
-        self.page, self.layout = contracts.accesses(), contracts.generic_addressing()
+        self.page, self.layout = contracts.access(), contracts.generic_addressing()
         self.spaces = contracts.state_spaces()
         self._interferences: list[tuple[Bool, Int]] = []
 
@@ -229,11 +230,10 @@ class Memory:
         result: Bool = FALSE
         for case in cases:
             region = self.regions[case.region]
-            if write and not region.writable:
-                continue
             known = case.offset if region.align >= size else address
-            fits = self.page.inside(case.offset, size, constant(region.size)) & self.page.aligned(known, size)
-            result = result | (case.holds & case.counts & fits)
+            storage = RegionStorage(region, case.offset)
+            self.page.located(region.space, known, size, write, storage)
+            result = result | (case.holds & case.counts & storage.allowed)
         return result
 
     def load(self, cases: list[Case], size: int, count: int, holds: Bool) -> list[Int]:
@@ -286,3 +286,58 @@ class Memory:
             values = [select(odd, values[k + 1], values[k]) for k in range(0, len(values), 2)]
             position += 1
         return values[0]
+
+
+class RegionStorage:
+    """A region as an access reaches it: what the step asks. `allowed` becomes the condition under which no rule is broken."""
+
+    ignores_upper_halves, clustered, owned = True, False, True
+    rank, threads, members = constant(0), constant(1), constant(1)
+
+    def __init__(self, region: Region, offset: Int):
+        """`offset` is that of the access in the region."""
+        self.region, self.offset = region, offset
+        self.allowed: Bool = TRUE
+
+    def require(self, holds: Bool, broken: Broke) -> None:
+        self.allowed = self.allowed & holds
+
+    def refuse(self, broken: Broke) -> None:
+        self.allowed = FALSE
+
+    def first(self, ways: Sequence[Way[None]], otherwise: Callable[[], None]) -> None:
+        """No region is one of the arrays of a launch."""
+        otherwise()
+
+    def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
+        return constant(0), self.offset
+
+    def held(self, space: str) -> Int:
+        return constant(self.region.size)
+
+    def apart(self, space: str) -> Int:
+        return constant(0)
+
+    def ended(self, cta: Int) -> Int:
+        return constant(0)
+
+    def stack_states(self, space: str, start: Int, size: int) -> Int | None:
+        return None
+
+    def among_arrays(self, address: Int) -> tuple[Bool, Int]:
+        return FALSE, constant(0)
+
+    def states(self, start: Int, size: int) -> Int:
+        return constant(0)
+
+    def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
+        return self.offset, constant(self.region.size if self.region.writable or not write else 0)
+
+    def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
+        raise AssertionError("a proof says nothing of what an access broke")
+
+    def at(self, space: str, start: Int, size: int, write: bool) -> None:
+        """The bytes are the region's."""
+
+    def at_block(self, address: Int, offset: Int, size: int, write: bool) -> None:
+        """The bytes are the region's."""
