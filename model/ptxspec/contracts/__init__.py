@@ -66,7 +66,6 @@ from ptxspec.contracts.resolving import ContractError
 from ptxspec.contracts.spaces import (
     Banks,
     GenericAddressing,
-    Space,
     StateSpaces,
     banks,
     generic_addressing,
@@ -132,7 +131,6 @@ __all__ = [
     "Mnemonics",
     "OpaqueTypes",
     "Rounding",
-    "Space",
     "Span",
     "StateSpaces",
     "SystemFunctions",

@@ -15,8 +15,12 @@ class Copies(Protocol):
     """spec/machine/copies.md. Sizes count bytes; the functions are of numbers and of terms alike."""
 
     @property
+    def INTO(self) -> str:
+        """The state space that copies fill."""
+
+    @property
     def GRANULE(self) -> int:
-        """Bytes of shared memory that copies fill together."""
+        """Bytes of that space that copies fill together."""
 
     @property
     def Copies(self) -> type[State]:

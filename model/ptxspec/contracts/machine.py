@@ -178,10 +178,6 @@ class MemoryRules(Protocol):
     def PARAMETERS(self) -> tuple[tuple[Version, int, int], ...]:
         """From a version and a target on, the most bytes of an entry's parameters: (version, bytes, target), the last first."""
 
-    @property
-    def LIMITS(self) -> Mapping[str, int]:
-        """The most bytes of variables in each state space."""
-
     def leaves(self, offset: int, size: int, held: int | None) -> bool:
         """Whether an access at an offset from a variable's beginning leaves what the variable holds; None: that is not known."""
 
@@ -208,6 +204,9 @@ class Access(Protocol):
 
     def located(self, space: str, address: Any, size: int, write: bool, launch: Storage[Location]) -> Location:
         """The same at an address of a state space, of which all bits count."""
+
+    def stored(self, space: str) -> str:
+        """The space whose storage an access to a space uses: shared of `shared::cta`."""
 
     def may_lie(self, space: str, into: Collection[str]) -> bool:
         """Whether a generic address may lie in a state space, if the instruction accesses only these; none: all."""

@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Protocol, overload
 
-from ptxspec.contracts.resolving import page
+from ptxspec.contracts.resolving import SPECIFICATION, page
+from ptxspec.literate import finder
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.registries import StateSpace
     from ptxspec.terms.types import Type
-
-
-class Space(Protocol):
-    """What is so of all variables in one state space."""
-
-    @property
-    def shared_by(self) -> str:
-        """Who sees the same variable: "a thread", "a CTA", "a grid" or "a context"."""
-
-    @property
-    def initialized(self) -> bool:
-        """Whether a variable may have an initializer, and exists from before the first launch on."""
-
-    @property
-    def written(self) -> bool:
-        """Whether stores reach it."""
-
-    @property
-    def address_bits(self) -> int:
-        """The least width, in bits, of a register that holds an address in the space."""
 
 
 class StateSpaces(Protocol):
     """spec/state-spaces/index.md: the spaces by name."""
 
     @property
-    def SPACES(self) -> Mapping[str, Space]:
+    def SPACES(self) -> Mapping[str, StateSpace]:
         """What is so of each space, by its name without a dot."""
 
-    @property
-    def ADDRESSABLE(self) -> tuple[str, ...]:
+    def addressable(self) -> tuple[str, ...]:
         """The spaces whose variables have addresses."""
+
+    def begins_anew(self) -> tuple[str, ...]:
+        """Those of them whose variables exist anew in each launch."""
+
+    def in_parts(self) -> tuple[str, ...]:
+        """Those of them that have a part for each thread, or for each CTA."""
+
+    def once(self) -> tuple[str, ...]:
+        """Those of them in which a function's variables exist once for each thread or CTA, however often it is called."""
+
+    @property
+    def THREAD(self) -> str:
+        """Who shares a space in which each thread has variables of its own."""
+
+    @property
+    def CTA(self) -> str:
+        """The same where each CTA has variables of its own."""
+
+    @property
+    def CONTEXT(self) -> str:
+        """The same where there is one of each variable."""
 
     @property
     def GENERIC_BITS(self) -> int:
@@ -55,8 +58,20 @@ class StateSpaces(Protocol):
         """Whether an instruction that takes so many bits of a variable's address needs a module with 32-bit addresses."""
 
     @property
+    def SIZED_AT_LAUNCH(self) -> str:
+        """The space in which the launch sets the size of an array that is declared without one."""
+
+    @property
     def OF_NUMBERS(self) -> str:
         """The space that a number alone is an address of."""
+
+    @property
+    def OF_BUFFERS(self) -> str:
+        """The space of the buffers that the host passes."""
+
+    @property
+    def OF_PARAMETERS(self) -> str:
+        """The space of the parameters of an entry."""
 
     @property
     def OF_FRAMES(self) -> str:
@@ -142,6 +157,9 @@ class GenericAddressing(Protocol):
     def base(self, space: str) -> int:
         """What is added to an address of a space to make it generic."""
 
+    def is_generic(self, space: str) -> bool:
+        """Whether generic addresses point into a state space."""
+
     @overload
     def within(self, space: str, generic: int) -> bool: ...
     @overload
@@ -150,6 +168,16 @@ class GenericAddressing(Protocol):
         """Whether a generic address falls into the window of a space; of global memory: into none."""
 
 
-state_spaces = page("state_spaces.index", StateSpaces)
+_index = page("state_spaces.index", StateSpaces)
+
+
+@cache
+def state_spaces() -> StateSpaces:
+    """The page, once each page of its folder has declared its spaces."""
+    for name, _ in finder.pages(SPECIFICATION, "state_spaces"):
+        finder.load(name)
+    return _index()
+
+
 banks = page("state_spaces.banks", Banks)
 generic_addressing = page("state_spaces.generic_addressing", GenericAddressing)

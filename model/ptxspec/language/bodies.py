@@ -53,15 +53,16 @@ class Bodies:
         self.context, self.opaque, self.layout, self.variables = context, opaque, layout, variables
         self.calls, self.instructions, self.entry_parameters = calls, instructions, entry_parameters
 
-    def kernel(self, function: tree.Function, outer: Names, module_shared: int) -> Kernel:
+    def kernel(self, function: tree.Function, outer: Names) -> Kernel:
         """A checked entry or function. All names of a function end in its own, so that they can stand beside others'."""
         context = self.context
         symbol = context.symbols[function.name]
         kernel = Kernel(symbol, None if function.is_entry else context.signatures[symbol])
         kernel.performance = function.performance
         self._heading(function)
-        kernel.sizes["shared"] = module_shared
-        kernel.sizes["local"] = context.sizes["local"] if function.is_entry else 0  # the module's own come first
+        kernel.sizes |= {space: context.sizes[space] for space in spaces().once()}
+        if function.is_entry:  # in its frame the module's own come first
+            kernel.sizes[spaces().OF_FRAMES] = context.sizes[spaces().OF_FRAMES]
         own = "" if function.is_entry else f"@{symbol}"
         names = Names(outer, own)
         if kernel.signature is not None:
@@ -97,7 +98,7 @@ class Bodies:
         the same."""
         signature = self.layout.signature(kernel.name, function.returns, function.parameters, function.position)
         kernel.signature = signature
-        kernel.sizes["local"] = signature.size
+        kernel.sizes[spaces().OF_FRAMES] = signature.size
         declared = (*function.returns, *function.parameters)
         formals = (*signature.returns, *signature.parameters)
         for formal, parameter in zip((f for f in formals if f.vector), declared, strict=False):
@@ -184,7 +185,7 @@ class Bodies:
             self._static(item, kernel.name, names)
             return
         sizes = dict(kernel.sizes)
-        _known(names, self.variables.declare(item, names, sizes), item.space == "local")
+        _known(names, self.variables.declare(item, names, sizes), item.space == spaces().OF_FRAMES)
         kernel.sizes = {k: sizes[k] for k in kernel.sizes}
 
     def _passing(self, item: tree.Variable, kernel: Kernel, names: Names) -> None:
@@ -194,11 +195,11 @@ class Bodies:
         if (item.align or 1) > MOST_ALIGNED:
             problem = f"a parameter is aligned to at most {MOST_ALIGNED} bytes"
             self.context.complain(item.position, problem, cited.FUNCTIONS)
-        sizes = {"param": kernel.sizes["local"]}
+        sizes = {item.space: kernel.sizes[spaces().OF_FRAMES]}
         place = _known(names, self.variables.declare(item, names, sizes), True)
         if place is not None and place.type is None and not place.dimensions:
             self.context.complain(item.position, "a variable in .param is no vector", cited.FUNCTIONS)
-        kernel.sizes["local"] = sizes["param"]
+        kernel.sizes[spaces().OF_FRAMES] = sizes[item.space]
 
     def _static(self, item: tree.Variable, symbol: str, names: Names) -> None:
         """A variable that there is one of, whoever calls the function."""

@@ -11,7 +11,7 @@ from ptxspec.language.abi import keep_to_the_abi
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.bodies import Bodies
 from ptxspec.language.call_checks import Calls
-from ptxspec.language.checked import Checked, Kernel
+from ptxspec.language.checked import Checked, Kernel, spaces
 from ptxspec.language.diagnostics import Source
 from ptxspec.language.entry_parameters import EntryParameters
 from ptxspec.language.initializers import Initializers
@@ -98,10 +98,10 @@ def _bodies(context: Context, bodies: Bodies) -> tuple[dict[str, Kernel], dict[s
         if function.body is None or symbol in kernels or symbol in functions:
             continue
         if function.is_entry:
-            kernels[symbol] = bodies.kernel(function, context.outer, context.sizes["shared"])
+            kernels[symbol] = bodies.kernel(function, context.outer)
         else:
-            found = functions[symbol] = bodies.kernel(function, context.outer, context.sizes["shared"])
-            context.sizes["shared"] = found.sizes["shared"]  # the module has one of each
+            found = functions[symbol] = bodies.kernel(function, context.outer)
+            context.sizes |= {space: found.sizes[space] for space in spaces().once()}  # the module has one of each
     return kernels, functions
 
 

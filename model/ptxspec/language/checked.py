@@ -220,7 +220,8 @@ class Kernel:
         self.code: list[Op] = []
         self.gaps: list[Gap] = []
         self.labels: dict[str, int] = {}
-        self.sizes = {"shared": 0, "local": 0, "param": 0}
+        #: bytes of the variables in each state space whose variables exist anew in each launch
+        self.sizes = dict.fromkeys(spaces().begins_anew(), 0)
         self.performance: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -231,7 +232,7 @@ class Kernel:
     @property
     def frame_size(self) -> int:
         """Bytes of local memory that one activation uses, a parameter without a size apart."""
-        return contracts.functions().frame_size(self.sizes["local"])
+        return contracts.functions().frame_size(self.sizes[spaces().OF_FRAMES])
 
 
 class Checked(NamedTuple):

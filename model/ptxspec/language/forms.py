@@ -471,7 +471,8 @@ class Registry:
         """Load and check all pages. Returns their index."""
         index: dict[str, list[str]] = {}
         for name, module in self.pages.items():
-            if name.startswith(f"{self.package}.instructions.") and Path(module.__file__).stem != "index":
+            of_instruction = name.startswith(f"{self.package}.instructions.") and Path(module.__file__).stem != "index"
+            if of_instruction or name in DEFINITIONS:
                 for opcode in dict.fromkeys(line.opcode for line, _ in self._of_page(name)):
                     index.setdefault(opcode, []).append(name)
         return index
@@ -557,9 +558,7 @@ def _index(value: Any) -> dict[str, list[str]]:
     """An index as it was kept. Raises ValueError for what is none."""
     if not isinstance(value, dict) or not all(isinstance(names, list) and names for names in value.values()):
         raise ValueError("no index of opcodes")
-    if not all(
-        isinstance(n, str) and n.startswith("ptxspec.spec.instructions.") for own in value.values() for n in own
-    ):
+    if not all(isinstance(n, str) and n.startswith("ptxspec.spec.") for own in value.values() for n in own):
         raise ValueError("no pages of instructions")
     return value
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
@@ -266,17 +265,17 @@ class _Linker:
         self, chosen: dict[str, _Declared], short: dict[str, str]
     ) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
-        limits = contracts.memory_rules().LIMITS
-        sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
+        declared = spaces().SPACES
+        sizes = dict.fromkeys(spaces().addressable(), 0)
         placed: dict[str, Place] = {}
         aligned: dict[str, int] = {}
         for part in self.parts:
             for name, place in part.places.items():
                 aligned[name] = max(aligned.get(name, 1), place.align)
         ranges = [self._ranges_laid_out(part, sizes) for part in self.parts]
-        for space in limits.keys() & sizes.keys():
-            if sizes[space] > limits[space]:
-                most = f".{space} holds at most {limits[space]} bytes"
+        for space, size in sizes.items():
+            if size > declared[space].most:
+                most = f".{space} holds at most {declared[space].most} bytes"
                 self.complain(0, 0, f"the modules have too many variables together: {most}")
                 return Places(), {}, sizes
         for number, part in enumerate(self.parts):
@@ -292,9 +291,9 @@ class _Linker:
                 at = -(-sizes[place.space] // aligned[name]) * aligned[name]
                 sizes[place.space] = at + place.size
                 placed[name] = place._replace(offset=at, align=aligned[name])
-                if sizes[place.space] > limits[place.space]:
+                if sizes[place.space] > declared[place.space].most:
                     position = next((v.position for v in part.tree.variables if v.name == name.split("#")[0]), 0)
-                    most = f".{place.space} holds at most {limits[place.space]} bytes"
+                    most = f".{place.space} holds at most {declared[place.space].most} bytes"
                     self.complain(number, position, f"the modules have too many variables together: {most}")
                     return Places(), {}, sizes
         named = {name: short[name] for part in self.parts for name in (*part.places, *part.kernels) if name in short}
@@ -348,31 +347,31 @@ class _Linker:
         numbers = {
             id(k): n for n, part in enumerate(self.parts) for k in (*part.functions.values(), *part.kernels.values())
         }
-        end = sizes["shared"]
+        frames, end = spaces().OF_FRAMES, {space: sizes[space] for space in spaces().once()}
         for kernel in (*functions.values(), *kernels.values()):
             number = numbers[id(kernel)]
             part = self.parts[number]
-            at = end
-            below = max(0, sizes["local"] - part.sizes["local"]) if kernel.signature is None else 0
+            at = dict(end)
+            below = max(0, sizes[frames] - part.sizes[frames]) if kernel.signature is None else 0
             framed = [place for place in kernel.places.values() if place.framed]
             step = max((place.align for place in framed), default=1)
             below = -(-below // step) * step  # other modules' variables lie below an entry's frame, too
-            kernel.sizes["local"] += below
+            kernel.sizes[frames] += below
             for unique, place in kernel.places.items():
                 if part.places.get(place.name) is place:
                     kernel.places[unique] = moved[number, place.name]
                 elif place.framed:
                     kernel.places[unique] = place._replace(offset=place.offset + below)
-                elif place.space == "shared":
-                    offset = -(-at // place.align) * place.align
+                elif place.space in at:
+                    offset = -(-at[place.space] // place.align) * place.align
                     kernel.places[unique] = place._replace(offset=offset)
-                    at = offset + place.size
-            kernel.sizes["shared"] = at
+                    at[place.space] = offset + place.size
+            kernel.sizes |= at
             if kernel.signature is not None:
                 end = at
         for function in functions.values():
-            function.sizes["shared"] = end
-        sizes["shared"] = end
+            function.sizes |= end
+        sizes |= end
 
 
 def _rename(kernel: Kernel, names: dict[str, str]) -> None:

@@ -30,7 +30,7 @@ class Context:
         self.table = registry().opcodes
         self.rules = contracts.type_checking()
         self.specials = special_registers()
-        self.limits = contracts.memory_rules().LIMITS
+        self.limits = {name: space.most for name, space in spaces().SPACES.items()}
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
         #: where each variable, function and entry of the module is declared for the first time
@@ -53,7 +53,7 @@ class Context:
         #: variables in .global and .const that functions declare, by names that nothing else has
         self.statics = Places()
         #: bytes of the module's variables in each state space
-        self.sizes = dict.fromkeys(spaces().ADDRESSABLE, 0)
+        self.sizes = dict.fromkeys(spaces().addressable(), 0)
         sections = [d for d in module.directives if isinstance(d, tree.Section)]
         #: the names of sections and of the labels in them
         self.sections = {s.name for s in sections} | {c[0] for s in sections for width, c in s.lines if width is None}

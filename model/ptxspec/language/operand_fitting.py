@@ -219,7 +219,7 @@ def written_space(form: Form, own: str | None) -> str:
     if own is not None:
         return own
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
-    return next((w for w in parts if w in spaces().ADDRESSABLE), "")
+    return next((w for w in parts if w in spaces().addressable()), "")
 
 
 def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:

@@ -10,6 +10,7 @@ from ptxspec.language.checked import (
     Formal,
     Place,
     Signature,
+    spaces,
 )
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
@@ -47,8 +48,9 @@ class Signatures:
                 continue
             found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at = place.offset + place.size
-            if at > self.context.limits["local"]:
-                problem = f".local holds at most {self.context.limits['local']} bytes"
+            most = self.context.limits[spaces().OF_FRAMES]
+            if at > most:
+                problem = f".{spaces().OF_FRAMES} holds at most {most} bytes"
                 self.context.complain(parameter.position, problem, cited.MEMORY)
                 break
         return tuple(found), at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxspec.language import tree
+from ptxspec.language.checked import spaces
 from ptxspec.language.module_context import Context
 from ptxspec.language.variables import Variables
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
@@ -20,7 +21,9 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
                 variables.declare_register(variable, context.outer)
                 context.positions.setdefault(variable.name, variable.position)
             continue
-        if variable.space == "local" and not context.before("a variable of the module in .local", variable.position):
+        if variable.space == spaces().OF_FRAMES and not context.before(
+            "a variable of the module in .local", variable.position
+        ):
             continue
         if "[" in variable.space:
             variable = variable._replace(space=context.bank(variable.space, variable.position))

@@ -67,6 +67,7 @@ def prepared() -> Tables:
         words += [w for fence in document.of("words") for w in grammar.words_of(fence, str(path))]
         rules += [r for fence in document.of("grammar") for r in grammar.rules_of(fence, str(path))]
     words = _in_order(words)
+    rules.append(_declared_spaces())
     unary = contracts.constant_expressions().UNARY
     begins: Place = frozenset([*LITERAL, *(grammar.Literal(text, None) for text in (*unary, "("))])
     outside = {"constant": ("an operand", begins)}
@@ -77,6 +78,13 @@ def prepared() -> Tables:
         outside,
         prefixes,
     )
+
+
+def _declared_spaces() -> grammar.Rule:
+    """The rule for the state spaces in which variables are declared."""
+    declared = [space for space in contracts.state_spaces().SPACES.values() if space.declared]
+    words = tuple(grammar.Literal(f".{space.name}", None) for space in declared)
+    return grammar.Rule("declared_space", None, grammar.Choice(words), declared[0].path, declared[0].line)
 
 
 def _assembly(

@@ -56,6 +56,7 @@ class Variables:
     def _dimensions(self, variable: tree.Variable) -> list[int] | None:
         """The sizes of an array, the first from its initializer if it is left empty; None after a complaint."""
         first, *others = variable.dimensions or (1,)
+        sized_at_launch = variable.space == spaces().SIZED_AT_LAUNCH
         if first is None:
             if variable.values is not None:
                 page = contracts.initializers()
@@ -64,7 +65,7 @@ class Variables:
                 except page.Refused as refused:
                     self.context.complain(variable.position, str(refused), cited.INITIALIZERS)
                     return None
-            elif variable.linkage == "extern" and (variable.space == "shared" or self.context.part is not None):
+            elif variable.linkage == "extern" and (sized_at_launch or self.context.part is not None):
                 first = 0  # as large as the launch says, or another module
             elif variable.linkage == "extern":
                 problem = f"nothing defines {variable.name}, and its size is not known"
@@ -90,7 +91,7 @@ class Variables:
             return None
         initial, pointers = self._initial(variable, type, dimensions, names)
         offset = -(-sizes[variable.space] // align) * align
-        dynamic = variable.linkage == "extern" and variable.space == "shared" and size == 0
+        dynamic = variable.linkage == "extern" and size == 0 and variable.space == spaces().SIZED_AT_LAUNCH
         place = Place(
             variable.name,
             variable.space,

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read
+from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read, spaces
 from ptxspec.language.diagnostics import Diagnostic
 from ptxspec.language.gaps import told
 from ptxspec.machine.several_effects import taken_apart
@@ -41,7 +41,9 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
     whole = Kernel(name)
     whole.parameters, whole.parameter_types = entry.parameters, entry.parameter_types
     whole.performance = entry.performance
-    whole.sizes = dict(entry.sizes, shared=max([entry.sizes["shared"], *(f.sizes["shared"] for f in reached.values())]))
+    whole.sizes = dict(entry.sizes)
+    for space in spaces().once():
+        whole.sizes[space] = max(kernel.sizes[space] for kernel in (entry, *reached.values()))
     whole.registers = dict.fromkeys(KEPT if moves else (FRAME, DEPTH, RETURNED), TYPES["u64"])
     whole.functions = {name: entry, **reached}
     for function in whole.functions.values():
@@ -50,7 +52,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
         whole.labels.update({label: at + start for label, at in function.labels.items()})
         whole.registers.update(function.registers)
         whole.places.update(function.places)
-    whole.sizes["local"] = _stack(whole, grows)
+    whole.sizes[spaces().OF_FRAMES] = _stack(whole, grows)
     return whole
 
 

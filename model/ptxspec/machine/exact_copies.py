@@ -64,7 +64,7 @@ class ExactCopies:
         to, size, source, read = self._begun.pop(place)
         data = int.from_bytes(self.memory.arena[source : source + size].tobytes(), "little") if read else 0
         word = int(contracts.copies().arriving(data, read))
-        self.memory.shared.data[to : to + size] = word.to_bytes(size, "little")
+        self.memory.buffers_of[contracts.copies().INTO].data[to : to + size] = word.to_bytes(size, "little")
 
 
 def _sparse(name: str, length: int) -> Any:

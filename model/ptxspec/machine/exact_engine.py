@@ -9,6 +9,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.language import tree
+from ptxspec.language.checked import spaces
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import (
     BEGINS,
@@ -580,12 +581,12 @@ class ExactRun:
             self.set_local(thread, frame + formal.place.offset, data)
 
     def in_local(self, thread: int, at: int, size: int) -> bytes:
-        start = thread * self.memory.strides["local"] + at
-        return self.memory.local[start : start + size].tobytes()
+        start = thread * self.memory.strides[spaces().OF_FRAMES] + at
+        return self.memory.frames[start : start + size].tobytes()
 
     def set_local(self, thread: int, at: int, data: bytes) -> None:
-        start = thread * self.memory.strides["local"] + at
-        self.memory.local.data[start : start + len(data)] = data
+        start = thread * self.memory.strides[spaces().OF_FRAMES] + at
+        self.memory.frames.data[start : start + len(data)] = data
 
     def move_stack(self, effect: StackUse, env: dict[str, Any], thread: int) -> None:
         """Reserve memory on the thread's stack, or give some back."""

@@ -13,12 +13,24 @@ from functools import cache
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.machine.errors import EngineFault
 
+
+def array_of(space: str) -> str:
+    """The name of the array of a state space."""
+    return f"space_{space}"
+
+
+_spaces = contracts.state_spaces()
+#: the arrays of state spaces, one for each but global memory, by the name of the space; and those of them that have a part for
+#: each thread or CTA
+SPACES = {name: array_of(name) for name in _spaces.addressable() if _spaces.SPACES[name].shared_by != _spaces.CONTEXT}
+PARTS = {name: SPACES[name] for name in _spaces.in_parts()}
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
 OF_INSTRUCTIONS = (
-    "registers", "special", "arena", "shadow", "const", "param", "shared", "local", "alive", "stack", "request", "answer",
-    "banks", "slot_of", "tile", "owned",
+    "registers", "special", "arena", "shadow", *SPACES.values(), "alive", "stack", "request", "answer", "banks", "slot_of",
+    "tile", "owned",
 )  # fmt: skip
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (

@@ -116,7 +116,7 @@ class Launches:
         empty = np.zeros(0, np.uint8)
         self._data |= {page.space_of(n): empty for n in range(page.BANKS) if n != page.FIRST}
         self._heap = self._make_heap()
-        self._space = AddressSpace(len(self._data["global"]), self.checked.address_size)
+        self._space = AddressSpace(len(self._data[spaces().OF_BUFFERS]), self.checked.address_size)
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
@@ -139,9 +139,9 @@ class Launches:
         """The heap, if a function is declared that needs one: it follows the module's variables, after a gap."""
         if not any(f.uses_heap for name, f in SYSTEM_FUNCTIONS.items() if name in self.checked.signatures):
             return None
-        start = contracts.memory_rules().heap_begins(len(self._data["global"]))
+        start = contracts.memory_rules().heap_begins(len(self._data[spaces().OF_BUFFERS]))
         heap = new_heap(contracts.generic_addressing().GLOBAL_BASE + start)
-        self._data["global"] = self._image("global", start + heap.size)
+        self._data[spaces().OF_BUFFERS] = self._image(spaces().OF_BUFFERS, start + heap.size)
         return heap
 
     def _image(self, space: str, size: int | None = None) -> np.ndarray:
@@ -163,7 +163,7 @@ class Launches:
         if found is None:
             layout = contracts.generic_addressing()
             place = self.checked.places[pointer.name]
-            own = place.offset + (layout.GLOBAL_BASE if place.space == "global" else 0)
+            own = place.offset + (layout.GLOBAL_BASE if place.space == spaces().OF_BUFFERS else 0)
             found = page.pointer(own, pointer.addend, layout.base(place.space) if pointer.generic else 0)
         return page.placed(found, pointer.size) if pointer.mask is None else page.masked(pointer.mask, found)
 
@@ -249,7 +249,7 @@ class Launches:
                 at = memory.place(allocation)
                 store(array, memory.arena[at : at + allocation.size])
         unit.finish()
-        self._data["global"][:] = memory.arena[: memory.module_size]
+        self._data[spaces().OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
         return Outcome(steps)
 
@@ -276,7 +276,7 @@ class Launches:
     def _check_apart(self, owned: Owned, buffers: Buffers, arrays: Arrays) -> None:
         """Raise ValueError if what the caller owns has addresses of this launch, or bytes of an array that is passed."""
         start = self._space.module_base
-        owned.check_apart(start, start + len(self._data["global"]), "the module's variables")
+        owned.check_apart(start, start + len(self._data[spaces().OF_BUFFERS]), "the module's variables")
         for (allocation, _), (what, array) in zip(buffers, arrays, strict=True):
             owned.check_apart(allocation.base, allocation.base + allocation.size, "arrays of the launch")
             span = host_span(what, array)
@@ -291,13 +291,12 @@ class Launches:
         alive = None
         if stack_moves(kernel):  # a stack begins with the frame of the entry, the first that there is
             alive = contracts.functions().end_of_frame(0, frame_size(self.checked.kernels[kernel.name]), 0)
-        sizes = extents.shared, kernel.sizes["local"]
         memory = Memory(
             self._space,
             self._data,
             buffers,
             parameters,
-            *sizes,
+            ready.sizes(extents.shared),
             slots,
             threads,
             alive,
@@ -307,7 +306,7 @@ class Launches:
             ready.ignores_upper_halves,
         )
         if self._heap is not None:
-            start = self.checked.sizes["global"]
+            start = self.checked.sizes[spaces().OF_BUFFERS]
             memory.shadow[start : memory.module_size] = contracts.access().NOTHING
             memory.hold(self._heap.copy())
         return memory

@@ -87,7 +87,7 @@ class Limits:
     def slots(self, program: Program, extents: Extents) -> int:
         """How many CTAs are resident at once, in whole clusters. Raises LaunchError if there is no room for one cluster."""
         members, threads = extents.cluster_size, extents.threads
-        each = members * (threads * program.state_bytes + extents.shared)
+        each = members * (threads * program.state_bytes + program.cta_bytes(extents.shared))
         most, room = resident(program), contracts.limits().resident_clusters
         clusters = room(extents.ctas // members, members, threads, most, each, self.memory)
         if not clusters:

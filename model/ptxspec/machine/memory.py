@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
@@ -120,8 +120,7 @@ class Memory:
         module: dict[str, np.ndarray],
         buffers: list[tuple[Allocation, np.ndarray]],
         parameters: bytes,
-        shared_size: int,
-        local_size: int,
+        sizes: Mapping[str, int],
         slots: int,
         threads: int,
         alive: int | None = None,
@@ -130,14 +129,15 @@ class Memory:
         fresh: Fresh | None = None,
         ignores_upper_halves: bool = False,
     ):
-        """`alive` is how many bytes of local memory are there from the beginning, if pieces of it come and go; else all are.
-        `owned` is what the caller owns of global memory, if the launch may reach any. `fresh` decides what registers and the
-        memory of threads and CTAs begin with; without it they begin with zeros. `ignores_upper_halves` says whether the upper
-        half of a register does not count that holds an address of 32 bits."""
+        """`sizes` has the bytes of each thread's or CTA's part of the state spaces in parts. `alive` is how many bytes of a stack
+        are there from the beginning, if pieces of it come and go; else all are. `owned` is what the caller owns of global memory,
+        if the launch may reach any. `fresh` decides what registers and the memory of threads and CTAs begin with; without it they
+        begin with zeros. `ignores_upper_halves` says whether the upper half of a register does not count that holds an address of
+        32 bits."""
         self.ignores_upper_halves = ignores_upper_halves
         self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
         self.layout = contracts.generic_addressing()
-        module_global = module["global"]
+        module_global = module[spaces().OF_BUFFERS]
         self.module_size = len(module_global)
         self.buffer_base = buffers[0][0].base if buffers else space._next
         last = buffers[-1][0] if buffers else None
@@ -153,15 +153,14 @@ class Memory:
             at = self.place(allocation)
             self.arena[at : at + allocation.size] = data
             self.shadow[at : at + allocation.size] = rules().READABLE | (rules().WRITABLE if allocation.writable else 0)
-        constants = {name: data for name, data in module.items() if name != "global"}
+        constants = {name: data for name, data in module.items() if name != spaces().OF_BUFFERS}
         self.sizes = {name: len(data) for name, data in constants.items()}
-        self.sizes |= {"param": len(parameters), "shared": shared_size, "local": local_size}
-        self.strides = {"shared": -(-shared_size // 16) * 16, "local": -(-local_size // 16) * 16}
-        #: what each space but .global holds; of .shared and .local one part after the other
+        self.parts = {name: threads if is_of_threads(name) else slots for name in spaces().in_parts()}
+        self.sizes |= {spaces().OF_PARAMETERS: len(parameters)} | {name: sizes[name] for name in self.parts}
+        self.strides = {name: -(-sizes[name] // 16) * 16 for name in self.parts}
+        #: what each space but global memory holds; of a space in parts, one after the other
         self.buffers_of = {name: _padded(data) for name, data in constants.items()}
-        self.buffers_of["param"] = _padded(np.frombuffer(parameters, np.uint8))
-        self.shared = self.buffers_of["shared"] = untouched(self.strides["shared"] * slots + PADDING)
-        self.local = self.buffers_of["local"] = untouched(self.strides["local"] * threads + PADDING)
+        self.buffers_of[spaces().OF_PARAMETERS] = _padded(np.frombuffer(parameters, np.uint8))
         self.cluster, self.threads = cluster, threads // slots
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
@@ -169,18 +168,28 @@ class Memory:
         #: the copies that are under way, where a kernel has such
         self.copies: Outstanding | None = None
         self.first = alive
-        self.alive = untouched(0 if alive is None else len(self.local))
+        self._take_parts()
+        self.alive = untouched(0 if alive is None else len(self.frames))
         self.begin()
 
     def beside(self) -> Memory:
         """The same memory for other CTAs: what is global or constant is shared, the rest is their own."""
         other = copy(self)
         other.buffers_of = dict(self.buffers_of)
-        other.shared = other.buffers_of["shared"] = untouched(len(self.shared))
-        other.local = other.buffers_of["local"] = untouched(len(self.local))
+        other._take_parts()
         other.gone, other.alive = np.zeros_like(self.gone), untouched(len(self.alive))
         other.begin()
         return other
+
+    def _take_parts(self) -> None:
+        """Memory of zeros for each part that there may be."""
+        for name, count in self.parts.items():
+            self.buffers_of[name] = untouched(self.strides[name] * count + PADDING)
+
+    @property
+    def frames(self) -> np.ndarray:
+        """The local memory of all resident threads."""
+        return self.buffers_of[spaces().OF_FRAMES]
 
     def hold(self, heap: Heap) -> None:
         """Let the part of the module's memory from the heap's beginning on hold the pieces of the heap alone."""
@@ -205,7 +214,7 @@ class Memory:
 
     def extent_of_copies(self) -> Extent:
         """How much there is that copies may fill and read. Accesses may be looked at that begin at the end."""
-        granules = len(self.shared) // contracts.copies().GRANULE
+        granules = len(self.buffers_of[contracts.copies().INTO]) // contracts.copies().GRANULE
         return Extent(granules, self.total + PADDING, len(self.gone) * self.threads)
 
     def access(
@@ -255,27 +264,27 @@ class Memory:
     @property
     def is_large(self) -> bool:
         """Whether emptying it is best done by taking other arrays, or more than zeroes is to be written."""
-        return max(len(self.shared), len(self.local)) > LARGE or self.first is not None
+        return max(len(self.buffers_of[name]) for name in self.parts) > LARGE or self.first is not None
 
     def clear(self, first: int) -> None:
-        """Shared and local memory as they are when CTAs begin, from this one on. The arrays may be others then."""
-        self.shared = self.buffers_of["shared"] = _emptied(self.shared)
-        self.local = self.buffers_of["local"] = _emptied(self.local)
+        """The memory of threads and CTAs as it is when CTAs begin, from this one on. The arrays may be others then."""
+        for name in self.parts:
+            self.buffers_of[name] = _emptied(self.buffers_of[name])
         self.alive = _emptied(self.alive)
         self.gone[:] = 0
         if self.fresh is not None:
-            for space, array, parts in (("shared", self.shared, 1), ("local", self.local, self.threads)):
-                count, apart = len(self.gone) * parts, self.strides[space]
-                each = apart if space == "shared" else min(apart, LOCAL)
+            for space, count in self.parts.items():
+                array, apart = self.buffers_of[space], self.strides[space]
+                each = min(apart, LOCAL) if is_of_threads(space) else apart
                 array[: count * apart].reshape(count, apart)[:, :each] = self.fresh.bytes_of(
-                    f".{space}", first * parts, count, each
+                    f".{space}", first * (count // len(self.gone)), count, each
                 )
         self.begin()
 
     def begin(self) -> None:
         """Let each thread's stack, where nothing was yet, hold what it begins with."""
         if self.first is not None:
-            rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides["local"]))
+            rows = self.alive[: len(self.alive) - PADDING].reshape(-1, max(1, self.strides[spaces().OF_FRAMES]))
             rows[:, : self.first] = contracts.functions().ALIVE
 
     def extend(self, thread: int, end: int, begin: int, size: int) -> None:
@@ -287,9 +296,14 @@ class Memory:
         self._mark(thread, contracts.functions().released(to, end))
 
     def _mark(self, thread: int, spans: Iterable[contracts.Span]) -> None:
-        start = thread * self.strides["local"]
+        start = thread * self.strides[spaces().OF_FRAMES]
         for span in spans:
             self.alive[start + span.begin : start + span.end] = span.state
+
+
+def is_of_threads(space: str) -> bool:
+    """Whether each thread has a part of a state space, not each CTA."""
+    return spaces().SPACES[space].shared_by == spaces().THREAD
 
 
 def check_alignment(address: int, size: int) -> None:
@@ -321,7 +335,7 @@ class ThreadStorage:
         return next((way for holds, way in ways if holds), otherwise)()
 
     def own(self, shared_by: str, address: Any) -> tuple[Any, Any]:
-        return self.thread if shared_by == "a thread" else self.slot, address
+        return self.thread if shared_by == spaces().THREAD else self.slot, address
 
     def held(self, space: str) -> Any:
         return self.memory.sizes[space]
@@ -354,9 +368,9 @@ class ThreadStorage:
 
     def at(self, space: str, start: Any, size: int, write: bool) -> Place:
         memory, copies = self.memory, self.memory.copies
-        array = memory.arena if space == "global" else memory.buffers_of[space]
+        array = memory.arena if space == spaces().OF_BUFFERS else memory.buffers_of[space]
         if copies is not None:
-            if array is memory.shared:
+            if space == contracts.copies().INTO:
                 copies.check_shared(start, size)
             elif array is memory.arena and write:
                 copies.check_global(start, size)

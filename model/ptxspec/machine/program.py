@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Checked, Kernel, Op
+from ptxspec.language.checked import Checked, Kernel, Op, spaces
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow, operand_registers, reads_clock, values_of
-from ptxspec.machine.memory import check_alignment
+from ptxspec.machine.memory import check_alignment, is_of_threads
 from ptxspec.machine.outstanding import copies
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles
@@ -60,7 +60,18 @@ class Program(NamedTuple):
 
     def shared_size(self, dynamic: int) -> int:
         """The bytes of shared memory of a CTA, of which the launch asks for so many."""
-        return contracts.memory_rules().shared_size(self.kernel.sizes["shared"], self.bases["dynamic"], dynamic)
+        return contracts.memory_rules().shared_size(
+            self.kernel.sizes[spaces().SIZED_AT_LAUNCH], self.bases["dynamic"], dynamic
+        )
+
+    def sizes(self, shared: int) -> dict[str, int]:
+        """The bytes of each thread's or CTA's part of the state spaces in parts, where a CTA has so many of shared memory."""
+        parts = {space: self.kernel.sizes[space] for space in spaces().in_parts()}
+        return parts | {spaces().SIZED_AT_LAUNCH: shared}
+
+    def cta_bytes(self, shared: int) -> int:
+        """The bytes of a CTA's parts of state spaces."""
+        return sum(size for space, size in self.sizes(shared).items() if not is_of_threads(space))
 
     def address_of(self, name: str) -> int:
         """A variable's address in its state space, or a function's."""
@@ -86,8 +97,8 @@ def program(
         kernel = contracted(kernel)
     layout = contracts.generic_addressing()
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
-    dynamic = contracts.memory_rules().dynamic_part(kernel.sizes["shared"], without_size)
-    bases = {"global": layout.GLOBAL_BASE, "dynamic": dynamic}
+    dynamic = contracts.memory_rules().dynamic_part(kernel.sizes[spaces().SIZED_AT_LAUNCH], without_size)
+    bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel))
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
@@ -135,7 +146,7 @@ def in_part(program: Program, operand: Any) -> int | None:
     if not program.clustered or not isinstance(name, tree.Name) or name.text in program.kernel.registers:
         return None
     place = program.kernel.places.get(name.text)
-    if place is None or place.space != "shared":
+    if place is None or place.space != contracts.access().stored(contracts.generic_addressing().CLUSTER):
         return None
     return program.address_of(name.text) + (operand.offset if isinstance(operand, tree.Sum) else 0)
 
@@ -156,7 +167,7 @@ def call_target(program: Program, op: Op, block: Block, function: str | int) -> 
 def check_room(program: Program, stack: int, local: int) -> None:
     """Raise Violation if a call needs more of its thread's stack, or of its local memory, than there is."""
     page = contracts.functions()
-    if not page.has_room(local, stack, program.kernel.sizes["local"]):
+    if not page.has_room(local, stack, program.kernel.sizes[spaces().OF_FRAMES]):
         what = "the calls, and what is on the stack beside them," if stack_moves(program.kernel) else "the calls"
         raise Violation("stack", f"{what} need more than {page.STACK} bytes")
 
@@ -192,7 +203,9 @@ def state_bytes(program: Program) -> int:
     the machine."""
     kernel = program.kernel
     registers = sum(max(1, type.width // 8) for type in kernel.registers.values())
-    local = kernel.sizes["local"] * (2 if stack_moves(kernel) else 1)
+    local = sum(kernel.sizes[space] for space in spaces().in_parts() if is_of_threads(space))
+    if stack_moves(kernel):
+        local += kernel.sizes[spaces().OF_FRAMES]
     calls = contracts.functions().STACK if kernel.functions else 0
     asked = 8 * (REQUEST + ANSWER) if asks_host(program) else 0
     special = 8 * len(program.flow.special)

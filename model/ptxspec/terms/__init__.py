@@ -105,7 +105,15 @@ from ptxspec.terms.kinds import (
     variable_address,
     vector,
 )
-from ptxspec.terms.registries import SystemThread, guaranteed, rule, special_register, system_function
+from ptxspec.terms.registries import (
+    STATE_SPACES,
+    SystemThread,
+    guaranteed,
+    rule,
+    special_register,
+    state_space,
+    system_function,
+)
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.storage import Broken, Location, Storage
 from ptxspec.terms.types import TYPES, Type
@@ -144,6 +152,7 @@ from ptxspec.terms.vocabulary import (
 
 __all__ = [
     "FALSE",
+    "STATE_SPACES",
     "TRUE",
     "TYPES",
     "Bool",
@@ -263,6 +272,7 @@ __all__ = [
     "special",
     "special_register",
     "stack_end",
+    "state_space",
     "step",
     "stop",
     "store",

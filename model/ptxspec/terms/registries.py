@@ -1,4 +1,5 @@
-"""What pages declare for the machine: special registers and what is guaranteed of them, functions of the system, and rules."""
+"""What pages declare for the machine: state spaces, special registers and what is guaranteed of them, functions of the system,
+and rules."""
 
 from __future__ import annotations
 
@@ -9,6 +10,52 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits
+
+
+class StateSpace(NamedTuple):
+    """A state space, and what is so of all variables in it: see `state_space`."""
+
+    name: str
+    shared_by: str
+    addressable: bool
+    declared: bool
+    initialized: bool
+    written: bool
+    address_bits: int
+    most: int
+    path: str
+    line: int
+
+
+#: every state space that the pages declare, by name
+STATE_SPACES: dict[str, StateSpace] = {}
+
+
+def state_space(
+    name: str,
+    *,
+    shared_by: str,
+    addressable: bool = True,
+    declared: bool = True,
+    initialized: bool = False,
+    written: bool = False,
+    address_bits: int = 32,
+    most: int = 0,
+) -> StateSpace:
+    """Declare a state space. `shared_by` says whose threads see the same variable: "a thread", "a CTA", "a grid" or "a context".
+    `addressable`: its variables have addresses, for which a register has at least `address_bits`; `declared`: a program declares
+    variables in it; `initialized`: they may have initializers, and then exist once, from before the first launch on; `written`:
+    stores reach it; `most`: the bytes that it holds."""
+    if name in STATE_SPACES:
+        raise blame(f"the state space {name} is declared twice")
+    if shared_by not in ("a thread", "a CTA", "a grid", "a context"):
+        raise blame(f"a state space is shared by a thread, a CTA, a grid or a context, not by {shared_by}")
+    frame = sys._getframe(1)
+    place = (frame.f_code.co_filename, frame.f_lineno)
+    STATE_SPACES[name] = StateSpace(
+        name, shared_by, addressable, declared, initialized, written, address_bits, most, *place
+    )
+    return STATE_SPACES[name]
 
 
 class SpecialRegister(NamedTuple):

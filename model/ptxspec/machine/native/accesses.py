@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op, banks, spaces
+from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
@@ -133,7 +134,7 @@ class EmittedStorage:
 
     def refuse(self, broken: Broke) -> str:
         self.accesses.check("false", self.address, self.index)
-        return self.text.at("param", "0", 1, 1)
+        return self.text.at(hosts.array_of(spaces().OF_PARAMETERS), "0", 1, 1)
 
     def first(self, ways: Sequence[Way[str]], otherwise: Callable[[], str]) -> str:
         """Most accesses go the last way: all conditions together are asked first."""
@@ -175,14 +176,14 @@ class EmittedStorage:
         return leave
 
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
-        return self.word("%thread" if shared_by == "a thread" else "%slot"), address
+        return self.word("%thread" if shared_by == spaces().THREAD else "%slot"), address
 
     def held(self, space: str) -> Int:
         number = banks().bank_of(space)
-        return self.word(f"%{space}_size" if number == banks().FIRST else self.accesses.bank(number)[0])
+        return self.word(f"%{hosts.array_of(space)}_size" if number == banks().FIRST else self.accesses.bank(number)[0])
 
     def apart(self, space: str) -> Int:
-        return self.word(f"%{space}_stride")
+        return self.word(f"%{hosts.array_of(space)}_stride")
 
     def ended(self, cta: Int) -> Int:
         self.checked()
@@ -227,18 +228,18 @@ class EmittedStorage:
     def at(self, space: str, start: Int, size: int, write: bool) -> str:
         self.checked()
         offset = self.low(start)
-        if self.program.copies and space == "shared":
+        if self.program.copies and space == contracts.copies().INTO:
             self.untouched(offset, size)
-        if self.program.copies and space == "global" and write:
+        if self.program.copies and space == spaces().OF_BUFFERS and write:
             self.unread(offset, size)
         self.checked()
-        if space == "global":
+        if space == spaces().OF_BUFFERS:
             return self.text.at("arena", offset, 1, size)
         number = banks().bank_of(space)
         if number != banks().FIRST:
             held, holds = self.accesses.bank(number)
             return self.text.at("a bank of constants", offset, 1, size, base=holds, length=held)
-        return self.text.at(space, offset, 1, size)
+        return self.text.at(hosts.array_of(space), offset, 1, size)
 
     def at_block(self, address: Int, offset: Int, size: int, write: bool) -> str:
         self.checked()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.codes import FILLS
+from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
 from ptxspec.machine.native.copies import call, functions
 from ptxspec.machine.native.layout import Layout
@@ -50,9 +51,10 @@ class _Beginning:
 
     def fields(self) -> str:
         """Text that loads what the function needs of the context."""
-        pointers = ("registers", "special", "shared", "local", "record")
+        pointers = ("registers", "special", *hosts.PARTS.values(), "record")
         numbers = (
-            "slots", "resident_ctas", "resident_threads", "threads", "first", "shared_stride", "local_stride", "host_empties",
+            "slots", "resident_ctas", "resident_threads", "threads", "first", "host_empties",
+            *(f"{array}_stride" for array in hosts.PARTS.values()),
             *(f"{p}_bytes" for p in pointers if p != "record"),
         )  # fmt: skip
         return "\n".join(field_text(n, changes=True) for n in (*pointers, *numbers))
@@ -77,11 +79,12 @@ class _Beginning:
         lines.append("  br label %registers_done\nregisters_done:")
         empties = "  %kept = icmp ne i64 %host_empties, 0\n  br i1 %kept, label %emptied, label %empty\nempty:"
         lines.append(empties)
-        for space, count in (("shared", "resident_ctas"), ("local", "resident_threads")):
-            pointer = hosts.pointer(self.checked, space, f"%{space}", "0", 1, f"%{space}_all", f"%{space}_bytes")
+        for space, array in hosts.PARTS.items():
+            count = "resident_threads" if is_of_threads(space) else "resident_ctas"
+            pointer = hosts.pointer(self.checked, array, f"%{array}", "0", 1, f"%{array}_all", f"%{array}_bytes")
             lines.append(
-                f"  %{space}_all = mul i64 %{count}, %{space}_stride\n  %{space}_start = {pointer}\n"
-                f"{self.emptying(f'%{space}_start', f'%{space}_all')}"
+                f"  %{array}_all = mul i64 %{count}, %{array}_stride\n  %{array}_start = {pointer}\n"
+                f"{self.emptying(f'%{array}_start', f'%{array}_all')}"
             )
         lines.append("  br label %emptied\nemptied:")
         return "\n".join(lines)

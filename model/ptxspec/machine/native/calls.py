@@ -72,7 +72,7 @@ class Calls:
 
     def trust_frame(self, frame: str, size: int) -> None:
         """Check that so many bytes of a frame lie in the thread's local memory."""
-        self.text.trust_at_most("the frame", frame, self.kernel.sizes["local"] - size)
+        self.text.trust_at_most("the frame", frame, self.kernel.sizes[contracts.state_spaces().OF_FRAMES] - size)
 
     def trust_depth(self, depth: str) -> None:
         """Check that the stack is as deep as it can be, at most."""
@@ -223,7 +223,7 @@ class Calls:
         own = self.registers.read(FRAME)
         self.registers.put(BEGINS, self.registers.read(BEGINS))
         self.registers.put(ENDS, self.registers.read(ENDS))
-        self.text.trust_at_most("the end of the stack", ended, "%local_size")
+        self.text.trust_at_most("the end of the stack", ended, self.text.frames_size)
         self.text.trust_at_most("the end of the stack", self.registers.read(ENDS), ended)
         self.stack.cut(self.registers.read(ENDS), ended)
         return own

@@ -13,8 +13,8 @@ from ptxspec.terms.types import Type
 ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *UNITS)
 #: numbers that only instructions read
 OWN_NUMBERS = (
-    "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start", "const_size", "param_size", "shared_size",
-    "shared_stride", "local_size", "local_stride",
+    "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start",
+    *(f"{array}_size" for array in hosts.SPACES.values()), *(f"{array}_stride" for array in hosts.PARTS.values()),
 )  # fmt: skip
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (

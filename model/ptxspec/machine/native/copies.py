@@ -78,7 +78,9 @@ class Copies:
             text.check("false", source, index, SOURCE_VARIABLE)
         word, offset = self._read(source, size, read, index)
         text.lines.append(f"  store i{8 * size} {word}, ptr {into}, align {min(size, 8)}")
-        begin, at = (e.emit(f"ptrtoint ptr {pointer} to i64") for pointer in ("%shared", into))
+        begin, at = (
+            e.emit(f"ptrtoint ptr {pointer} to i64") for pointer in (f"%{hosts.array_of(self.page.INTO)}", into)
+        )
         place = e.binary("udiv", e.binary("sub", at, begin, 64), str(self.page.GRANULE), 64)
         self._call("copy_begins", "%thread", str(index), place, offset, str(size), read)
 

@@ -115,7 +115,7 @@ class NativeRun:
             "gone": memory.gone, "stack": untouched(slots * extents.threads * layout.stack + 8),
             "request": self.request, "answer": self.answer, "banks": self._banks(),
             "arena": memory.arena, "shadow": memory.shadow,
-            **{s: memory.buffers_of[s] for s in ("const", "param")},
+            **{array: memory.buffers_of[s] for s, array in hosts.SPACES.items() if s not in hosts.PARTS},
         }  # fmt: skip
         if memory.owned is not None:
             more["owned"] = memory.owned.rows
@@ -129,8 +129,8 @@ class NativeRun:
             "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
-            "shared_stride": memory.strides["shared"], "local_stride": memory.strides["local"], "capacity": capacity,
-            **{f"{s}_size": memory.sizes[s] for s in ("const", "param", "shared", "local")},
+            **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()}, "capacity": capacity,
+            **{f"{array}_size": memory.sizes[s] for s, array in hosts.SPACES.items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
         for name, value in numbers.items():
@@ -164,8 +164,8 @@ class NativeRun:
     def empty(self) -> None:
         """Take the memory of the CTAs, which the host has emptied."""
         memory = self.memory
-        self._lies("shared", memory.buffers_of["shared"])
-        self._lies("local", memory.buffers_of["local"])
+        for space, array in hosts.PARTS.items():
+            self._lies(array, memory.buffers_of[space])
         self._lies("alive", memory.alive)
         if stack_moves(self.program.kernel):
             for name in (BEGINS, ENDS):

@@ -32,7 +32,7 @@ class Stack:
         text, e, registers = self.text, self.text.emitter, self.registers
         end = registers.read(ENDS)
         env["%stack_end"] = end
-        text.trust_at_most("the end of the stack", end, "%local_size")
+        text.trust_at_most("the end of the stack", end, text.frames_size)
         lowering = Lowering(e, env)
         values = self.operands.results(op, lowering)
         match effect:
@@ -69,7 +69,7 @@ class Stack:
     def has_room(self, given: dict[str, str], end: Int, used: str = "0") -> str:
         """Whether there is room for a stack that ends where a term over what is given says, and for so many bytes that calls have
         put by."""
-        known = given | {"%used": used, "%local": "%local_size"}
+        known = given | {"%used": used, "%local": self.text.frames_size}
         room = self.page.has_room(end, variable("%used", 64), variable("%local", 64))
         found: str = Lowering(self.text.emitter, known).truth(room)
         return found
@@ -77,7 +77,7 @@ class Stack:
     def _mark(self, spans: tuple[Span, ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
-        start = e.binary("mul", "%thread", "%local_stride", 64)
+        start = e.binary("mul", "%thread", self.text.frames_stride, 64)
         for span in spans:
             lowering = Lowering(e, given)
             begin, end = lowering.low(span.begin, 64), lowering.low(span.end, 64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptxspec import contracts
 from ptxspec.machine import hosts
 from ptxspec.machine.flow import Block, successors
 from ptxspec.machine.native.context import FIELD, OWN
@@ -33,6 +34,9 @@ class Text:
         #: values and widths of the registers that the instruction reads, for what is said if it breaks a rule
         self.shown: list[tuple[str, int]] = []
         self.number, self.block, self.index = -1, _BETWEEN, 0
+        #: the array of local memory, the bytes of a thread's, and those from one thread's to the next
+        self.frames = hosts.array_of(contracts.state_spaces().OF_FRAMES)
+        self.frames_size, self.frames_stride = f"%{self.frames}_size", f"%{self.frames}_stride"
         #: the registers that are read behind the block
         self.live_out: set[str] = set()
 
@@ -106,8 +110,8 @@ class Text:
         return self.at(array, self.emitter.binary("add", first, str(number), 64), 8)
 
     def local_at(self, address: str, size: int | str) -> str:
-        start = self.emitter.binary("mul", "%thread", "%local_stride", 64)
-        return self.at("local", self.emitter.binary("add", start, address, 64), 1, size)
+        start = self.emitter.binary("mul", "%thread", self.frames_stride, 64)
+        return self.at(self.frames, self.emitter.binary("add", start, address, 64), 1, size)
 
     def check(self, condition: str, address: str, index: int, why: int | str = OWN) -> None:
         """Go on if the condition holds, else report the fault: the address, or another number that it is about, and which check

@@ -18,9 +18,6 @@ from ptxspec.terms.storage import Broke, Broken, Way
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, bit, low_bits, select
 
-#: the state spaces of which each thread has its own
-THREADS_OWN = ("local", "param")
-
 
 class Piece(NamedTuple):
     """A byte: the one of this number of a term that has `width` bytes."""
@@ -113,13 +110,14 @@ class Memory:
         is_private: bool = False,
     ) -> Region:
         """A region, which begins at an input of its name."""
-        windowed = space in self.layout.WINDOWS
-        bits = 32 if windowed else self.address_bits
-        least = 0 if windowed else self.layout.GLOBAL_BASE
-        end = self.layout.part_begins(1) if windowed else 1 << bits
+        facts = self.spaces.SPACES[space]
+        narrow = self.page.is_narrow(space)
+        bits = facts.address_bits if narrow else self.address_bits
+        least = 0 if narrow else self.layout.GLOBAL_BASE
+        end = self.layout.part_begins(1) if narrow else 1 << bits
         most = max(least, end - size - align)
         base = make_int("bounded", (variable(name, bits),), (least, most))
-        is_private = is_private or not writable or space in THREADS_OWN
+        is_private = is_private or not writable or facts.shared_by == self.spaces.THREAD
         found = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
         for holds, number in self._interferences:
             self._leave(found, holds, number)
@@ -214,7 +212,7 @@ class Memory:
 
     def _may_reach(self, space: str, region: Region) -> bool:
         wanted = space.partition("::")[0]
-        return wanted in ("generic", region.space)
+        return wanted == region.space or (wanted == "generic" and self.layout.is_generic(region.space))
 
     def _window(self, space: str, region: Region) -> int:
         """What a generic address of a region has that its address in the space lacks."""
@@ -288,11 +286,15 @@ class Memory:
         return values[0]
 
 
+#: no bytes, and no thread
+NONE = integer(0)
+
+
 class RegionStorage:
     """A region as an access reaches it: what the step asks. `allowed` becomes the condition under which no rule is broken."""
 
     ignores_upper_halves, clustered, owned = True, False, True
-    rank, threads, members = constant(0), constant(1), constant(1)
+    rank, threads, members = NONE, NONE, NONE
 
     def __init__(self, region: Region, offset: Int):
         """`offset` is that of the access in the region."""
@@ -310,28 +312,28 @@ class RegionStorage:
         otherwise()
 
     def own(self, shared_by: str, address: Int) -> tuple[Int, Int]:
-        return constant(0), self.offset
+        return NONE, self.offset
 
     def held(self, space: str) -> Int:
-        return constant(self.region.size)
+        return integer(self.region.size)
 
     def apart(self, space: str) -> Int:
-        return constant(0)
+        return NONE
 
     def ended(self, cta: Int) -> Int:
-        return constant(0)
+        return NONE
 
     def stack_states(self, space: str, start: Int, size: int) -> Int | None:
         return None
 
     def among_arrays(self, address: Int) -> tuple[Bool, Int]:
-        return FALSE, constant(0)
+        return FALSE, NONE
 
     def states(self, start: Int, size: int) -> Int:
-        return constant(0)
+        return NONE
 
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
-        return self.offset, constant(self.region.size if self.region.writable or not write else 0)
+        return self.offset, integer(self.region.size if self.region.writable or not write else 0)
 
     def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
         raise AssertionError("a proof says nothing of what an access broke")

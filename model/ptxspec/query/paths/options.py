@@ -16,7 +16,6 @@ ALIGNMENT = 16
 #: how often a loop is taken at most, whatever is asked for
 MOST_UNROLLED = 4096
 
-_SPACES = ("global", "shared", "local", "const")
 _SIZE = re.compile(
     r"(?P<size>\d+)(?: (?P<space>(?!private)[a-z]+))?(?: align (?P<align>\d+))?(?P<fixed> read-only)?(?P<private> private)?"
 )
@@ -30,7 +29,7 @@ class Buffer(NamedTuple):
 
     name: str
     size: int
-    space: str = "global"
+    space: str
     align: int = ALIGNMENT
     writable: bool = True
     of: str = ""
@@ -92,22 +91,24 @@ def options(
 
 def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
+    spaces = contracts.state_spaces()
     if isinstance(said, tuple | list):  # a list, where it was read from a file
         said = "+".join(map(str, said))
     if isinstance(said, str):
         alias = _ALIAS.fullmatch(said.strip())
         if alias is not None:
-            return Buffer(name, 0, of=alias["of"], offset=int(alias["offset"]))
+            return Buffer(name, 0, spaces.OF_BUFFERS, of=alias["of"], offset=int(alias["offset"]))
         match = _SIZE.fullmatch(said.strip())
-        if match is None or (match["space"] or "global") not in _SPACES:
+        known = set(spaces.addressable()) - {spaces.OF_PARAMETERS}
+        if match is None or (match["space"] or spaces.OF_BUFFERS) not in known:
             how = 'as in "64", "64 shared align 8", "64 read-only", "64 private" or "base+16"'
             raise ValueError(f"{name}: a buffer is so many bytes, {how}, not {said!r}")
-        space, align = match["space"] or "global", int(match["align"] or ALIGNMENT)
-        writable = match["fixed"] is None and contracts.state_spaces().SPACES[space].written
+        space, align = match["space"] or spaces.OF_BUFFERS, int(match["align"] or ALIGNMENT)
+        writable = match["fixed"] is None and spaces.SPACES[space].written
         return _sized(Buffer(name, int(match["size"]), space, align, writable, private=match["private"] is not None))
     if isinstance(said, bool) or not isinstance(said, int):
         raise ValueError(f"{name}: a buffer is a number of bytes, not {said!r}")
-    return _sized(Buffer(name, said))
+    return _sized(Buffer(name, said, spaces.OF_BUFFERS))
 
 
 def _sized(found: Buffer) -> Buffer:

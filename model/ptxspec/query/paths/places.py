@@ -21,7 +21,7 @@ class Places:
     """Makes regions when they are first asked for."""
 
     def __init__(self, walk: Walk):
-        self.walk = walk
+        self.walk, self.spaces = walk, contracts.state_spaces()
         self.buffers = {b.name: b for b in walk.options.buffers}
         self.used: set[str] = set()
         self.found: dict[Any, Region] = {}
@@ -71,25 +71,27 @@ class Places:
 
     def of_place(self, name: str, place: Place, activation: int, lane: int) -> Region:
         """The region of a variable; of those in frames, for an activation of their function."""
-        own = place.framed or place.space == "local"
+        space = self.spaces.OF_FRAMES if place.framed else place.space
+        facts = self.spaces.SPACES[space]
+        own = facts.shared_by == self.spaces.THREAD
         key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if own else name
         if key in self.found:
             return self.found[key]
         if place.opaque or place.in_a_bank or place.size == 0:
             raise Unsupported(f"{name}: opaque variables, banks and variables without a size are not followed")
         shown = name.partition("@")[0] + (f"#{activation}" if activation else "")
-        if shown in self.buffers and place.space != "param":
+        if shown in self.buffers and space != self.spaces.OF_PARAMETERS:
             raise Unsupported(f"{shown} is a variable, so that it is no pointer to a buffer")
         shown += f".{lane}" if own and self.walk.lanes > 1 else ""
-        if place.space == "param" and not place.framed:
+        if space == self.spaces.OF_PARAMETERS:
             return self._parameter(shown, place, key)
-        writable = place.framed or self.walk.memory.spaces.SPACES[place.space].written
-        space = "local" if place.framed else place.space
-        initial = self._initial(place) if space == "const" else None
-        if space in ("shared", "local"):
+        initial = None
+        if not facts.written:
+            initial = self._initial(place)
+        elif not facts.initialized:
             initial = self._unwritten(shown)
-        region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, writable)
-        if place.space == "global":
+        region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, facts.written)
+        if facts.written and facts.initialized:
             self.compared[shown] = region
         self.found[key] = region
         return region
@@ -135,6 +137,6 @@ class Places:
             def initial(i: int) -> Piece:
                 return Piece(number, i, place.size)
 
-        region = memory.add(f"&{name}", "param", place.size, place.aligned, initial, writable=False)
+        region = memory.add(f"&{name}", self.spaces.OF_PARAMETERS, place.size, place.aligned, initial, writable=False)
         self.found[key] = region
         return region

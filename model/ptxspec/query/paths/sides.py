@@ -87,9 +87,9 @@ def _side(source: Source, checked: Checked, name: str, what: str, options: Optio
 def _wanted_by(options: Options) -> dict[str, Type]:
     """The least types of registers that hold pointers."""
     bits = {True: TYPES["b32"], False: TYPES["b64"]}
-    windows = contracts.generic_addressing().WINDOWS
+    narrow = contracts.access().is_narrow
     spaces = {b.name: b.space for b in options.buffers}
-    return {b.name: bits[spaces.get(b.of or b.name, b.space) in windows] for b in options.buffers}
+    return {b.name: bits[narrow(spaces.get(b.of or b.name, b.space))] for b in options.buffers}
 
 
 def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | None) -> tree.Module:

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op, sum_bits
+from ptxspec.language.checked import Op, spaces, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
@@ -393,7 +393,7 @@ class Walk:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
-        if space != "param":
+        if space != spaces().OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
         is_event = self.orders.at(op, done, lane, cases)
         if not isinstance(effect, Store):

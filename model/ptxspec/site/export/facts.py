@@ -64,7 +64,7 @@ def spaces() -> list[dict[str, Any]]:
         {
             "space": name,
             "shared_by": space.shared_by,
-            "addressable": name.partition("::")[0] in page.ADDRESSABLE,
+            "addressable": name.partition("::")[0] in page.addressable(),
             "initialized": space.initialized,
             "written": space.written,
             "address_bits": space.address_bits,

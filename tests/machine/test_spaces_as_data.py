@@ -1,0 +1,100 @@
+"""A state space is what a page declares: with one more page both engines and the prover have one more space."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ptxspec.literate import finder
+
+PAGE = Path(__file__).with_name("scratch.md")
+HEAD = """
+import sys
+from pathlib import Path
+from ptxspec.literate import finder
+finder.DOCUMENTS = Path(sys.argv[1])
+finder.ROOTS["ptxspec.spec"] = finder.DOCUMENTS / "spec"
+import numpy as np
+import ptxspec
+"""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the pages with one that is the test's own."""
+    folder = tmp_path_factory.mktemp("documents")
+    shutil.copytree(finder.DOCUMENTS / "spec", folder / "spec")
+    shutil.copy(PAGE, folder / "spec" / "state-spaces")
+    return folder
+
+
+def run(documents: Path, program: str) -> str:
+    program = HEAD + textwrap.dedent(program)
+    done = subprocess.run([sys.executable, "-c", program, documents], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+KERNEL = """
+    TEXT = '''.version 9.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 out) {
+        .scratch .align 8 .b8 own[64];  .reg .u32 t, a, r, s;  .reg .u64 p, w;
+        ld.param.u64 p, [out];  mov.u32 t, %tid.x;  mad.lo.u32 s, t, 3, 5;
+        mov.u32 a, own;  st.scratch.u32 [a+OFFSET], s;  bar.sync 0;
+        ld.scratch.u32 r, [own+8];  mul.wide.u32 w, t, 4;  add.u64 p, p, w;  st.global.u32 [p], r;  ret;
+    }'''
+"""
+
+
+def test_each_thread_has_memory_of_its_own_in_both_engines(documents: Path) -> None:
+    program = f"""
+    {KERNEL}
+    for engine in ("exact", "native"):
+        out = np.zeros(96, np.uint32)
+        ptxspec.load(TEXT.replace("OFFSET", "8")).launch("k", grid=1, block=96, args=[out], engine=engine)
+        assert (out == 3 * np.arange(96) + 5).all(), (engine, out)
+    print("same")
+    """
+    assert run(documents, program) == "same\n"
+
+
+def test_its_rules_are_those_of_every_space(documents: Path) -> None:
+    program = f"""
+    {KERNEL}
+    for engine in ("exact", "native"):
+        for offset, rule in (("10", "misaligned"), ("64", "out of bounds"), ("4096", "out of bounds")):
+            try:
+                ptxspec.load(TEXT.replace("OFFSET", offset)).launch("k", grid=1, block=2, args=[np.zeros(2, np.uint32)], engine=engine)
+            except ptxspec.LaunchError as error:
+                assert error.rule == rule and "own" in str(error) or rule == "misaligned", str(error)
+            else:
+                raise AssertionError(offset)
+    try:
+        ptxspec.load(TEXT.replace("OFFSET", "8").replace("own[64]", "own[5000]"))
+    except ptxspec.PtxError as error:
+        print(".scratch, which holds at most 4096" in str(error))
+    """
+    assert run(documents, program) == "True\n"
+
+
+def test_proofs_follow_it(documents: Path) -> None:
+    program = """
+    stored = ".scratch .align 4 .b8 t[8]; st.scratch.u32 [t+4], a; st.scratch.u32 [t], 7; ld.scratch.u32 d, [t+4];"
+    print(ptxspec.prove(stored, "mov.u32 d, a;").status)
+    print(ptxspec.prove(stored.replace("[t], 7", "[t+4], 7"), "mov.u32 d, a;").status)
+    print(ptxspec.prove("ld.u32 d, [p];", "ld.scratch.u32 d, [q];", buffers={"p": 8, "q": "8 scratch"}).status)
+    """
+    assert run(documents, program).split() == ["proved", "refuted", "refuted"]
+
+
+def test_without_the_page_there_is_no_such_space() -> None:
+    program = 'ptxspec.load(".version 9.0 .target sm_90 .scratch .b32 x;")'
+    done = subprocess.run(
+        [sys.executable, "-c", "import ptxspec; " + program], capture_output=True, text=True, timeout=120
+    )
+    assert "PtxError" in done.stderr and ".scratch" in done.stderr
