@@ -71,6 +71,13 @@ from ptxspec.escaping import LINES, printable
     "copies early.",
 )
 @click.option(
+    "--schedule",
+    default="round-robin",
+    show_default=True,
+    metavar="round-robin|random:SEED|T,T,…",
+    help="Which thread runs next: in turns, drawn before each access to memory, or as listed by --json of another launch.",
+)
+@click.option(
     "--contract",
     type=click.Choice(["none", "all"]),
     default="none",
@@ -112,6 +119,7 @@ def command(
     cluster: str | None,
     as_json: bool,
     copies: str,
+    schedule: str,
     seeds: int,
     **options: Any,
 ) -> int:
@@ -125,7 +133,7 @@ def command(
 
     shape = reading.extents("--grid", grid), reading.extents("--block", block)
     options["cluster"] = None if cluster is None else reading.extents("--cluster", cluster)
-    options["copies"] = _copies(copies)
+    options["copies"], options["schedule"] = _copies(copies), _schedule(schedule)
     values = reading.arguments(arguments)
     files = saving.saves(save, values)
     before = [v.copy() if v.ndim else None for v in values]
@@ -149,6 +157,8 @@ def command(
         if old is not None and old.tobytes() != new.tobytes()
     ]
     facts = {"kernel": kernel, "thread_instructions": outcome.steps, "seconds": round(seconds, 6)}
+    if outcome.schedule is not None:
+        facts["schedule"] = list(outcome.schedule)
     if as_json:
         compared = {"seeds": {"count": seeds, "dependent": [d.as_dict() for d in dependent]}} if seeds else {}
         results = {"printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}}
@@ -237,6 +247,16 @@ def _copies(asked: str) -> str | int:
         return int(asked)
     except ValueError:
         raise Failed(f"--copies {asked}: early, late or a whole number") from None
+
+
+def _schedule(asked: str) -> str | list[int]:
+    """The schedule: a word, or numbers of threads."""
+    if not asked[:1].isdecimal():
+        return asked
+    try:
+        return [int(number) for number in asked.split(",")]
+    except ValueError:
+        raise Failed(f"--schedule {asked}: round-robin, random:SEED, or numbers of threads, as in 0,1,1") from None
 
 
 def _entry(kernels: list[str], asked: str | None) -> str:

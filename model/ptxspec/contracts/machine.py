@@ -10,6 +10,7 @@ from ptxspec.contracts.syntax import Version
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.steps import Step
     from ptxspec.terms.storage import Broken, Storage
 
 #: three numbers: x, y and z
@@ -97,6 +98,10 @@ class Divergence(Protocol):
     def components(self, successors: dict[Node, list[Node]], roots: Iterable[Node]) -> list[list[Node]]:
         """The strongly connected components that the roots lead to, each before those that it leads to."""
 
+
+class Schedule(Protocol):
+    """spec/machine/schedule.md."""
+
     def is_narrow(self, block: int, ways: tuple[int | None, int | None], computes: bool) -> bool:
         """Whether a block that ends in a branch with a guard, and has these ways out, is a narrow loop."""
 
@@ -120,6 +125,10 @@ class Divergence(Protocol):
     @property
     def ROUND(self) -> int:
         """The instructions of all threads between two looks at those that wait."""
+
+    @property
+    def draw(self) -> Step:
+        """Choose one of the threads that can run."""
 
 
 class MemoryRules(Protocol):
@@ -254,6 +263,7 @@ class ThreadCoordinates(Protocol):
 
 limits = page("machine.limits", Limits)
 divergence = page("machine.divergence", Divergence)
+schedule = page("machine.schedule", Schedule)
 memory_rules = page("machine.memory", MemoryRules)
 access = page("machine.access", Access)
 thread_coordinates = page("special_registers.thread_coordinates", ThreadCoordinates)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -48,6 +48,9 @@ class Running(Protocol):
 
     def column(self, name: str) -> Any:
         """An array of the machine, not to be changed."""
+
+    def give(self, name: str, values: Sequence[int]) -> None:
+        """Let the first elements of an array have these values."""
 
 
 class Engine(Protocol):

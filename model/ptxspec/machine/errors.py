@@ -68,7 +68,8 @@ class LaunchError(Exception):
     `rule` names the rule: "misaligned", "out of bounds", "read only", "use after end", "stuck barrier", "step limit", "no choice"
     (a result is needed that PTX leaves open and the profile does not choose) and others. `note` says what happened. `where` is
     the thread and its instruction, or None if no single thread is at fault. `address` is the address accessed, or None. `page` is
-    the document and the line that state the rule. If two instructions race, `other` is the earlier one.
+    the document and the line that state the rule. If two instructions race, `other` is the earlier one. `schedule` has the
+    choices up to there of a launch that chose whose turn it was.
 
     >>> module = ptxspec.load('''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p];
@@ -106,9 +107,11 @@ class LaunchError(Exception):
         super().__init__("\n".join(lines))
         self.rule, self.note, self.where, self.address, self.page = rule, note, where, address, page
         self.other = other
+        self.schedule: tuple[int, ...] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.__class__, (self.rule, self.note, self.where, self.address, self.page, self.other)
+        given = self.rule, self.note, self.where, self.address, self.page, self.other
+        return self.__class__, given, {"schedule": self.schedule}
 
 
 class EngineFault(Exception):

@@ -103,7 +103,7 @@ class ExactEngine:
     """Runs a kernel by evaluating the terms of its instructions."""
 
     def __init__(self) -> None:
-        self._programs: dict[tuple[int, str, bool], Interpreted] = {}
+        self._programs: dict[int, Interpreted] = {}
         #: when copies happen that finish later, in the launches from now on
         self.copies: Copies = "early"
         #: who is told of each block that a thread enters, in the launches from now on
@@ -113,7 +113,7 @@ class ExactEngine:
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Interpreted:
         assert not spread
-        key = (id(program.kernel), program.profile.key, program.clustered)
+        key = id(program.flow)
         if key not in self._programs:
             self._programs[key] = Interpreted(program, known(program, "exact"))
         return self._programs[key]._replace(copies=self.copies, seen=self.seen, left=self.left)
@@ -235,6 +235,10 @@ class ExactRun:
         """An array of the machine."""
         return np.array(getattr(self.machine, name), np.int64)
 
+    def give(self, name: str, values: Sequence[int]) -> None:
+        """Let the first elements of an array have these values."""
+        getattr(self.machine, name)[: len(values)] = values
+
     def run(self) -> int:
         """Run until the host is needed; why, as the driver says it."""
         return grid.run(self.machine)
@@ -289,7 +293,8 @@ class ExactRun:
 
     def turn(self, number: int, thread: int) -> int:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
-        m, took, count, ends = self.machine, 0, len(self.blocks), contracts.divergence().ends_turn
+        m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule().ends_turn
+        chosen = self.program.flow.chosen
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
@@ -299,7 +304,7 @@ class ExactRun:
             took += block.end - block.start
             if goes is None:
                 goes = count
-            if goes == WAITS or goes == count or ends(number, goes, goes in self.narrow, took, m.turn_length):
+            if goes == WAITS or goes == count or chosen or ends(number, goes, goes in self.narrow, took, m.turn_length):
                 put(m, thread, count + 1 if goes == WAITS else goes)
                 if goes == count:
                     self.ended(thread)

@@ -15,12 +15,14 @@ from ptxspec.machine import call_graph
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
+    Access,
     Arrive,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
+    Copying,
     Ending,
     Exit,
     ImageAccess,
@@ -51,10 +53,12 @@ class Block(NamedTuple):
 class Flow:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, chosen: bool = False):
+        """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block."""
+        self.kernel, self.chosen = kernel, chosen
         code = kernel.code
-        bounds = _cut(leaders(kernel), len(code))
+        accesses = [i for i, op in enumerate(code) if chosen and isinstance(op.plan.meaning.effect, Access | Copying)]
+        bounds = _cut(sorted({*leaders(kernel), *accesses}), len(code))
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
         landings: list[Block] = []
@@ -113,9 +117,9 @@ class Flow:
     @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
-        found, page = set(), contracts.divergence()
+        found, page = set(), contracts.schedule()
         for number, block in enumerate(self.blocks):
-            if block.finishes is not None:
+            if block.finishes is not None or self.chosen:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
             if isinstance(ending(last), Branch) and last.guard is not None:

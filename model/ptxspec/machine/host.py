@@ -10,6 +10,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Checked
 from ptxspec.language.debugging import origin
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.choosing import Choosing
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Fault, Prepared, Running
 from ptxspec.machine.errors import LaunchError, Violation, Where
@@ -33,11 +34,13 @@ class Host(NamedTuple):
     unit: Unit
     system: System
     limits: Limits
+    choosing: Choosing
 
     def begin(self, prepared: Prepared, slots: int, worker: int, host_empties: int) -> Running:
         """Make a worker ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._set_numbers(running, slots, host_empties)
+        self.choosing.begin(running)
         return running
 
     def run(self, running: Running, worker: int, share: Share) -> int:
@@ -47,7 +50,10 @@ class Host(NamedTuple):
             running.set("first", ctas.start)
             running.set("until", ctas.stop)
             self.limits.at_batch(worker, ctas.start)
-            self._run(running, worker)
+            try:
+                self._run(running, worker)
+            finally:
+                self.choosing.note(running)
         return running.get("steps")
 
     def _run(self, running: Running, worker: int) -> None:
@@ -74,6 +80,11 @@ class Host(NamedTuple):
                     self.limits.check()
                     self._serve(running)
                     running.set("stage", codes.ANSWERED)
+                case codes.CHOOSE:
+                    self.limits.check()
+                    self.choosing.serve(running)
+                case codes.UNABLE:
+                    raise self._unable(running)
                 case codes.FAULT:
                     raise self._fault(running, running.fault())
                 case codes.LIMIT:
@@ -84,6 +95,12 @@ class Host(NamedTuple):
                     raise self._misuse(running, *stuck(running, self.program.roles, self.extents, self._described))
                 case _:
                     raise AssertionError(f"the driver came back with {code}")
+
+    def _unable(self, running: Running) -> LaunchError:
+        """What is said of a choice that names a thread which cannot run."""
+        number = len(self.choosing.made) + running.get("noted")
+        note = f"choice {number} of the schedule, counted from 0, names thread {running.get('fault_thread')}, which cannot run"
+        return LaunchError("schedule", note)
 
     def _set_numbers(self, running: Running, slots: int, host_empties: int) -> None:
         """Let the machine have the numbers that say what this launch is, and what it may take."""

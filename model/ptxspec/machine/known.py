@@ -28,7 +28,7 @@ def known(program: Program, engine: str) -> Known:
     work = contracts.limits().WORK[engine]
     rows = inventory.rows()
     landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles.of_warp[b.finishes]]
-    order = contracts.divergence()
+    order = contracts.schedule()
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],

@@ -19,9 +19,11 @@ from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
+from ptxspec.machine.choosing import Choosing
 from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
+from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.exact_engine import ExactEngine, Left, Seen
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
@@ -49,7 +51,8 @@ IMAGES = tuple(OPAQUE_TYPES)
 
 class Outcome(NamedTuple):
     """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
-    executes counts 32 times.
+    executes counts 32 times. `schedule` has the choices of a launch that chose whose turn it was, to be followed by another
+    one; else None.
 
     >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
     >>> ptxspec.load(text).launch("nothing", block=32).steps
@@ -57,6 +60,7 @@ class Outcome(NamedTuple):
     """
 
     steps: int
+    schedule: tuple[int, ...] | None = None
 
 
 class Asked(NamedTuple):
@@ -89,6 +93,7 @@ class Wanted(NamedTuple):
     seed: int | None
     copies: Any
     contract: Any
+    schedule: Any
 
 
 class How(NamedTuple):
@@ -103,6 +108,7 @@ class How(NamedTuple):
     fresh: Fresh | None
     copies: options.Copies
     contracts_all: bool
+    choosing: Choosing
 
 
 class Launches:
@@ -120,7 +126,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -209,14 +215,14 @@ class Launches:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
-        when = _when(wanted.copies, engine)
+        when, choosing = _when(wanted.copies, engine), Choosing(wanted.schedule)
         if wanted.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {wanted.contract!r}")
         show = wanted.printed or _to_standard_output
         with held(wanted.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
             profile = self._profile(wanted.profile, seed)
-            how = How(engine, profile, spread, show, owned, fresh, when, wanted.contract == "all")
+            how = How(engine, profile, spread, show, owned, fresh, when, wanted.contract == "all", choosing)
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
 
@@ -237,11 +243,14 @@ class Launches:
         extents = extents._replace(launch=self._launches)
         memory = self._memory(ready, extents, buffers, parameters, slots, how)
         system = System(memory, extents.threads, how.printed, limits.check)
-        host = Host(self.checked, ready, extents, memory, unit, system, limits)
+        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing)
         try:
             steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
             raise open_result(error, None) from None
+        except LaunchError as error:
+            error.schedule = how.choosing.reported
+            raise
         finally:
             self._space.forget(a for a, _ in buffers)
         for (_, array), (allocation, _) in zip(arrays, buffers, strict=True):
@@ -251,7 +260,7 @@ class Launches:
         unit.finish()
         self._data[spaces().OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
-        return Outcome(steps)
+        return Outcome(steps, how.choosing.reported)
 
     def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
@@ -313,7 +322,8 @@ class Launches:
 
     def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        key = (name, how.profile.key, extents.cluster_size > 1, how.owned is not None, how.contracts_all)
+        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses)
+        key = (name, how.profile.key, extents.cluster_size > 1, *options)
         if key not in self._programs:
             ready = program(self.checked, name, how.profile, *key[2:])
             if ready.copies and ready.owned:

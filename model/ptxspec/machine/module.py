@@ -90,6 +90,7 @@ class Module:
         seed: int | None = None,
         copies: options.Copies = "early",
         contract: options.Contract = "none",
+        schedule: str | Sequence[int] = "round-robin",
     ) -> Outcome:
         """Run an entry (a kernel) over a grid of CTAs, and return when all of them have ended.
 
@@ -126,6 +127,10 @@ class Module:
 
         `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.
+
+        `schedule` says which thread runs next: "round-robin", in turns; "random:SEED", where a seed chooses a thread before each
+        access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of threads among the
+        resident ones, which are followed instruction for instruction under both engines (spec/machine/schedule.md).
 
         `seed` decides what PTX leaves open and the profile does not choose: results, and what registers, shared memory and the
         first 4096 bytes of local memory hold before the program writes them. Without a seed, registers and memory begin as zeros.
@@ -166,7 +171,7 @@ class Module:
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract)
+        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract, schedule)
         return self._launches.launch(name, asked, args, bounds, wanted)
 
     @alone

@@ -90,7 +90,13 @@ def function_addresses(checked: Checked) -> dict[str, int]:
 
 
 def program(
-    checked: Checked, name: str, profile: Profile, clustered: bool, owned: bool = False, contracts_all: bool = False
+    checked: Checked,
+    name: str,
+    profile: Profile,
+    clustered: bool,
+    owned: bool = False,
+    contracts_all: bool = False,
+    chosen: bool = False,
 ) -> Program:
     kernel = linked(checked, name)
     if contracts_all:
@@ -99,7 +105,9 @@ def program(
     without_size = (p.align for p in kernel.places.values() if p.offset < 0)
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes[spaces().SIZED_AT_LAUNCH], without_size)
     bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
-    ready = Program(kernel, Flow(kernel), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel))
+    ready = Program(
+        kernel, Flow(kernel, chosen), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel)
+    )
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(
         overruns=overruns.found,
@@ -185,11 +193,13 @@ def asks_host(program: Program) -> bool:
 
 def may_spread(program: Program) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
-    clock, has no copies that finish later, and what it updates is one word at a time."""
+    clock, has no copies that finish later, what it updates is one word at a time, and nobody chooses whose turn it is."""
     code = program.kernel.code
     updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
     alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
-    return alone and not asks_host(program) and not copies(program.kernel) and not any(reads_clock(op) for op in code)
+    if not alone or program.flow.chosen or asks_host(program) or copies(program.kernel):
+        return False
+    return not any(reads_clock(op) for op in code)
 
 
 def resident(program: Program) -> int:

@@ -2,8 +2,8 @@
 
 #: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a
 #: thread waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at
-#: the clock; the host must empty the memory of the CTAs
-DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW = range(9)
+#: the clock; the host must empty the memory of the CTAs, or note or give choices; a thread was chosen that cannot run
+DONE, FAULT, BROKEN, LIMIT, MISUSE, STUCK, ASK, PAUSE, RENEW, CHOOSE, UNABLE = range(11)
 #: no thread can run, or the steps of this round are spent
 IDLE, OUT = 0, -1
 
@@ -21,6 +21,10 @@ ASKS = 6
 #: which step found a rule broken
 CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS = range(5)
 
+#: who chooses whose turn it is: nobody, a seed, or a list
+IN_TURNS, DRAWN, LISTED = range(3)
+#: choices that the machine notes, or is given, between two visits of the host
+CHOICES = 1024
 #: more steps than a launch can have
 NO_LIMIT = 1 << 62
 #: what is known of an instruction at which threads meet: nothing; what each gives; and that it is the whole CTA they meet there

@@ -1,6 +1,7 @@
 """A grid: one batch of CTAs after the other, rounds of turns, and what the host is needed for."""
 
 from ptxspec.machine.driver.arrivals import arrive, ends, execute
+from ptxspec.machine.driver.choices import chosen_turns
 from ptxspec.machine.driver.codes import (
     ANSWERED,
     ASK,
@@ -41,7 +42,10 @@ def run(m: Machine) -> int:
             code = batch(m)
             if code:
                 return code
-        stopped = turns(m, m.steps + budget(m))
+        if m.chooses:
+            stopped = chosen_turns(m, m.steps + budget(m))
+        else:
+            stopped = turns(m, m.steps + budget(m))
         if stopped > 0:
             return stopped
         if m.steps > most(m):

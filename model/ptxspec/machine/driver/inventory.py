@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.machine.driver import (
     arrivals,
+    choices,
     cluster_barriers,
     cta_barriers,
     grid,
@@ -16,7 +17,7 @@ from ptxspec.machine.driver import (
     turns,
     warp_collectives,
 )
-from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE
+from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, AT_PLACE, CHOICES
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.roles import Roles
 from ptxspec.terms.steps import Step
@@ -29,7 +30,8 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.take_fixed,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
     warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.ends,
-    arrivals.end, turns.turns, turns.turn, grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look,
+    arrivals.end, turns.turns, turns.turn,
+    choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look,
     grid.next_batch, grid.run_of, grid.of_whole_warps, grid.settle,
 )  # fmt: skip
 
@@ -80,6 +82,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "begin_cta": (own.begin, ("cta_states",)),
         "begin_warp": (own.begin_warp, ("warp_states",)),
         "is_stuck": (own.is_stuck, ()),
+        "draw": (contracts.schedule().draw, ("choosing",)),
         "end_thread": (own.end, ("warp_states", "cta_states")),
     }
 
@@ -153,6 +156,8 @@ def columns() -> dict[str, Column]:
         "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
         "meetings": lambda s: s.warps * words["meetings"],
         "patience": lambda s: words["patience"],
+        "choosing": lambda s: words["choosing"],
+        "choices": lambda s: CHOICES,
     }
     found = {name: Column(8, length) for name, length in counted.items()}
     found["lists"] = Column(4, lambda s: (s.blocks + 2) * s.threads)

@@ -70,6 +70,13 @@ class Machine(Protocol):
     patience_words: int
     meeting_words: int
     visit_words: int
+    # who chooses whose turn it is, and the seed; the choices that are noted since the host was here, those that it gave then, and
+    # whether it has no others
+    chooses: int
+    seed: int
+    noted: int
+    given: int
+    exhausted: int
     # values that a thread gives its warp beside the first, at most
     more_words: int
     # threads of this look: let go, come by without waiting, asking the host; whether others could run when they asked
@@ -142,8 +149,9 @@ class Machine(Protocol):
     lists: Column
     landing: Column
     cluster_head: Column
-    # the threads that have their turns
+    # the threads that have their turns, and those that were chosen
     scratch: Column
+    choices: Column
     # records of the pages
     barriers: Column
     parts: Column
@@ -154,6 +162,7 @@ class Machine(Protocol):
     groups: Column
     meetings: Column
     patience: Column
+    choosing: Column
 
     def arrive_at_cta(
         self, barrier: int, part: int, number: int, named: int, whole: int, reduction: int, holds: int, lane: int, gone: int,
@@ -214,6 +223,9 @@ class Machine(Protocol):
 
     def is_stuck(self, some_go: int, others_run: int, some_wait: int, /) -> int:
         """Whether nothing can release those that wait."""
+
+    def draw(self, choosing: int, seed: int, able: int, /) -> int:
+        """Choose one of so many threads that can run: its place among them."""
 
     def end_thread(self, warp: int, cta: int, lane: int, /) -> tuple[int, int]:
         """A thread has ended: (the lanes of its warp that are gone, the threads of its CTA that are alive)."""

@@ -8,6 +8,7 @@ from functools import cache
 
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory
+from ptxspec.machine.driver.codes import IN_TURNS
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD
@@ -122,12 +123,14 @@ def _by_a_table(text: str) -> tuple[str, list[str]]:
 
 
 @cache
-def driver(checked: bool, meets: bool) -> Library:
-    """The machine code of the driver, for kernels whose threads meet others somewhere, or do not: `drive(context)`."""
+def driver(checked: bool, meets: bool, chosen: bool) -> Library:
+    """The machine code of the driver, for kernels whose threads meet others somewhere, or do not, and for launches that choose
+    whose turn it is, or do not: `drive(context)`."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
     steps = {name: Taken(*taken) for name, taken in inventory.steps().items()}
-    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked, {"meets": int(meets)})
+    known = {"meets": int(meets)} | ({} if chosen else {"chooses": IN_TURNS})
+    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked, known)
     needs = set(hosts.NEEDS)
     text = "\n".join(
         [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,10 @@ class NativeEngine:
     """Compiles kernels once and keeps the code."""
 
     def __init__(self) -> None:
-        self._compiled: dict[tuple[int, str, bool, bool, bool, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[int, bool, bool, bool], Compiled] = {}
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
-        shape = program.clustered, program.owned
-        key = (id(program.kernel), program.profile.key, *shape, hosts.is_checked(), spread)
+        key = (id(program.flow), hosts.is_checked(), spread)
         found = self._compiled.get((*key, False))
         if found is not None:
             return found
@@ -78,7 +77,7 @@ class Compiled:
     def __init__(self, program: Program, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
         self.code = Code(self.layout, watch, soon)
-        self.drive = driver(self.layout.checked, program.roles.meet).address("drive")
+        self.drive = driver(self.layout.checked, program.roles.meet, program.flow.chosen).address("drive")
         self._known = known(program, "native")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._frame: tuple[inventory.Shape, int, Frame] | None = None
@@ -271,3 +270,7 @@ class NativeRun:
     def column(self, name: str) -> Any:
         """An array of the machine."""
         return self.arrays[name]
+
+    def give(self, name: str, values: Sequence[int]) -> None:
+        """Let the first elements of an array have these values."""
+        self.arrays[name][: len(values)] = values

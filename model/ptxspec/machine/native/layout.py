@@ -86,7 +86,7 @@ class Layout:
         self.entered = {0} if flow.blocks else set()
         for number, block in enumerate(flow.blocks):
             for to in onward(block, kernel):
-                if to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
+                if flow.chosen or to <= number or piece_of[to] != piece_of[number] or number in flow.narrow:
                     self.entered.add(to)
             last = None if block.finishes is not None else kernel.code[block.end - 1]
             if last is not None and (last.call is not None or isinstance(last.plan.meaning.effect, Pause)):
