@@ -123,7 +123,7 @@ def test_a_fault_that_a_schedule_meets_is_met_again(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_choice_that_cannot_run(engine: str) -> None:
     with pytest.raises(
-        ptxspec.LaunchError, match="choice 2 of the schedule.* names thread 9, which cannot run"
+        ptxspec.LaunchError, match=r"choice 2 of the schedule.* names thread 9, which cannot run"
     ) as found:
         launched(source(RACE), 4, [1, 1, 9], engine)
     assert found.value.rule == "schedule" and found.value.schedule == (1, 1)
