@@ -272,6 +272,14 @@ class Accesses(Protocol):
         """Whether a CTA has ended, of whose threads so many have."""
 
 
+class MemoryOrder(Protocol):
+    """spec/machine/order.md."""
+
+    @property
+    def MODIFIERS(self) -> tuple[str, ...]:
+        """The sets of modifiers that say how an access takes part in the order in which other threads see memory."""
+
+
 class ThreadCoordinates(Protocol):
     """spec/special-registers/thread-coordinates.md."""
 
@@ -283,4 +291,5 @@ limits = page("machine.limits", Limits)
 divergence = page("machine.divergence", Divergence)
 memory_rules = page("machine.memory", MemoryRules)
 accesses = page("machine.accesses", Accesses)
+memory_order = page("machine.order", MemoryOrder)
 thread_coordinates = page("special_registers.thread_coordinates", ThreadCoordinates)

@@ -23,6 +23,7 @@ from ptxspec.terms.effects import (
     Collective,
     Ending,
     Exit,
+    Fencing,
     ImageAccess,
     IndexedBranch,
     Return,
@@ -119,7 +120,9 @@ class Flow:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
             if isinstance(ending(last), Branch) and last.guard is not None:
-                computes = all(op.plan.meaning.effect is None and not reads_clock(op) for op in others)
+                computes = all(
+                    isinstance(op.plan.meaning.effect, Fencing | None) and not reads_clock(op) for op in others
+                )
                 if page.is_narrow(number, (block.taken, block.next), computes):
                     found.add(number)
         return frozenset(found)

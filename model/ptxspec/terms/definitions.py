@@ -228,8 +228,6 @@ class Meaning(NamedTuple):
     """the special registers that are read without being operands"""
     more: tuple[Effect, ...] = ()
     """the effects that follow the first, one after the other"""
-    order: tuple[tuple[str, str], ...] = ()
-    """how it takes part in the order in which other threads see memory: modifiers by name; empty if it takes no part"""
 
     @property
     def uses_carry(self) -> bool:
@@ -290,7 +288,6 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.borrows,
         trace.specials,
         tuple(trace.more),
-        tuple((name, str(value)) for name, value in trace.order.items()),
     )
     return Instance(trace.asked, meaning)
 
