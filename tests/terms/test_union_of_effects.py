@@ -24,6 +24,7 @@ from ptxspec.terms.effects import (
     Copying,
     Effect,
     Ending,
+    Fencing,
     Jump,
     Pause,
     StackUse,
@@ -37,6 +38,8 @@ KNOWN: dict[str, tuple[str, str, Role]] = {
     "Load": ("ld.global.u32", "load", Role()),
     "Store": ("st.global.u32", "store", Role()),
     "Update": ("atom.global.add.u32", "update", Role()),
+    "Fence": ("fence.sc.gpu", "fence", Role()),
+    "GridDependency": ("griddepcontrol.wait", "grids", Role()),
     "Check": ("prefetch.tensormap", "check", Role()),
     "Copy": ("cp.async.ca.shared.global", "copy", Role()),
     "Commit": ("cp.async.commit_group", "copy", Role()),
@@ -101,14 +104,14 @@ def test_users_read_a_word_for_it_and_threads_meet_by_it(member: type[Any]) -> N
 @each_class
 def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> None:
     effect, found = example(member), form(KNOWN[member.__name__][0])
-    groups = [isinstance(effect, group) for group in (Access, Check, Copying, StackUse, Jump, Stop, Pause)]
+    groups = [isinstance(effect, group) for group in (Access, Fencing, Check, Copying, StackUse, Jump, Stop, Pause)]
     assert sum(groups) == 1
     plan = type("Plan", (), {"meaning": found.meaning(found.absences[-1])})
     op = Op(plan, (), None, 0)  # type: ignore[arg-type]
     assert (
         (ending(op) is effect)
         == isinstance(effect, Ending)
-        == (not isinstance(effect, Access | Check | Copying | StackUse))
+        == (not isinstance(effect, Access | Fencing | Check | Copying | StackUse))
     )
     if isinstance(effect, Pause):
         assert all(isinstance(term, Int) for term in given(effect))

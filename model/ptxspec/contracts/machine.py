@@ -254,6 +254,14 @@ class Access(Protocol):
         """Whether the first `count` of so many bytes in these states may be read."""
 
 
+class MemoryOrder(Protocol):
+    """spec/machine/order.md."""
+
+    @property
+    def MODIFIERS(self) -> tuple[str, ...]:
+        """The sets of modifiers that say how an access takes part in the order in which other threads see memory."""
+
+
 class ThreadCoordinates(Protocol):
     """spec/special-registers/thread-coordinates.md."""
 
@@ -266,4 +274,5 @@ divergence = page("machine.divergence", Divergence)
 schedule = page("machine.schedule", Schedule)
 memory_rules = page("machine.memory", MemoryRules)
 access = page("machine.access", Access)
+memory_order = page("machine.order", MemoryOrder)
 thread_coordinates = page("special_registers.thread_coordinates", ThreadCoordinates)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.evidence.compare.compiled_loops import number_at, run_native
-from ptxspec.evidence.generate.function_cases import comparable
+from ptxspec.evidence.generate.function_cases import comparable, modifiers_of
 from ptxspec.evidence.generate.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form, no_page_defines, registry
 from ptxspec.language.module_context import features, target_number
@@ -86,7 +86,7 @@ def _ordinary(forms: Iterable[Form]) -> Iterator[Form]:
     for form in forms:
         if form.definition not in ordering:
             effect = form.meaning(form.absences[-1]).effect
-            ordering[form.definition] = tuple(effect.how) if isinstance(effect, Access) else ()
+            ordering[form.definition] = modifiers_of(effect) if isinstance(effect, Access) else ()
         if not any(form.modifiers.get(name) for name in ordering[form.definition]):
             yield form
 

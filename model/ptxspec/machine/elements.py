@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from ptxspec.language import tree
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.flow import registers_read, registers_written, sources
-from ptxspec.terms.effects import Access, Load
+from ptxspec.terms.effects import Access, Fencing, Load
 
 
 def floating_accesses(kernel: Kernel) -> dict[str, dict[int, Op]]:
@@ -26,7 +26,7 @@ def floating_accesses(kernel: Kernel) -> dict[str, dict[int, Op]]:
     unknown: set[str] = set()
     for op in kernel.code:
         effect = op.plan.meaning.effect
-        if effect is None or _loaded_parameter(op, names):
+        if isinstance(effect, Fencing | None) or _loaded_parameter(op, names):
             continue
         at = _origins_of(op.call.arguments if op.call is not None else (), comes_from)
         for _, operand in sources(op):
@@ -59,7 +59,7 @@ def _origins(kernel: Kernel, names: set[str]) -> dict[str, set[str]]:
             own = _loaded_parameter(op, names)
             if own is not None:
                 origin = {own}
-            elif op.plan.meaning.effect is None:
+            elif isinstance(op.plan.meaning.effect, Fencing | None):
                 origin = set().union(*(found[name] for name in registers_read(op, kernel)))
             else:
                 continue

@@ -71,6 +71,7 @@ from ptxspec.terms.effects import (
     Effect,
     Ending,
     Exit,
+    Fencing,
     ImageAccess,
     IndexedBranch,
     Jump,
@@ -187,7 +188,7 @@ class ExactRun:
         self.scripts = Scripts(program, self)
         self.reaches: dict[int, Reach] = {}
         self.address: int | None = None
-        #: for an instruction without effect, where the run of such instructions ends
+        #: for an instruction that only computes, or orders accesses, where the run of such instructions ends
         self.plain = runs(program)
         names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
@@ -325,15 +326,17 @@ class ExactRun:
             return block.next
         registers, index = self.registers[thread], block.start
         while index < block.end:
-            op = self.code[index]
-            effect = op.plan.meaning.effect
-            if effect is None:
+            behind = self.plain.get(index)
+            if behind is not None:
                 try:
-                    self.scripts.run(index, self.plain[index])(registers, thread, {}, self.choose)
+                    self.scripts.run(index, behind)(registers, thread, {}, self.choose)
                 except NoChoice as open_result:
                     raise Faulted(Fault(thread, self.index, None, open_result)) from None
-                index = self.plain[index]
+                index = behind
                 continue
+            op = self.code[index]
+            effect = op.plan.meaning.effect
+            assert effect is not None and not isinstance(effect, Fencing)
             self.at(index)
             if self.copies is not None:
                 self.copies.deferred.goes_on()

@@ -25,6 +25,7 @@ from ptxspec.terms.effects import (
     Copying,
     Ending,
     Exit,
+    Fencing,
     ImageAccess,
     IndexedBranch,
     Return,
@@ -57,7 +58,9 @@ class Flow:
         """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block."""
         self.kernel, self.chosen = kernel, chosen
         code = kernel.code
-        accesses = [i for i, op in enumerate(code) if chosen and isinstance(op.plan.meaning.effect, Access | Copying)]
+        accesses = [
+            i for i, op in enumerate(code) if chosen and isinstance(op.plan.meaning.effect, Access | Copying | Fencing)
+        ]
         bounds = _cut(sorted({*leaders(kernel), *accesses}), len(code))
         number = {start: i for i, start in enumerate(bounds)}
         raw: list[Block] = []
@@ -123,7 +126,9 @@ class Flow:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
             if isinstance(ending(last), Branch) and last.guard is not None:
-                computes = all(op.plan.meaning.effect is None and not reads_clock(op) for op in others)
+                computes = all(
+                    isinstance(op.plan.meaning.effect, Fencing | None) and not reads_clock(op) for op in others
+                )
                 if page.is_narrow(number, (block.taken, block.next), computes):
                     found.add(number)
         return frozenset(found)

@@ -21,6 +21,8 @@ from ptxspec.terms.effects import (
     Copy,
     Effect,
     Exit,
+    Fence,
+    GridDependency,
     ImageAccess,
     IndexedBranch,
     Load,
@@ -97,6 +99,8 @@ def role_of(effect: Effect | None) -> Role:
             return Role(of_cluster=True, aligned=effect.aligned)
         case ImageAccess():
             return Role(is_image=True)
+        case Fence() | GridDependency():
+            return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
         case Copy() | Commit() | Await():

@@ -16,6 +16,7 @@ from ptxspec.machine.call_graph import FRAME
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.program import Program, constant_of, in_frame, in_part
 from ptxspec.terms.core import variable
+from ptxspec.terms.effects import Fencing
 from ptxspec.terms.python_code import Script
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import Type
@@ -26,13 +27,14 @@ Function = Callable[[dict[str, Any], int, dict[str, Any], Any], Any]
 
 
 def runs(program: Program) -> dict[int, int]:
-    """For each instruction without effect, the instruction behind the last of those that follow it in its block."""
+    """For each instruction that only computes, or orders accesses, the instruction behind the last of those that follow it in its
+    block. Each access is complete before the next, so that ordering them takes nothing."""
     found: dict[int, int] = {}
     code = program.kernel.code
     for block in program.flow.blocks:
         end = block.end
         for index in reversed(range(block.start, block.end)):
-            if code[index].plan.meaning.effect is None:
+            if isinstance(code[index].plan.meaning.effect, Fencing | None):
                 found[index] = end
             else:
                 end = index

@@ -27,7 +27,6 @@ from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
-    Access,
     Arrive,
     Await,
     Branch,
@@ -40,6 +39,9 @@ from ptxspec.terms.effects import (
     Copy,
     Effect,
     Exit,
+    Fence,
+    Fencing,
+    GridDependency,
     ImageAccess,
     IndexedBranch,
     Load,
@@ -51,6 +53,7 @@ from ptxspec.terms.effects import (
     Store,
     Update,
     Wait,
+    orders_memory,
 )
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
@@ -87,6 +90,10 @@ def told(effect: Effect) -> tuple[str, str]:
             return "store", "writes memory"
         case Update():
             return "update", "reads and writes memory"
+        case Fence():
+            return "fence", "orders accesses to memory"
+        case GridDependency():
+            return "grids", "lets dependent grids begin, or waits for others"
         case Check():
             return "check", "checks an address, and may end the launch"
         case Copy() | Commit() | Await():
@@ -162,11 +169,26 @@ class Ordering(NamedTuple):
 
 def ordering_of(op: Op, source: Source) -> Ordering:
     """What an instruction orders, and how, in words that are the same for instructions that may stand for one another."""
-    effect, order = op.plan.meaning.effect, sorted(op.plan.meaning.order)
-    size = f"{effect.count} {effect.type.bytes}" if isinstance(effect, Access) else ""
+    effect = op.plan.meaning.effect
     results = "to a register" if any(destinations(op)) else "without a result"
-    what = f"{type(effect).__name__} {size} {results} {order}"
+    what = f"{type(effect).__name__} {results} {_ordered(effect)}"
     return Ordering(what, statement(source.text, op.position), source.line(op.position))
+
+
+def _ordered(effect: Effect | None) -> tuple[Any, ...]:
+    """What two effects of one kind have to agree in so that one may stand for the other in the order of memory, but for
+    operands."""
+    match effect:
+        case Fence():
+            return effect.order, effect.scope, effect.proxies, effect.restricted
+        case GridDependency():
+            return (effect.action,)
+        case Load() | Store() | Update():
+            return effect.count, effect.type.bytes, effect.order, effect.scope, effect.proxy
+        case Wait():
+            return ()
+        case _:
+            raise AssertionError(f"no effect that orders memory: {effect}")
 
 
 class Fragment(NamedTuple):
@@ -241,7 +263,7 @@ def read_fragment(
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
-    orders = [ordering_of(op, source) for op in ops if op.plan.meaning.order]
+    orders = [ordering_of(op, source) for op in ops if orders_memory(op.plan.meaning.effect)]
     return Fragment(
         text,
         reading.registers,
@@ -300,7 +322,7 @@ class _Reading:
         """One instruction with its form."""
         plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
         effect = plan.meaning.effect
-        if effect is not None:
+        if not isinstance(effect, Fencing | None):
             raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
             self.registers[CONDITION_CODE] = TYPES["pred"]
@@ -534,8 +556,8 @@ def _wanted(item: tree.Instruction, source: Source, refuses: bool = True) -> lis
     forms = opcode.find(item.mnemonic) if opcode is not None else []
     if not forms:
         raise _without_form(without_form(opcode, item.mnemonic, None), item, source)
-    effects = [form.meaning(form.absences[-1]).effect for form in forms]
-    if refuses and effects[0] is not None and all(effects):
+    effects = [e for form in forms if not isinstance(e := form.meaning(form.absences[-1]).effect, Fencing | None)]
+    if refuses and len(effects) == len(forms):
         raise _refused(item.mnemonic, effects[0])
     for form in forms:
         found = _match(form, item, not refuses)

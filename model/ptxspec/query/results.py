@@ -9,7 +9,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Kernel, Op
 from ptxspec.machine.flow import Flow, ending, registers_read, registers_written, successors
 from ptxspec.terms.core import Bool, constant, truth
-from ptxspec.terms.effects import Exit, Return, Stop
+from ptxspec.terms.effects import Exit, Fencing, Return, Stop
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, select
 
@@ -23,7 +23,7 @@ def consumed(kernel: Kernel) -> frozenset[str]:
     """The registers of a fragment whose last value a later instruction reads, on every way to an end."""
     if not kernel.code or kernel.functions:
         return frozenset()
-    if not any(op.plan.meaning.effect for op in kernel.code):
+    if all(isinstance(op.plan.meaning.effect, Fencing | None) for op in kernel.code):
         unread, read = _after(kernel, kernel.code, set(), set())
         return frozenset(read - unread)
     flow = Flow(kernel)

@@ -13,7 +13,19 @@ from docutils.nodes import make_id
 
 import ptxspec.terms
 from ptxspec.site.pages import code, gap, table
-from ptxspec.terms import actions, availability, changes, core, definitions, kinds, registries, steps, types, vocabulary
+from ptxspec.terms import (
+    actions,
+    availability,
+    changes,
+    core,
+    definitions,
+    kinds,
+    orders,
+    registries,
+    steps,
+    types,
+    vocabulary,
+)
 from ptxspec.terms.kinds import Slot
 
 FREEDOMS = {"approximate", "deviates", "machine_specific", "undefined", "unspecified"}
@@ -53,6 +65,7 @@ def _group(name: str, word: Any) -> str:
             vocabulary.__name__: 2,
             core.__name__: 2,
             actions.__name__: 3,
+            orders.__name__: 3,
             registries.__name__: 5,
             steps.__name__: 5,
         }

@@ -22,6 +22,8 @@ from ptxspec.terms.effects import (
     Copy,
     Effect,
     Exit,
+    Fence,
+    GridDependency,
     ImageAccess,
     IndexedBranch,
     Load,
@@ -35,6 +37,7 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.kinds import Special
+from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
@@ -52,7 +55,6 @@ class Trace:
     carry_written: Bool | None = None
     borrows: bool = False
     specials: tuple[str, ...] = ()
-    order: dict[str, Any] = field(default_factory=dict)
     asked: dict[tuple[str, Edition], bool] = field(default_factory=dict)
 
 
@@ -98,11 +100,11 @@ def _note(effect: Effect) -> None:
 Spaces = tuple[str, ...]
 
 
-def orders(**how: Any) -> None:
-    """Take part in the order in which other threads see memory: as a fence does, or an access that is strong, atomic or volatile.
-    `how` has the modifiers that say which order, and for whom; those that are absent say nothing, and an instruction that has
-    none of them takes no part."""
-    _traced("an order").order.update({name: value for name, value in how.items() if value not in (None, False)})
+def _check_scope(order: Order | None, scope: Scope | None) -> None:
+    """Blame a definition that says for which threads a weak access orders something, or does not say it of another one."""
+    if (order in (None, Order.WEAK)) != (scope is None):
+        what = "no order" if order is None else f"the order {order.value}"
+        raise blame(f"{what} with {'no scope' if scope is None else f'the scope {scope.value}'}")
 
 
 class Demand(NamedTuple):
@@ -113,25 +115,76 @@ class Demand(NamedTuple):
 
 
 def load(
-    space: str, at: Int, type: Type, count: int = 1, demand: Demand | None = None, into: Spaces = (), **how: Any
+    space: str,
+    at: Int,
+    type: Type,
+    count: int = 1,
+    demand: Demand | None = None,
+    into: Spaces = (),
+    *,
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    **how: Any,
 ) -> list[Int]:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in, which must
-    be one of `into` if there are any). `demand` is what must hold before. `how` names cache operators and the like, which change
-    no value. A warp that has met may load several times, and so may an instruction that does nothing else; likewise `store`."""
+    be one of `into` if there are any). `demand` is what must hold before. `order`, `scope` and `proxy` say how the access takes
+    part in the order in which other threads see memory: one that is not weak has a scope. `how` names cache operators and the
+    like, which change no value. A warp that has met may load several times, and so may an instruction that does nothing else;
+    likewise `store`."""
     trace = _traced("a load")
     values = [variable(f"%loaded{trace.loaded + i}", type.width) for i in range(count)]
     trace.loaded += count
     rule, holds = demand or ("", None)
-    _note(Load(space, integer(at), type, count, how, rule, holds, into))
+    _check_scope(order, scope)
+    _note(Load(space, integer(at), type, count, how, rule, holds, into, order, scope, proxy))
     return [sign_extend(v, type.width) if type.signed else v for v in values]
 
 
 def store(
-    space: str, at: Int, type: Type, values: list[Int], demand: Demand | None = None, into: Spaces = (), **how: Any
+    space: str,
+    at: Int,
+    type: Type,
+    values: list[Int],
+    demand: Demand | None = None,
+    into: Spaces = (),
+    *,
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    **how: Any,
 ) -> None:
-    """Write consecutive values of `type` to an address; `demand` is what must hold before, `into` as for `load`."""
+    """Write consecutive values of `type` to an address; `demand` is what must hold before. The others are as for `load`."""
     rule, holds = demand or ("", None)
-    _note(Store(space, integer(at), type, tuple(low_bits(v, type.width) for v in values), how, rule, holds, into))
+    words = tuple(low_bits(v, type.width) for v in values)
+    _check_scope(order, scope)
+    _note(Store(space, integer(at), type, words, how, rule, holds, into, order, scope, proxy))
+
+
+def fence_accesses(order: Order, scope: Scope, restricted: str | None = None) -> None:
+    """Order the thread's accesses before the instruction with those after it, as the threads of the scope observe them; if it is
+    `restricted`, those only that the modifier of this name speaks of. A thread by itself cannot tell."""
+    _check_scope(order, scope)
+    _note(Fence(order, scope, (), restricted))
+
+
+def fence_proxies(
+    later: Proxy,
+    earlier: Proxy,
+    order: Order | None = None,
+    scope: Scope | None = None,
+    restricted: str | None = None,
+) -> None:
+    """The same for earlier accesses through one proxy and later ones through another; without an order and a scope, in both
+    directions."""
+    _check_scope(order, scope)
+    _note(Fence(order, scope, (later, earlier), restricted))
+
+
+def depend_on_grids(action: str) -> None:
+    """Let the grids that depend on this one begin ("launch_dependents"), or see what those have left that it depends on
+    ("wait")."""
+    _note(GridDependency(action))
 
 
 def check_address(rule: str, at: Int, holds: Bool) -> None:
@@ -144,13 +197,24 @@ def check(rule: str, holds: Bool) -> None:
     _note(Check(rule, None, holds))
 
 
-def update(space: str, at: Int, type: Type, change: Callable[[Int], Int | int], into: Spaces = (), **how: Any) -> Int:
-    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read. `into` as
-    for `load`."""
+def update(
+    space: str,
+    at: Int,
+    type: Type,
+    change: Callable[[Int], Int | int],
+    into: Spaces = (),
+    *,
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
+    **how: Any,
+) -> Int:
+    """Read a value of `type`, write change(value) in its place, with no other access between, and give what was read. The others
+    are as for `load`."""
     raw = variable("%loaded0", type.width)
     old = sign_extend(raw, type.width) if type.signed else raw
     new = low_bits(integer(change(old)), type.width)
-    _note(Update(space, integer(at), type, (new,), how, into))
+    _check_scope(order, scope)
+    _note(Update(space, integer(at), type, (new,), how, into, order, scope))
     return old
 
 
@@ -161,6 +225,9 @@ def update_each(
     values: list[Int],
     change: Callable[[Int, Int], Int | int],
     into: Spaces = (),
+    *,
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
     **how: Any,
 ) -> list[Int]:
     """The same for as many consecutive values of `type` as there are in `values`: in the place of each comes
@@ -168,7 +235,8 @@ def update_each(
     raw = [variable(f"%loaded{i}", type.width) for i in range(len(values))]
     old = [sign_extend(v, type.width) if type.signed else v for v in raw]
     new = tuple(low_bits(integer(change(o, v)), type.width) for o, v in zip(old, values, strict=True))
-    _note(Update(space, integer(at), type, new, how, into))
+    _check_scope(order, scope)
+    _note(Update(space, integer(at), type, new, how, into, order, scope))
     return old
 
 
@@ -247,13 +315,14 @@ def access_image(
     image: Int,
     rule: Callable[..., Any],
     *operands: Int | int,
+    proxy: Proxy,
     sampler: Int | None = None,
     answers: int = 0,
 ) -> list[Int]:
     """Ask the image that a handle stands for: what is to be done is what `rule` says of it (see `read_image`), given the
-    description of the image, that of the sampler, and the operands. It gives `answers` numbers, of which the low 64 bits are
-    known."""
-    _note(ImageAccess(image, sampler, rule, tuple(map(integer, operands))))
+    description of the image, that of the sampler, and the operands. Memory is accessed through `proxy`. It gives `answers`
+    numbers, of which the low 64 bits are known."""
+    _note(ImageAccess(image, sampler, rule, tuple(map(integer, operands)), proxy))
     return [variable(f"%answer{i}", 64) for i in range(answers)]
 
 

@@ -45,7 +45,6 @@ class Definition:
         #: operands that may be no constants, and the modifiers of the forms of which that is so
         self.of_registers: list[tuple[frozenset[str], dict[str, tuple[Any, ...]]]] = []
         self.returns_addresses = False
-        self.changes_nothing = False
         #: why no GPU can be asked what its forms do, if that is so
         self.unasked: str | None = None
         self.discards = False
@@ -228,8 +227,6 @@ class Meaning(NamedTuple):
     """the special registers that are read without being operands"""
     more: tuple[Effect, ...] = ()
     """the effects that follow the first, one after the other"""
-    order: tuple[tuple[str, str], ...] = ()
-    """how it takes part in the order in which other threads see memory: modifiers by name; empty if it takes no part"""
 
     @property
     def uses_carry(self) -> bool:
@@ -277,9 +274,6 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
             f"{definition.path}:{definition.line}: {definition.name} returns {len(values)} results, its "
             f"annotation says {len(annotations)}"
         )
-    if definition.changes_nothing and trace.effect is not None:
-        name = trace.effect.__class__.__name__
-        raise blame(f"{definition.path}:{definition.line}: {definition.name} has an effect: {name}")
     results = [_result(definition, v, a, modifiers) for v, a in zip(values, annotations, strict=True)]
     meaning = Meaning(
         tuple(inputs),
@@ -290,7 +284,6 @@ def _evaluate(definition: Definition, modifiers: dict[str, Any], absent: tuple[s
         trace.borrows,
         trace.specials,
         tuple(trace.more),
-        tuple((name, str(value)) for name, value in trace.order.items()),
     )
     return Instance(trace.asked, meaning)
 
@@ -440,14 +433,6 @@ def may_discard_result(*definitions: Definition) -> None:
     """In place of the destination may stand the sink `_`: the instruction is executed, and its result dropped."""
     for definition in definitions:
         definition.discards = True
-
-
-def changes_nothing(*definitions: Definition) -> None:
-    """These instructions have neither results nor effects: executing them takes a step and leaves all values as they are."""
-    for definition in definitions:
-        if definition.results:
-            raise blame(f"{definition.name} has results, so that it does change something")
-        definition.changes_nothing = True
 
 
 def cannot_be_asked(definition: Definition, why: str) -> None:

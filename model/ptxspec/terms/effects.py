@@ -7,11 +7,12 @@ fields are terms over the meaning's inputs, or static values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, assert_never
 
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.kinds import Special
+from ptxspec.terms.orders import Order, Proxy, Scope
 from ptxspec.terms.types import Type
 
 # Memory ----------------------------------------------------------------------------------------------------------------
@@ -21,7 +22,8 @@ from ptxspec.terms.types import Type
 class Load:
     """Read `count` consecutive values of `type` from an address of a state space ("generic": of whichever it falls in). `how`
     names cache operators and the like: two loads that differ in these alone are the same to the machine. If there is a `rule`,
-    what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any."""
+    what it says must hold before. A generic address must lie in one of the state spaces `into`, if there are any. `order`,
+    `scope` (None for a weak one) and `proxy` say how it takes part in the order in which other threads see memory."""
 
     space: str
     address: Int
@@ -31,6 +33,9 @@ class Load:
     rule: str = ""
     holds: Bool | None = None
     into: tuple[str, ...] = ()
+    order: Order = Order.WEAK
+    scope: Scope | None = None
+    proxy: Proxy = Proxy.GENERIC
 
     @property
     def bytes(self) -> int:
@@ -41,7 +46,7 @@ class Load:
 @dataclass(frozen=True)
 class Store:
     """Write consecutive values of `type` to an address of a state space. If there is a `rule`, what it says must hold before.
-    `into` as of a load."""
+    The other fields are as of a load."""
 
     space: str
     address: Int
@@ -51,6 +56,9 @@ class Store:
     rule: str = ""
     holds: Bool | None = None
     into: tuple[str, ...] = ()
+    order: Order = Order.WEAK
+    scope: Scope | None = None
+    proxy: Proxy = Proxy.GENERIC
 
     @property
     def count(self) -> int:
@@ -66,7 +74,7 @@ class Store:
 @dataclass(frozen=True)
 class Update:
     """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
-    between. `into` as of a load."""
+    between. The other fields are as of a load."""
 
     space: str
     address: Int
@@ -74,6 +82,9 @@ class Update:
     values: tuple[Int, ...]
     how: Mapping[str, Any] = field(compare=False)
     into: tuple[str, ...] = ()
+    order: Order = Order.WEAK
+    scope: Scope | None = None
+    proxy: Proxy = Proxy.GENERIC
 
     @property
     def count(self) -> int:
@@ -96,13 +107,36 @@ class Check:
     holds: Bool
 
 
+# The order in which other threads see memory ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Order the thread's accesses before it with those after it, as the threads of a scope observe them. Between `proxies` it
+    orders earlier accesses by the second with later ones by the first; one without an order does so in both directions. One that
+    is `restricted` orders only the accesses that the modifier of this name speaks of."""
+
+    order: Order | None
+    scope: Scope | None
+    proxies: tuple[Proxy, ...] = ()
+    restricted: str | None = None
+
+
+@dataclass(frozen=True)
+class GridDependency:
+    """Let the grids that depend on this one begin ("launch_dependents"), or see what those have left that it depends on
+    ("wait")."""
+
+    action: str
+
+
 # Copies that finish later -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Copy:
     """Begin to fill `size` bytes, a constant, at `to` in a state space: the first `read` with what lies at `source` in another
-    one, the others with zeros. `how` names cache operators and the like."""
+    one, the others with zeros. The other fields are as of a load."""
 
     space: str
     to: Int
@@ -111,6 +145,9 @@ class Copy:
     size: Int
     read: Int
     how: Mapping[str, Any] = field(compare=False)
+    order: Order = Order.WEAK
+    scope: Scope | None = None
+    proxy: Proxy = Proxy.GENERIC
 
 
 @dataclass(frozen=True)
@@ -228,12 +265,14 @@ class Stop:
 
 @dataclass(frozen=True)
 class ImageAccess:
-    """Ask the image that a handle stands for, as `rule` says, given its description, that of the sampler, and the operands."""
+    """Ask the image that a handle stands for, as `rule` says, given its description, that of the sampler, and the operands. It
+    accesses memory through `proxy`."""
 
     image: Int
     sampler: Int | None
     rule: Callable[..., Any]
     operands: tuple[Int, ...]
+    proxy: Proxy
 
 
 @dataclass(frozen=True)
@@ -260,7 +299,8 @@ class Release:
 
 #: those that access memory
 Access: TypeAlias = Load | Store | Update
-#: those that leave other values in memory
+#: those that only order accesses for other threads: the thread by itself cannot tell
+Fencing: TypeAlias = Fence | GridDependency
 #: those that are about copies that finish later
 Copying: TypeAlias = Copy | Commit | Await
 #: those that ask for the stack of a thread
@@ -275,7 +315,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | Check | Copying | StackUse | Ending
+Effect: TypeAlias = Access | Fencing | Check | Copying | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:
@@ -288,3 +328,25 @@ def terms_of(effect: Effect) -> list[Term]:
     """The terms that stand in an effect's fields."""
     found = [getattr(effect, f.name) for f in fields(effect)]
     return [t for v in found for t in (v if isinstance(v, tuple) else (v,)) if isinstance(t, Term)]
+
+
+def orders_memory(effect: Effect | None) -> bool:
+    """Whether an effect takes part in the order in which other threads see memory: a fence, or an access that is not weak."""
+    match effect:
+        case Fence() | GridDependency():
+            return True
+        case Load() | Store() | Update() | Copy():
+            return effect.order is not Order.WEAK
+        case None | Check() | Commit() | Await() | StackEnd() | Reserve() | Release():
+            return False
+        case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
+            return False
+        case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
+            return False
+        case _:
+            assert_never(effect)
+
+
+def seen_alone(access: Access) -> Access:
+    """What an access does as far as a thread by itself can tell, whatever its order among others."""
+    return replace(access, order=Order.WEAK, scope=None, proxy=Proxy.GENERIC)

@@ -49,6 +49,11 @@ APART = [
     # another order, or other threads for which it holds
     (FENCE, "fence.acq_rel.gpu;", "right side has fence.acq_rel.gpu;"),
     (FENCE, "fence.sc.cta;", "right side has fence.sc.cta;"),
+    (FENCE, "membar.cta;", "right side has membar.cta;"),
+    ("fence.proxy.async;", "fence.proxy.async.global;", "right side has fence.proxy.async.global;"),
+    ("fence.proxy.alias;", "fence.proxy.async;", "right side has fence.proxy.async;"),
+    ("griddepcontrol.wait;", "griddepcontrol.launch_dependents;", "right side has griddepcontrol.launch_dependents;"),
+    ("ld.relaxed.sys.global.u32 d, [p];", "ld.mmio.relaxed.sys.global.u32 d, [p];", "right side has ld.mmio"),
     (WRITE + RELEASE, WRITE + "st.release.cta.global.u32 [f], 1;", "right side has st.release.cta"),
     ("ld.volatile.global.u32 d, [p];", "ld.relaxed.sys.global.u32 d, [p];", "right side has ld.relaxed.sys"),
     ("atom.acquire.gpu.global.add.u32 x, [p], 1;", "atom.global.add.u32 x, [p], 1;", "right side has atom.global"),
@@ -86,6 +91,8 @@ TOGETHER = [
     ("atom.add.u32 x, [p], 1;", "atom.relaxed.gpu.global.add.u32 x, [p], 1;"),
     ("mov.u32 i, 0; L: fence.sc.gpu; add.u32 i, i, 1; setp.lt.u32 s, i, 3; @s bra L;", FENCE * 3 + "mov.u32 i, 3;"),
     (FENCE + "add.u32 d, a, b;", "add.u32 d, b, a;" + FENCE),
+    ("membar.gl;" + WRITE, FENCE + WRITE),  # by the manual they are synonyms
+    ("membar.proxy.alias;" + WRITE, "fence.proxy.alias;" + WRITE),
     (".local .b32 v; st.local.u32 [v], a; fence.sc.gpu; ld.local.u32 d, [v];", "mov.u32 d, a; fence.sc.gpu;"),
 ]  # fmt: skip
 

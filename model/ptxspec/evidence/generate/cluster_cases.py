@@ -31,7 +31,7 @@ from ptxspec.evidence.generate.function_cases import says_how
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Access, ClusterBarrier, Load, Update
+from ptxspec.terms.effects import Access, ClusterBarrier, Load, Update, seen_alone
 
 SEED = "clusters"
 #: how many cells of a row are kept, and are shown
@@ -117,7 +117,7 @@ def _access(form: Form) -> ClusterCase:
     effect = form.meaning().effect
     assert isinstance(effect, Access)
     name = f"{form} of another CTA"
-    same = (effect, form.meaning().results)
+    same = (seen_alone(effect), form.meaning().results)
     if isinstance(effect, Update):
         data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
         return ClusterCase(name, lambda own: update_text(form, effect, own), same, data)

@@ -23,6 +23,7 @@ from ptxspec.terms.effects import (
     CtaBarrier,
     Effect,
     Exit,
+    Fencing,
     IndexedBranch,
     Jump,
     Return,
@@ -47,8 +48,8 @@ def shows(form: Form) -> bool:
     effect = form.meaning(form.absences[-1]).effect
     if form.definition.unasked is not None:
         return False
-    if effect is None:
-        return form.definition.changes_nothing
+    if isinstance(effect, Fencing | None):
+        return not form.definition.results
     if isinstance(effect, Jump):
         return True
     # a barrier of a warp is a collective without a result
@@ -104,7 +105,7 @@ def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
     effect = form.meaning(absent).effect
     instruction = form.written(_operands(form, absent))
     give, take = "st.shared.u32 [%mine], %v;", "ld.shared.u32 %v, [%other];"
-    if effect is None:  # it is no barrier itself
+    if isinstance(effect, Fencing | None):  # it is no barrier itself
         return [give, instruction, "bar.sync 0;", take]
     if isinstance(effect, Collective):
         return ["xor.b32 %other, %mine, 4;", give, instruction, take]

@@ -34,7 +34,7 @@ from ptxspec.evidence.generate.instruction_modules import (
 from ptxspec.evidence.generate.operand_rows import rows
 from ptxspec.evidence.generate.signatures import inputs_of, undefined, updates
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import ImageAccess, Load
+from ptxspec.terms.effects import Access, ImageAccess, Load, seen_alone
 
 SEED = "effects"
 ROWS = 32
@@ -87,9 +87,9 @@ class EffectCase(NamedTuple):
     def alike(self) -> Any:
         """Cache operators, hints, orders and scopes make no difference here."""
         meaning = self.form.meaning(self.absent)
-        if self.kind in ("control", "copy") or meaning.effect is None:
+        if not isinstance(meaning.effect, Access):
             return self.name
-        return self.kind, meaning.effect, meaning.results, self.form.modifiers.get("vec")
+        return self.kind, seen_alone(meaning.effect), meaning.results, self.form.modifiers.get("vec")
 
     @property
     def apart(self) -> Any:

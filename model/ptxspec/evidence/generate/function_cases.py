@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec import contracts
 from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.generate.former_modules import asked_in
 from ptxspec.evidence.generate.instruction_kernels import (
@@ -45,7 +46,12 @@ def comparable(form: Form) -> bool:
 
 def says_how(form: Form, access: Access) -> bool:
     """Whether a form has modifiers for the order of its access, for caches and the like."""
-    return any(form.modifiers.get(name) for name in access.how)
+    return any(form.modifiers.get(name) for name in modifiers_of(access))
+
+
+def modifiers_of(access: Access) -> tuple[str, ...]:
+    """The modifiers that say how an access takes part in the order of memory, and those for caches and the like."""
+    return *contracts.memory_order().MODIFIERS, *access.how
 
 
 def table_of(form: Form, meaning: Meaning) -> list[tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
@@ -76,7 +77,7 @@ def leaves(meaning: Meaning) -> Leaves:
         if isinstance(value, Term):
             terms.append(value)
             rest.append(type(value).__name__)
-        elif isinstance(value, Type) or value is None or isinstance(value, str | int):
+        elif isinstance(value, Type | Enum) or value is None or isinstance(value, str | int):
             rest.append(value)
         elif isinstance(value, dict):
             for key, own in value.items():

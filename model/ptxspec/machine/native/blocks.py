@@ -18,7 +18,7 @@ from ptxspec.machine.program import ANSWER
 from ptxspec.machine.special import asked
 from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
-from ptxspec.terms.effects import Collective, ImageAccess, StackUse
+from ptxspec.terms.effects import Collective, Fencing, ImageAccess, StackUse
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.registries import changing
 
@@ -111,7 +111,7 @@ class Blocks:
             text.index = index
             if op is not terminator:
                 effect = op.plan.meaning.effect
-                if effect is None:
+                if isinstance(effect, Fencing | None):  # accesses are complete in order: no code for a fence
                     self.computing.write(op)
                 else:
                     self.acting.write(op, effect, index)

@@ -30,6 +30,8 @@ from ptxspec.terms.effects import (
     Copy,
     Effect,
     Exit,
+    Fence,
+    GridDependency,
     ImageAccess,
     IndexedBranch,
     Load,
@@ -47,7 +49,7 @@ from ptxspec.terms.types import Type
 
 
 class Computing:
-    """Instructions without an effect."""
+    """Instructions that only compute, or order accesses."""
 
     def __init__(self, text: Text, registers: Registers, operands: Operands, outlined: Outlined | None = None):
         self.text, self.registers, self.operands, self.outlined = text, registers, operands, outlined
@@ -154,6 +156,8 @@ class Acting:
                     element = self.text.element_of(pointer, i, type.bytes)
                     self.text.lines.append(f"  %e{index}_{i} = {element}\n{_store(word, type, i, index)}")
                 return []
+            case Fence() | GridDependency():
+                raise AssertionError("what only orders accesses is written as what only computes")
             case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
                 raise AssertionError("what ends a block stands in its midst")
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():

@@ -17,7 +17,6 @@ from ptxspec.machine.special import INDEX, SpecialValues, asked, meaning
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.paths.addresses import Case
 from ptxspec.query.paths.arrivals import Arrival, is_false
-from ptxspec.query.paths.ordering import operands_of
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Access, Collective, Load, Wait
@@ -74,7 +73,7 @@ class Collectives:
         envs = [walk.sources(op, way._replace(reached=done), lane) for lane in range(walk.lanes)]
         if isinstance(effect, Wait):
             if walk.orders.at(op, done[0], 0):
-                walk.orders.add(op, done[0], 0, operands_of(effect, envs[0]))
+                walk.orders.add(op, done[0], 0, envs[0].values())
             self._barrier(op, effect, done, envs)
         else:
             self._exchange(op, effect, done, envs)

@@ -17,7 +17,7 @@ from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import Case
 from ptxspec.query.paths.arrivals import is_false
 from ptxspec.terms.core import Bool, Int, constant
-from ptxspec.terms.effects import Access, Effect, Wait
+from ptxspec.terms.effects import Wait, orders_memory
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, number, select
 
@@ -46,9 +46,10 @@ class Event(NamedTuple):
 
 def takes_part(op: Op, lanes: int) -> bool:
     """Whether an instruction orders memory for threads that are not executed here."""
-    if isinstance(op.plan.meaning.effect, Wait):
+    effect = op.plan.meaning.effect
+    if isinstance(effect, Wait):
         return lanes == 1  # else all threads of the CTA are here
-    return bool(op.plan.meaning.order)
+    return orders_memory(effect)
 
 
 class Orders:
@@ -143,8 +144,3 @@ def _chosen(cases: list[tuple[Bool, Int]]) -> Int:
 
 def _digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-
-
-def operands_of(effect: Effect | None, env: dict[str, Any]) -> list[Any]:
-    """The operands of an instruction that accesses no memory."""
-    return [] if isinstance(effect, Access) else list(env.values())

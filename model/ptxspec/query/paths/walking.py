@@ -27,7 +27,7 @@ from ptxspec.query.paths.conditions import assumed, leaves
 from ptxspec.query.paths.inductive import Inductive
 from ptxspec.query.paths.memory import Memory
 from ptxspec.query.paths.options import Options
-from ptxspec.query.paths.ordering import Orders, operands_of
+from ptxspec.query.paths.ordering import Orders
 from ptxspec.query.paths.places import Places
 from ptxspec.query.paths.sides import Side
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
@@ -42,6 +42,8 @@ from ptxspec.terms.effects import (
     Collective,
     Effect,
     Exit,
+    Fence,
+    GridDependency,
     ImageAccess,
     IndexedBranch,
     Load,
@@ -271,8 +273,6 @@ class Walk:
             env = self.sources(op, way._replace(reached=(done,) * self.lanes), lane)
             if effect is not None:
                 self._act(effect, op, env, done, lane)
-            elif self.orders.at(op, done, lane):
-                self.orders.add(op, done, lane, operands_of(effect, env))
             self.write(op, env, way, lane, holds)
 
     def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
@@ -375,6 +375,9 @@ class Walk:
         match effect:
             case Load() | Store() | Update():
                 self._access(effect, op, env, done, lane)
+            case Fence() | GridDependency():
+                if self.orders.at(op, done, lane):
+                    self.orders.add(op, done, lane, env.values())
             case Check():
                 self.fault(done & ~substitute(effect.holds, env, {}))
             case _:
