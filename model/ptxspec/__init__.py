@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ptxspec.language.diagnostics import Diagnostic, PtxError
     from ptxspec.language.forms import Form, forms
     from ptxspec.language.gaps import GapError
+    from ptxspec.machine.counting import Count, Counts
     from ptxspec.machine.errors import LaunchError, Where
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Outcome
@@ -76,6 +77,8 @@ _PLACES = {
     "Texture": "ptxspec.machine.images",
     "Memory": "ptxspec.machine.owned",
     "Module": "ptxspec.machine.module",
+    "Count": "ptxspec.machine.counting",
+    "Counts": "ptxspec.machine.counting",
     "Outcome": "ptxspec.machine.launch",
     "Pointer": "ptxspec.machine.pointers",
     "AddressMode": "ptxspec.options",
@@ -126,7 +129,9 @@ __all__ = [
     "Cause",
     "Chosen",
     "Contraction",
+    "Count",
     "Counterexample",
+    "Counts",
     "Diagnostic",
     "Engine",
     "Executed",

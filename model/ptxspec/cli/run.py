@@ -78,6 +78,11 @@ from ptxspec.escaping import LINES, printable
     help="Which thread runs next: in turns, drawn before each access to memory, or as listed by --json of another launch.",
 )
 @click.option(
+    "--counts",
+    is_flag=True,
+    help="Count how often each instruction is executed, for how many threads its guard holds, and the bytes that it moves.",
+)
+@click.option(
     "--contract",
     type=click.Choice(["none", "all"]),
     default="none",
@@ -159,12 +164,16 @@ def command(
     facts = {"kernel": kernel, "thread_instructions": outcome.steps, "seconds": round(seconds, 6)}
     if outcome.schedule is not None:
         facts["schedule"] = list(outcome.schedule)
+    if as_json and outcome.counts is not None:
+        facts["counts"] = [count._asdict() for count in outcome.counts.instructions]
     if as_json:
         compared = {"seeds": {"count": seeds, "dependent": [d.as_dict() for d in dependent]}} if seeds else {}
         results = {"printed": "".join(texts), "changed": {str(i): values[i].tolist() for i in changed}}
         put_json({**facts, **results, **compared})
     else:
         _show(facts, {i: values[i] for i in changed})
+        if outcome.counts is not None:
+            _show_counts(outcome.counts)
         for one in dependent:
             say(str(one), fg="yellow")
         if seeds and not dependent:
@@ -275,6 +284,26 @@ def _entry(kernels: list[str], asked: str | None) -> str:
 def _print(text: str) -> None:
     """What a thread prints. Control characters are escaped; --json gives the text itself."""
     put(printable(text, LINES), nl=False)
+
+
+def _show_counts(counts: Any) -> None:
+    """A table of what each instruction did, and the bytes in all."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("line", "instruction", "reached", "active", "read", "written", box=box.SIMPLE)
+    for column in (0, 2, 3):
+        table.columns[column].justify = "right"
+    for count in counts.instructions:
+        moved = [", ".join(f"{n:,} .{space}" for space, n in bytes.items()) for bytes in (count.read, count.written)]
+        table.add_row(
+            str(count.line), Text(printable(count.instruction)), f"{count.reached:,}", f"{count.active:,}", *moved
+        )
+    Console().print(table)
+    for what, bytes in (("read", counts.read), ("written", counts.written)):
+        say(f"bytes {what}: {', '.join(f'{n:,} of .{space}' for space, n in bytes.items()) or 'none'}")
 
 
 def _show(facts: dict[str, Any], changed: dict[int, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ptxspec.machine.batch import Extents
+from ptxspec.machine.counting import Counters
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.program import Program
 
@@ -45,6 +46,9 @@ class Running(Protocol):
 
     def set(self, name: str, value: int) -> None:
         """Let a number of the machine have a value."""
+
+    def counted(self) -> Counters:
+        """What has been counted, in a launch that counts."""
 
     def column(self, name: str) -> Any:
         """An array of the machine, not to be changed."""

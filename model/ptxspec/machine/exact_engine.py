@@ -21,6 +21,7 @@ from ptxspec.machine.call_graph import (
     returned,
     stack_moves,
 )
+from ptxspec.machine.counting import Counters, counter_of, counters
 from ptxspec.machine.driver import grid, inventory, protocol
 from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, put
@@ -190,6 +191,9 @@ class ExactRun:
         self.address: int | None = None
         #: for an instruction that only computes, or orders accesses, where the run of such instructions ends
         self.plain = runs(program)
+        self.counters: Counters | None = None
+        if program.flow.counted:
+            self.counters, self.plain = counters(program), {index: index + 1 for index in self.plain}
         names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
         self.special = SpecialValues(unchanging(names), program.clustered, extents)
@@ -231,6 +235,11 @@ class ExactRun:
 
     def set(self, name: str, value: int) -> None:
         setattr(self.machine, name, value)
+
+    def counted(self) -> Counters:
+        """What has been counted."""
+        assert self.counters is not None
+        return self.counters
 
     def column(self, name: str) -> Any:
         """An array of the machine."""
@@ -299,6 +308,8 @@ class ExactRun:
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
+            if self.counters is not None:
+                self.counters.entries[number] += 1
             if self.seen is not None:
                 self.seen(m, thread, block, m.steps + took)
             goes = self.block(block, thread)
@@ -327,6 +338,9 @@ class ExactRun:
         registers, index = self.registers[thread], block.start
         while index < block.end:
             behind = self.plain.get(index)
+            if self.counters is not None:
+                guard = self.code[index].guard
+                self.counters.active[index] += guard is None or registers[guard[0]] != guard[1]
             if behind is not None:
                 try:
                     self.scripts.run(index, behind)(registers, thread, {}, self.choose)
@@ -622,6 +636,7 @@ class ExactRun:
     def load(self, effect: Load | Update, op: Any, env: dict[str, Any], thread: int) -> None:
         size = effect.type.bytes
         array, at = self.place(effect, op, env, thread)
+        self.count(array, effect.bytes)
         for i in range(effect.count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
             env[f"%loaded{i}"] = int.from_bytes(data, "little")
@@ -629,6 +644,8 @@ class ExactRun:
     def store(self, effect: Store | Update, op: Any, env: dict[str, Any], thread: int) -> None:
         size = effect.type.bytes
         array, at = self.place(effect, op, env, thread)
+        if isinstance(effect, Store):
+            self.count(array, effect.bytes)
         for i, value in enumerate(self.values("stored", effect.values, env, thread)):
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
@@ -646,6 +663,8 @@ class ExactRun:
                 _, there = self.memory.access(effect.space, to, size, True, thread // self.extents.threads, thread)
                 self.address = source
                 check_source(self.program, index, source, size)
+                self.count(effect.space, size)
+                self.count(effect.of, read)
                 self.copies.begin(thread, index, there, size, self.memory.source(source, size, read), read)
             case Commit():
                 self.copies.commit(thread)
@@ -673,6 +692,13 @@ class ExactRun:
             check_variable(self.program, self.index, address, reach.size)
         slot = thread // self.extents.threads
         return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
+
+    def count(self, where: np.ndarray | str, size: int) -> None:
+        """Count bytes that the instruction moves in a state space, which may be given by the array that an access found; in a
+        launch that counts."""
+        if self.counters is not None:
+            space = where if isinstance(where, str) else self.memory.space_of(where)
+            self.counters.moved[counter_of(self.index, space)] += size
 
     def reach(self, effect: Access, op: Any) -> Reach:
         """How the instruction that is being executed accesses memory; kept."""

@@ -54,9 +54,10 @@ class Block(NamedTuple):
 class Flow:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel, chosen: bool = False):
-        """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block."""
-        self.kernel, self.chosen = kernel, chosen
+    def __init__(self, kernel: Kernel, chosen: bool = False, counted: bool = False):
+        """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block.
+        `counted` says whether it counts what its instructions do."""
+        self.kernel, self.chosen, self.counted = kernel, chosen, counted
         code = kernel.code
         accesses = [
             i for i, op in enumerate(code) if chosen and isinstance(op.plan.meaning.effect, Access | Copying | Fencing)
@@ -125,6 +126,8 @@ class Flow:
             if block.finishes is not None or self.chosen:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
+            if self.counted and any(op.guard for op in others):  # whose guards are counted one by one
+                continue
             if isinstance(ending(last), Branch) and last.guard is not None:
                 computes = all(
                     isinstance(op.plan.meaning.effect, Fencing | None) and not reads_clock(op) for op in others

@@ -11,6 +11,7 @@ from ptxspec.language.checked import Checked
 from ptxspec.language.debugging import origin
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.choosing import Choosing
+from ptxspec.machine.counting import Counting
 from ptxspec.machine.driver import codes
 from ptxspec.machine.engine import Fault, Prepared, Running
 from ptxspec.machine.errors import LaunchError, Violation, Where
@@ -35,6 +36,7 @@ class Host(NamedTuple):
     system: System
     limits: Limits
     choosing: Choosing
+    counting: Counting | None
 
     def begin(self, prepared: Prepared, slots: int, worker: int, host_empties: int) -> Running:
         """Make a worker ready, of which so many CTAs are resident at once."""
@@ -54,6 +56,8 @@ class Host(NamedTuple):
                 self._run(running, worker)
             finally:
                 self.choosing.note(running)
+        if self.counting is not None:
+            self.counting.gather(running.counted())
         return running.get("steps")
 
     def _run(self, running: Running, worker: int) -> None:

@@ -27,10 +27,12 @@ _spaces = contracts.state_spaces()
 #: each thread or CTA
 SPACES = {name: array_of(name) for name in _spaces.addressable() if _spaces.SPACES[name].shared_by != _spaces.CONTEXT}
 PARTS = {name: SPACES[name] for name in _spaces.in_parts()}
+#: what a launch counts that is asked to: see counting.Counters
+COUNTERS = ("count_entries", "count_active", "count_moved")
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
 OF_INSTRUCTIONS = (
     "registers", "special", "arena", "shadow", *SPACES.values(), "alive", "stack", "request", "answer", "banks", "slot_of",
-    "tile", "owned",
+    "tile", "owned", *COUNTERS,
 )  # fmt: skip
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (

@@ -20,6 +20,7 @@ from ptxspec.language.gaps import GapError
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import frame_size, gaps_reached, stack_moves
 from ptxspec.machine.choosing import Choosing
+from ptxspec.machine.counting import Counting, Counts
 from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
@@ -52,7 +53,7 @@ IMAGES = tuple(OPAQUE_TYPES)
 class Outcome(NamedTuple):
     """The result of a launch. `steps` is the number of thread-instructions executed: an instruction that a warp of 32 threads
     executes counts 32 times. `schedule` has the choices of a launch that chose whose turn it was, to be followed by another
-    one; else None.
+    one; else None. `counts` has what the instructions did, if the launch counted that.
 
     >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
     >>> ptxspec.load(text).launch("nothing", block=32).steps
@@ -61,6 +62,7 @@ class Outcome(NamedTuple):
 
     steps: int
     schedule: tuple[int, ...] | None = None
+    counts: Counts | None = None
 
 
 class Asked(NamedTuple):
@@ -94,6 +96,7 @@ class Wanted(NamedTuple):
     copies: Any
     contract: Any
     schedule: Any
+    counts: bool
 
 
 class How(NamedTuple):
@@ -109,6 +112,7 @@ class How(NamedTuple):
     copies: options.Copies
     contracts_all: bool
     choosing: Choosing
+    counts: bool
 
 
 class Launches:
@@ -126,7 +130,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool, bool], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -222,7 +226,9 @@ class Launches:
         with held(wanted.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
             profile = self._profile(wanted.profile, seed)
-            how = How(engine, profile, spread, show, owned, fresh, when, wanted.contract == "all", choosing)
+            how = How(
+                engine, profile, spread, show, owned, fresh, when, wanted.contract == "all", choosing, wanted.counts
+            )
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
 
@@ -243,7 +249,8 @@ class Launches:
         extents = extents._replace(launch=self._launches)
         memory = self._memory(ready, extents, buffers, parameters, slots, how)
         system = System(memory, extents.threads, how.printed, limits.check)
-        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing)
+        counting = Counting(ready) if how.counts else None
+        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing, counting)
         try:
             steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
@@ -260,7 +267,7 @@ class Launches:
         unit.finish()
         self._data[spaces().OF_BUFFERS][:] = memory.arena[: memory.module_size]
         self._heap = memory.heap
-        return Outcome(steps, how.choosing.reported)
+        return Outcome(steps, how.choosing.reported, None if counting is None else counting.told(self.checked))
 
     def _warn_of_elements(self, kernel: Kernel, arrays: Arrays) -> None:
         """Warn of an array of floating-point numbers that the kernel accesses as others of another size alone."""
@@ -322,7 +329,7 @@ class Launches:
 
     def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses)
+        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses), how.counts
         key = (name, how.profile.key, extents.cluster_size > 1, *options)
         if key not in self._programs:
             ready = program(self.checked, name, how.profile, *key[2:])

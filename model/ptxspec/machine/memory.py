@@ -225,6 +225,10 @@ class Memory:
         of the state spaces `into`, if there are any."""
         return rules().access(space, address, size, write, into, ThreadStorage(self, slot, thread))
 
+    def space_of(self, array: np.ndarray) -> str:
+        """The state space of the bytes of an array that an access gave."""
+        return next((name for name, held in self.buffers_of.items() if held is array), spaces().OF_BUFFERS)
+
     def source(self, address: int, size: int, read: int) -> int:
         """The index in the arena at which a copy of `size` bytes reads the first `read`; 0 if it reads none. Raises Violation if
         a rule is broken."""

@@ -91,6 +91,7 @@ class Module:
         copies: options.Copies = "early",
         contract: options.Contract = "none",
         schedule: str | Sequence[int] = "round-robin",
+        counts: bool = False,
     ) -> Outcome:
         """Run an entry (a kernel) over a grid of CTAs, and return when all of them have ended.
 
@@ -132,6 +133,9 @@ class Module:
         access to memory; or the choices that another launch reported as `Outcome.schedule`, numbers of threads among the
         resident ones, which are followed instruction for instruction under both engines (spec/machine/schedule.md).
 
+        With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
+        bytes that it moved in each state space: `Outcome.counts`.
+
         `seed` decides what PTX leaves open and the profile does not choose: results, and what registers, shared memory and the
         first 4096 bytes of local memory hold before the program writes them. Without a seed, registers and memory begin as zeros.
         A seed decides the same under both engines and in every launch.
@@ -171,7 +175,7 @@ class Module:
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract, schedule)
+        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract, schedule, bool(counts))
         return self._launches.launch(name, asked, args, bounds, wanted)
 
     @alone

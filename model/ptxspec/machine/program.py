@@ -97,6 +97,7 @@ def program(
     owned: bool = False,
     contracts_all: bool = False,
     chosen: bool = False,
+    counted: bool = False,
 ) -> Program:
     kernel = linked(checked, name)
     if contracts_all:
@@ -106,7 +107,14 @@ def program(
     dynamic = contracts.memory_rules().dynamic_part(kernel.sizes[spaces().SIZED_AT_LAUNCH], without_size)
     bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(
-        kernel, Flow(kernel, chosen), profile, bases, function_addresses(checked), clustered, owned, Roles(kernel)
+        kernel,
+        Flow(kernel, chosen, counted),
+        profile,
+        bases,
+        function_addresses(checked),
+        clustered,
+        owned,
+        Roles(kernel),
     )
     overruns = Overruns(kernel, ready.flow, ready.address_of, checked.places, checked.address_size)
     return ready._replace(

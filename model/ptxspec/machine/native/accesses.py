@@ -11,6 +11,7 @@ from ptxspec import contracts
 from ptxspec.language.checked import Op, banks, spaces
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import stack_moves
+from ptxspec.machine.counting import counter_of
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
@@ -227,6 +228,7 @@ class EmittedStorage:
 
     def at(self, space: str, start: Int, size: int, write: bool) -> str:
         self.checked()
+        self.text.count("count_moved", counter_of(self.index, space), str(size))
         offset = self.low(start)
         if self.program.copies and space == contracts.copies().INTO:
             self.untouched(offset, size)
@@ -243,6 +245,7 @@ class EmittedStorage:
 
     def at_block(self, address: Int, offset: Int, size: int, write: bool) -> str:
         self.checked()
+        self.text.count("count_moved", counter_of(self.index, spaces().OF_BUFFERS), str(size))
         e, text = self.emitter, self.text
         host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}")
         if write:

@@ -107,8 +107,12 @@ class Blocks:
         ops = text.kernel.code[text.block.start : text.block.end]
         terminator = ops[-1] if ending(ops[-1]) else None
         self._read_ahead(ops)
+        text.count("count_entries", number)
         for index, op in enumerate(ops, text.block.start):
             text.index = index
+            if op.guard is not None and text.flow.counted:
+                held = text.emitter.emit(f"zext i1 {self.registers.read(op.guard[0])} to i64")
+                text.count("count_active", index, text.emitter.binary("xor", held, str(int(op.guard[1])), 64))
             if op is not terminator:
                 effect = op.plan.meaning.effect
                 if isinstance(effect, Fencing | None):  # accesses are complete in order: no code for a fence

@@ -8,6 +8,7 @@ from typing import assert_never
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine import hosts
+from ptxspec.machine.counting import counter_of
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native.accesses import ADDRESS, Accesses
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
@@ -77,6 +78,7 @@ class Copies:
         if index in text.program.sources:
             text.check("false", source, index, SOURCE_VARIABLE)
         word, offset = self._read(source, size, read, index)
+        text.count("count_moved", counter_of(index, effect.of), read)
         text.lines.append(f"  store i{8 * size} {word}, ptr {into}, align {min(size, 8)}")
         begin, at = (
             e.emit(f"ptrtoint ptr {pointer} to i64") for pointer in (f"%{hosts.array_of(self.page.INTO)}", into)

@@ -14,6 +14,7 @@ from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.call_graph import BEGINS, ENDS, stack_moves
+from ptxspec.machine.counting import Counters, counters
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.engine import Fault
 from ptxspec.machine.errors import Violation
@@ -118,6 +119,9 @@ class NativeRun:
         }  # fmt: skip
         if memory.owned is not None:
             more["owned"] = memory.owned.rows
+        if program.flow.counted:
+            self.counters = counters(program)
+            more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
         if program.copies:
             memory.copies = Outstanding(memory.extent_of_copies(), _untouched)
             more |= memory.copies.arrays
@@ -266,6 +270,10 @@ class NativeRun:
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused what the rules allow")
+
+    def counted(self) -> Counters:
+        """What has been counted."""
+        return self.counters
 
     def column(self, name: str) -> Any:
         """An array of the machine."""

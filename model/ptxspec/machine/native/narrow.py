@@ -213,6 +213,7 @@ class Narrow:
         rounds = self.emitter.extend(self.tile.word(_ROUNDS, "%slot_in"), 32, 64, False)
         taken = self.emitter.binary("mul", rounds, str(self.length), 64)
         self.lines.append(f"  store i64 {taken}, ptr %turn")
+        self._count(rounds)
         active = self.tile.word(_ACTIVE, "%slot_in")
         self.lines.append(f"  %remains = icmp ne i8 {active}, 0\n  br i1 %remains, label %back, label %on\nback:")
         self.emitter.forget()
@@ -232,6 +233,14 @@ class Narrow:
                 "}",
             ]
         )
+
+    def _count(self, rounds: str) -> None:
+        """Count, in a launch that counts, how often the thread went through the loop and the guard of the branch held."""
+        e, index = self.emitter, self.text.block.end - 1
+        left = e.emit(f"zext i1 {e.compare('eq', self.tile.word(_ACTIVE, '%slot_in'), '0', 8)} to i64")
+        branched = e.binary("sub", rounds, left, 64) if self.text.block.taken == self.number else left
+        self.text.count("count_entries", self.number, rounds)
+        self.text.count("count_active", index, branched)
 
     def _leave(self, taken: str) -> None:
         """Go on behind the loop, where a turn that has had so many instructions may end."""

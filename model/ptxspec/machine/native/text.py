@@ -109,6 +109,14 @@ class Text:
         first = self.emitter.binary("mul", thread, str(self.layout.more_words), 64)
         return self.at(array, self.emitter.binary("add", first, str(number), 64), 8)
 
+    def count(self, array: str, place: int, by: str = "1") -> None:
+        """Add to a counter, in a launch that counts."""
+        if self.flow.counted:
+            at, name = self.at(array, str(place), 8), f"%count{len(self.lines)}"
+            self.lines.append(
+                f"  {name} = load i64, ptr {at}\n  {name}n = add i64 {name}, {by}\n  store i64 {name}n, ptr {at}"
+            )
+
     def local_at(self, address: str, size: int | str) -> str:
         start = self.emitter.binary("mul", "%thread", self.frames_stride, 64)
         return self.at(self.frames, self.emitter.binary("add", start, address, 64), 1, size)

@@ -46,7 +46,7 @@ class Piece:
         stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
         calls = Calls(text, registers, stack, arguments, edges)
         system, waiting = SystemCalls(text, registers, arguments), Waiting(text, operands, self.lists, edges)
-        accesses = Accesses(text, text.check, outlined)
+        accesses = Accesses(text, text.check, None if text.flow.counted else outlined)
         self.blocks = Blocks(
             text,
             registers,

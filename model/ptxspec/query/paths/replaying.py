@@ -165,7 +165,9 @@ def run(
     contract = (
         "none" if options.contract == "any" else options.contract
     )  # a side that may be contracted is not launched
-    wanted = Wanted("exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", contract, "round-robin")
+    wanted = Wanted(
+        "exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", contract, "round-robin", False
+    )
     asked, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, asked, _arguments(side, values), bounds, wanted)

@@ -1,0 +1,144 @@
+"""What a launch counts if it is asked to: how often each instruction was executed, and the bytes that it moved, by state space.
+
+An engine counts for blocks and instructions of the kernel as it runs it; here that becomes what is told of the instructions as
+they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from ptxspec.language.checked import Checked, spaces
+from ptxspec.machine.program import Program, describe
+from ptxspec.terms.effects import Copy, Load, Store, Update
+
+
+class Count(NamedTuple):
+    """What one instruction did in a launch. `line` counts from 1. `reached` is how often a thread came to it, and `active` how
+    often its guard held then; `read` and `written` are bytes, by state space.
+
+    >>> text = '''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry k(.param .u64 p) { .reg .b64 a; .reg .b32 t; .reg .pred q;
+    ...     ld.param.u64 a, [p]; mov.u32 t, %tid.x; setp.lt.u32 q, t, 2;
+    ... @q  st.global.u32 [a], t; ret; }'''
+    >>> outcome = ptxspec.load(text).launch("k", block=32, args=[np.zeros(1, np.uint32)], counts=True)
+    >>> outcome.counts.instructions[3]
+    Count(line=4, instruction='st.global.u32 [a], t;', reached=32, active=2, read={}, written={'global': 8})
+    >>> outcome.counts.read
+    {'param': 256}
+    """
+
+    line: int
+    instruction: str
+    reached: int
+    active: int
+    read: dict[str, int]
+    written: dict[str, int]
+
+
+class Counts(NamedTuple):
+    """What the instructions of a launch did, in the order of the text.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
+    >>> ptxspec.load(text).launch("nothing", block=32, counts=True).counts.instructions[0].reached
+    32
+    """
+
+    instructions: tuple[Count, ...]
+
+    @property
+    def read(self) -> dict[str, int]:
+        """The bytes that all instructions read, by state space."""
+        return _sum(count.read for count in self.instructions)
+
+    @property
+    def written(self) -> dict[str, int]:
+        """The bytes that all instructions wrote, by state space."""
+        return _sum(count.written for count in self.instructions)
+
+
+def _sum(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for space, count in part.items():
+            total[space] = total.get(space, 0) + count
+    return total
+
+
+class Counters(NamedTuple):
+    """What an engine counts: threads that entered each block, threads for which the guard of each instruction held, and the bytes
+    that each instruction moved in each state space that it accessed."""
+
+    entries: np.ndarray
+    active: np.ndarray
+    moved: np.ndarray
+
+
+def counters(program: Program) -> Counters:
+    """Counters of a kernel, all zero."""
+    sizes = len(program.flow.blocks), len(program.kernel.code), len(program.kernel.code) * len(spaces().addressable())
+    return Counters(*(np.zeros(size, np.int64) for size in sizes))
+
+
+def counter_of(op: int, space: str) -> int:
+    """Where the bytes are counted that an instruction moved in a state space."""
+    names = spaces().addressable()
+    return op * len(names) + names.index(space)
+
+
+class Counting:
+    """The counts of one launch, of which each worker counts a part."""
+
+    def __init__(self, program: Program):
+        self.program, self.total = program, counters(program)
+        self._lock = Lock()
+
+    def gather(self, part: Counters) -> None:
+        """Add what a worker has counted."""
+        with self._lock:
+            for own, its in zip(self.total, part, strict=True):
+                own += its
+
+    def told(self, checked: Checked) -> Counts:
+        """What the instructions of the text did. Parts of one, which the engines execute one after the other, are one."""
+        code, blocks = self.program.kernel.code, self.program.flow.blocks
+        reached = [0] * len(code)
+        for block, entries in zip(blocks, self.total.entries.tolist(), strict=True):
+            if block.finishes is None:
+                reached[block.start : block.end] = [entries] * (block.end - block.start)
+        found: dict[int, Count] = {}
+        source = checked.source
+        bodies = {function.position for function in checked.tree.functions}
+        for index, op in enumerate(code):
+            if op.position in bodies:  # the end of a body stands nowhere
+                continue
+            active = reached[index] if op.guard is None else int(self.total.active[index])
+            read, written = self._moved(index)
+            if op.position in found:
+                before = found[op.position]
+                read, written = _sum((before.read, read)), _sum((before.written, written))
+                found[op.position] = before._replace(read=read, written=written)
+                continue
+            line = source.place(op.position)[1]
+            found[op.position] = Count(line, describe(op, source.text), reached[index], active, read, written)
+        return Counts(tuple(found[position] for position in sorted(found)))
+
+    def _moved(self, index: int) -> tuple[dict[str, int], dict[str, int]]:
+        """The bytes that an instruction of the kernel read and wrote."""
+        moved = {s: int(self.total.moved[counter_of(index, s)]) for s in spaces().addressable()}
+        moved = {space: count for space, count in moved.items() if count}
+        match self.program.kernel.code[index].plan.meaning.effect:
+            case Load():
+                return moved, {}
+            case Store():
+                return {}, moved
+            case Update():
+                return moved, dict(moved)
+            case Copy(space=into, of=source):
+                return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
+            case _:
+                return {}, {}
