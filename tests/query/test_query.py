@@ -379,6 +379,14 @@ def test_a_converted_nan_depends_on_all_its_bits(text: str, first: int, second: 
     assert verdict.status == ("proved" if same else "refuted")
 
 
+def test_an_open_nan_beside_bits_is_shown_with_others() -> None:
+    """The counterexample has a NaN that is not the one on the other side: values that are the same would show nothing."""
+    found = ptxspec.prove("abs.f32 d, a;", "mov.b32 d, a;", assume="nan(a)")
+    shown = found.counterexample
+    assert found.status == "refuted" and shown is not None and shown.differing == ("d",)
+    assert shown.left[-1].writes["d"] != shown.right[-1].writes["d"]
+
+
 #: of operands that are NaNs: two sides, and the verdict on all machines; an H200 has the same NaN on both
 OPERATIONS = [
     ("abs.f32 d, a;", "neg.f32 d, a;", "refuted"),
@@ -391,8 +399,8 @@ OPERATIONS = [
     ("sub.f32 d, a, b;", "xor.b32 c, b, 0x80000000; add.f32 d, a, c;", "refuted"),
     ("fma.rn.f32 d, a, b, c;", "mad.rn.f32 d, a, b, c;", "proved"),
     ("fma.rn.f32 d, a, b, 0f80000000;", "mul.rn.f32 d, a, b;", "refuted"),
-    ("min.NaN.f32 d, a, b;", "max.NaN.f32 d, a, b;", "refuted"),
-    ("min.NaN.f32 d, a, b;", "min.NaN.xorsign.abs.f32 d, a, b;", "refuted"),
+    ("min.NaN.f32 d, a, b;", "max.NaN.f32 d, a, b;", "proved"),  # both give the canonical NaN
+    ("min.NaN.f32 d, a, b;", "min.NaN.xorsign.abs.f32 d, a, b;", "proved"),
     ("sqrt.rn.f32 d, a;", "rcp.rn.f32 d, a;", "refuted"),
     ("sqrt.rn.f32 d, a;", "sqrt.rz.f32 d, a;", "proved"),
     ("abs.f32 d, a; neg.f32 e, a;", "abs.f32 d, a; mov.b32 e, d;", "refuted"),

@@ -52,12 +52,24 @@ class Counts(NamedTuple):
 
     @property
     def read(self) -> dict[str, int]:
-        """The bytes that all instructions read, by state space."""
+        """The bytes that all instructions read, by state space.
+
+        >>> text = '''.version 8.0 .target sm_80 .address_size 64
+        ... .visible .entry k(.param .u64 p) { .reg .b64 a; ld.param.u64 a, [p]; ret; }'''
+        >>> ptxspec.load(text).launch("k", block=4, args=[0], counts=True).counts.read
+        {'param': 32}
+        """
         return _sum(count.read for count in self.instructions)
 
     @property
     def written(self) -> dict[str, int]:
-        """The bytes that all instructions wrote, by state space."""
+        """The bytes that all instructions wrote, by state space.
+
+        >>> text = '''.version 8.0 .target sm_80 .address_size 64
+        ... .visible .entry k() { .shared .b32 s; st.shared.u32 [s], 1; ret; }'''
+        >>> ptxspec.load(text).launch("k", block=4, counts=True).counts.written
+        {'shared': 16}
+        """
         return _sum(count.written for count in self.instructions)
 
 
