@@ -1,4 +1,4 @@
-"""A state space is what a page declares: with one more page both engines and the prover have one more space."""
+"""What a page of one's own adds, without a change of the model: a state space, for both engines and the prover; an asynchronous copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from ptxspec.literate import finder
 
-PAGE = Path(__file__).with_name("scratch.md")
+PAGES = Path(__file__).with_name("pages")
 HEAD = """
 import sys
 from pathlib import Path
@@ -26,10 +26,11 @@ import ptxspec
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the pages with one that is the test's own."""
+    """A copy of the pages with those that are the test's own."""
     folder = tmp_path_factory.mktemp("documents")
     shutil.copytree(finder.DOCUMENTS / "spec", folder / "spec")
-    shutil.copy(PAGE, folder / "spec" / "state-spaces")
+    shutil.copy(PAGES / "scratch.md", folder / "spec" / "state-spaces")
+    shutil.copy(PAGES / "wide.md", folder / "spec" / "instructions" / "movement")
     return folder
 
 
@@ -90,6 +91,43 @@ def test_proofs_follow_it(documents: Path) -> None:
     print(ptxspec.prove("ld.u32 d, [p];", "ld.scratch.u32 d, [q];", buffers={"p": 8, "q": "8 scratch"}).status)
     """
     assert run(documents, program).split() == ["proved", "refuted", "refuted"]
+
+
+COPIES = """
+    TEXT = '''.version 9.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 in, .param .u64 out) {
+        .shared .align 32 .b8 s[64];  .reg .b64 p, q, w;  .reg .b32 a, t;
+        ld.param.u64 p, [in];  ld.param.u64 q, [out];  mov.u32 a, s;  mov.u32 t, %tid.x;
+        mad.lo.u32 a, t, 32, a;  mul.wide.u32 w, t, 32;  add.u64 p, p, w;  add.u64 q, q, w;
+        cp.async.wide.shared.global [a+OFFSET], [p];
+        WAIT
+        ld.shared.b64 w, [a+24];  st.global.b64 [q+24], w;  ld.shared.b64 w, [a];  st.global.b64 [q], w;  ret;
+    }'''
+
+    def launched(engine, copies, offset="0", wait="cp.async.wait_all;"):
+        out = np.zeros(8, np.uint64)
+        module = ptxspec.load(TEXT.replace("OFFSET", offset).replace("WAIT", wait))
+        try:
+            module.launch("k", block=2, args=[np.arange(8, dtype=np.uint64) + 1, out], engine=engine, copies=copies)
+        except ptxspec.LaunchError as error:
+            return error.rule
+        return out.tolist()
+"""
+
+
+def test_a_copy_of_32_bytes_finishes_later_and_races_as_others_do(documents: Path) -> None:
+    program = f"""
+    {COPIES}
+    for how in (("exact", "early"), ("exact", "late"), ("exact", 7), ("native", "early")):
+        assert launched(*how) == [1, 0, 0, 4, 5, 0, 0, 8], how
+        assert launched(*how, wait="cp.async.commit_group; cp.async.wait_group 0;") == [1, 0, 0, 4, 5, 0, 0, 8], how
+        assert launched(*how, wait="") == "copy not waited for", how
+        assert launched(*how, wait="cp.async.commit_group; cp.async.wait_group 1;") == "copy not waited for", how
+        assert launched(*how, offset="16") == "misaligned", how
+        assert launched(*how, offset="32") == "out of bounds", how
+    print("same")
+    """
+    assert run(documents, program) == "same\n"
 
 
 def test_without_the_page_there_is_no_such_space() -> None:
