@@ -173,14 +173,14 @@ CASES = {
         "functions.index", "may_end", lambda right: lambda to, least, most: right(to, least + 1, most), GIVEN_BACK
     ),
     "when a turn ends": Case(
-        "machine.divergence",
+        "machine.schedule",
         "ends_turn",
         lambda right: lambda at, to, narrow, taken, most: right(at, to, narrow, taken - 3, most),
         NARROW,
         {"block": 8},
     ),
     "which loops are narrow": Case(
-        "machine.divergence", "is_narrow", lambda right: lambda *given: False, NARROW, {"block": 8}
+        "machine.schedule", "is_narrow", lambda right: lambda *given: False, NARROW, {"block": 8}
     ),
     "who is resident": Case(
         "machine.limits", "resident_threads", lambda right: lambda *given: 4, RESIDENT, {"grid": 2, "block": 4}

@@ -68,7 +68,7 @@ class Accesses:
 
     def find(self, space: str, address: str, size: int, write: bool, index: int, into: Collection[str] = ()) -> str:
         """Emit the checks of an access at an address of a state space, and return the host's pointer."""
-        storage = EmittedStorage(self, address, index)
+        storage = EmittedStorage(self, address, size, index)
         return rules().access(space, ADDRESS, size, write, into, storage)
 
     def among_arrays(self, address: str) -> tuple[str, str]:
@@ -96,10 +96,10 @@ class EmittedStorage:
     """The memory of a launch as the code of one access reaches it: what the step asks, in terms of words that have been emitted.
     A location is the host's pointer."""
 
-    def __init__(self, accesses: Accesses, address: str, index: int):
-        """`address` is that of the instruction, for a fault, and `index` the instruction's."""
+    def __init__(self, accesses: Accesses, address: str, size: int, index: int):
+        """`address` is that of the instruction, for a fault, and `index` the instruction's; it moves `size` bytes."""
         self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
-        self.program, self.address, self.index = accesses.program, address, index
+        self.program, self.address, self.size, self.index = accesses.program, address, size, index
         self.ignores_upper_halves = self.program.ignores_upper_halves
         self.clustered, self.owned = self.program.clustered, self.program.owned
         #: the words that terms stand for, by the names of variables
@@ -135,7 +135,7 @@ class EmittedStorage:
 
     def refuse(self, broken: Broke) -> str:
         self.accesses.check("false", self.address, self.index)
-        return self.text.at(hosts.array_of(spaces().OF_PARAMETERS), "0", 1, 1)
+        return self.text.at(hosts.array_of(spaces().OF_PARAMETERS), "0", 1, self.size)
 
     def first(self, ways: Sequence[Way[str]], otherwise: Callable[[], str]) -> str:
         """Most accesses go the last way: all conditions together are asked first."""
