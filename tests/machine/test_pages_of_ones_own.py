@@ -1,4 +1,5 @@
-"""What a page of one's own adds, without a change of the model: a state space, for both engines and the prover; an asynchronous copy."""
+"""What a page of one's own adds, without a change of the model: a state space, for both engines and the prover; an asynchronous copy; an
+instruction that 128 threads execute together."""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(finder.DOCUMENTS / "spec", folder / "spec")
     shutil.copy(PAGES / "scratch.md", folder / "spec" / "state-spaces")
     shutil.copy(PAGES / "wide.md", folder / "spec" / "instructions" / "movement")
+    shutil.copy(PAGES / "wgsum.md", folder / "spec" / "instructions" / "synchronization")
     return folder
 
 
@@ -128,6 +130,67 @@ def test_a_copy_of_32_bytes_finishes_later_and_races_as_others_do(documents: Pat
     print("same")
     """
     assert run(documents, program) == "same\n"
+
+
+SUMS = """
+    TEXT = '''.version 9.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 out) {
+        .reg .b64 p, w, d;  .reg .b32 t, c, n, i;  .reg .pred q;
+        ld.param.u64 p, [out];  mov.u32 t, %tid.x;  mov.u32 c, %ctaid.x;  mov.u32 n, %ntid.x;
+        mad.lo.u32 i, c, n, t;  mul.wide.u32 w, i, 8;  add.u64 p, p, w;
+        BEFORE
+        wgsum.sync.aligned d, i, t;
+        st.global.u64 [p], d;
+        AGAIN
+        ret;
+    }'''
+
+    def launched(engine, before="", again="", block=256, **how):
+        out = np.zeros((2 * block, 2), np.uint32)
+        try:
+            ptxspec.load(TEXT.replace("BEFORE", before).replace("AGAIN", again)).launch(
+                "k", grid=2, block=block, args=[out], engine=engine, **how)
+        except ptxspec.LaunchError as error:
+            return error
+        return out
+"""
+
+
+def test_an_instruction_of_128_threads(documents: Path) -> None:
+    program = f"""
+    {SUMS}
+    i = np.arange(512, dtype=np.uint64)
+    group = i // 128
+    wanted = np.stack([(2 * group * 128 + 127) * 64, (i % 128) * 1000 + (i % 256) // 128 * 128 + 127], axis=1).astype(np.uint32)
+    late = "setp.lt.u32 q, t, 100; @q bra GO; bar.warp.sync -1; GO: bar.warp.sync -1;"
+    for engine in ("exact", "native"):
+        assert (launched(engine) == wanted).all(), engine
+        assert (launched(engine, schedule="random:3", block=128)[:128] == wanted[:128]).all(), engine
+        twice = launched(engine, again="cvt.u32.u64 i, d; wgsum.sync.aligned d, i, t; st.global.u64 [p], d;")
+        assert (twice[:, 0] == (wanted[:, 0].astype(np.uint64) * 128).astype(np.uint32)).all(), engine
+    print("same")
+    """
+    assert run(documents, program) == "same\n"
+
+
+def test_warps_that_do_not_come_together(documents: Path) -> None:
+    program = f"""
+    {SUMS}
+    for engine in ("exact", "native"):
+        ended = launched(engine, "setp.ge.u32 q, t, 224; @q exit;")
+        assert ended.rule == "aligned group" and "only warps 4, 5, 6 of the CTA came" in ended.note, ended
+        few = launched(engine, block=64)
+        assert few.rule == "aligned group" and "4 warps together" in few.note, few
+        apart = launched(engine, "setp.lt.u32 q, t, 32; @!q bra HERE; wgsum.sync.aligned d, i, t; HERE:")
+        assert apart.rule == "aligned group", apart
+        half = launched(engine, "setp.ge.u32 q, t, 240; @q exit;")
+        assert half.rule == "stuck warp", half
+    try:
+        print(ptxspec.prove("wgsum.sync.aligned d, a, b;", "cvt.u64.u32 d, a;", warp=True).status)
+    except Exception as error:
+        print(error)
+    """
+    assert "4 warps execute it together, and one is followed" in run(documents, program)
 
 
 def test_without_the_page_there_is_no_such_space() -> None:

@@ -470,10 +470,11 @@ class ExactRun:
             case ImageAccess():
                 return {f"%answer{i}": word & (1 << 64) - 1 for i, word in enumerate(self.answer[:, thread].tolist())}
             case Collective():
-                own = thread % self.extents.threads % LANES
+                lanes = LANES * effect.warps
+                own = thread % self.extents.threads % lanes
                 first = thread - own
-                env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(LANES)}
-                for i in range(LANES if effect.more else 0):
+                env = {f"%lane{i}": int(values[first + i]) & (1 << 64) - 1 for i in range(lanes)}
+                for i in range(lanes if effect.more else 0):
                     for k, name in enumerate(lane_words(i, 1 + len(effect.more))[1:]):
                         env[name] = int(more[(first + i) * self.more_words + k]) & (1 << 64) - 1
                 members, at_once = int(named[thread]) & 0xFFFFFFFF, int(named[thread]) >> 32 & 0xFFFFFFFF

@@ -33,6 +33,7 @@ def known(program: Program, engine: str) -> Known:
         "blocks": len(blocks), "landings": len(landings), "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],
         "part_words": rows["parts"], "patience_words": rows["patience"], "meeting_words": rows["meetings"],
+        "warp_meeting_words": rows["warp_meetings"],
         "visit_words": rows["visits"], "more_words": more_words(program),
     }  # fmt: skip
     tables = {

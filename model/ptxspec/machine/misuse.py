@@ -24,6 +24,7 @@ _STEPS = {
     codes.CLUSTER_ARRIVES: "arrive_at_cluster",
     codes.CLUSTER_WAITS: "wait_at_cluster",
     codes.MEETS: "meet",
+    codes.WARPS_MEET: "meet_warps",
 }
 
 
@@ -34,6 +35,8 @@ def misuse(running: Running, describe: Describe) -> Said:
     rule = inventory.steps()[_STEPS[step]][0].meaning.requirements[number - 1].rule
     if step == codes.MEETS:
         return rule, _whereabouts(running, describe, thread), thread, op
+    if step == codes.WARPS_MEET:
+        return rule, f"another warp of its group waits at another instruction than {describe(op)}", thread, op
     named = int(given(running, "named", np.array([thread]))[0])
     if step == codes.JOINS:
         lane = thread % running.get("threads") % LANES
@@ -70,11 +73,28 @@ def stuck(running: Running, roles: Roles, extents: Extents, describe: Describe) 
     threads = np.flatnonzero(held == codes.TOGETHER)
     if len(threads):
         return _stuck_together(running, describe, int(threads[0]))
+    threads = np.flatnonzero(held == codes.WITH_WARPS)
+    if len(threads):
+        return _stuck_warps(running, extents, threads, describe)
     for where, said in ((codes.AT_CTA, _stuck_cta), (codes.AT_CLUSTER, _stuck_cluster)):
         threads = np.flatnonzero(held == where)
         if len(threads):
             return said(running, roles, extents, threads, np.asarray(ended, np.int64))
     raise AssertionError("nobody waits who could be stuck")
+
+
+def _stuck_warps(running: Running, extents: Extents, threads: Any, describe: Describe) -> Said:
+    """Of warps that wait for others of their group."""
+    thread = int(threads[0])
+    op, size = int(running.column("waits_at")[thread]), extents.threads
+    count = int(running.column("warps")[op])
+    there = sorted({int(t) % size // LANES for t in threads if t // size == thread // size})
+    group = [w for w in there if w // count == there[0] // count]
+    note = (
+        f"{describe(op)} is executed by {count} warps together; only warp{'s' * (len(group) > 1)} "
+        f"{', '.join(map(str, group))} of the CTA came, and nothing else can run"
+    )
+    return "aligned group", note, thread, op
 
 
 def given(running: Running, name: str, threads: Any) -> Any:

@@ -55,6 +55,8 @@ class Roles:
         self.meet = bool((self.of_warp | self.of_cta | self.of_cluster | self.asks).any())
         self.patient, self.waits, self.counts = column("patient"), column("waits"), column("counts")
         self.converged, self.aligned, self.whole = column("converged"), column("aligned"), column("whole")
+        #: how many warps execute an instruction together
+        self.warps = np.array([role.warps for role in roles], int)
         spellings: dict[str, int] = {}
         #: instructions that are spelled alike have one number: lanes meet at any of them
         self.kind = np.array([spellings.setdefault(op.plan.form.mnemonic, len(spellings)) for op in kernel.code], int)
@@ -64,7 +66,7 @@ class Role(NamedTuple):
     """Whom an instruction meets: threads of its warp, its CTA or its cluster, or the unit that holds the images. And how: whether
     a thread waits there, however long others take (`patient`), and learns how many have come (`counts`); whether it meets only
     those at the very instruction (`converged`), or first waits there for all of its warp (`aligned`), for lanes that have ended,
-    too (`whole`)."""
+    too (`whole`), and for so many `warps`."""
 
     of_warp: bool = False
     of_cta: bool = False
@@ -76,6 +78,7 @@ class Role(NamedTuple):
     converged: bool = False
     aligned: bool = False
     whole: bool = False
+    warps: int = 1
 
 
 def role_of(effect: Effect | None) -> Role:
@@ -88,6 +91,7 @@ def role_of(effect: Effect | None) -> Role:
                 converged=effect.converged,
                 aligned=effect.aligned,
                 whole=effect.whole,
+                warps=effect.warps,
             )
         case Arrive():
             return Role(of_cta=True, waits=False, aligned=effect.aligned)

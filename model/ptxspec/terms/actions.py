@@ -287,12 +287,12 @@ class CollectedWords(NamedTuple):
     lane: Int
 
 
-def collective_words(values: Sequence[Int | int], width: int) -> CollectedWords:
+def collective_words(values: Sequence[Int | int], width: int, warps: int = 1) -> CollectedWords:
     """Wait for all other threads of the warp at this very instruction, and see the values, of `width` bits, that each of them
-    gives. A thread that has ended is waited for, too."""
+    gives. A thread that has ended is waited for, too. Of several `warps`, a power of two, those of all of them are waited for."""
     first, *more = (low_bits(integer(value), width) for value in values)
-    _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), aligned=True, whole=True))
-    return collected_words(len(values), width)
+    _note(Collective(first, integer((1 << 32) - 1), False, tuple(more), aligned=True, whole=True, warps=warps))
+    return collected_words(len(values), width, warps)
 
 
 def come_together() -> None:
@@ -300,10 +300,11 @@ def come_together() -> None:
     _note(Collective(integer(0), integer((1 << 32) - 1), False, aligned=True))
 
 
-def collected_words(count: int, width: int) -> CollectedWords:
+def collected_words(count: int, width: int, warps: int = 1) -> CollectedWords:
     """What `collective_words` shows of so many values: it is the same for all that are as many and as wide."""
-    given = [[low_bits(variable(name, 64), width) for name in lane_words(i, count)] for i in range(32)]
-    return CollectedWords(given, low_bits(variable("%own", 32), 5))
+    lanes = 32 * warps
+    given = [[low_bits(variable(name, 64), width) for name in lane_words(i, count)] for i in range(lanes)]
+    return CollectedWords(given, low_bits(variable("%own", 32), lanes.bit_length() - 1))
 
 
 def lane_words(lane: int, count: int) -> list[str]:

@@ -171,7 +171,8 @@ class Collective:
     """Give a value to the threads of the warp that `mask` names, and have theirs; without a mask, those take part that come to
     the instruction together. `patient` ones wait for those that may still come however long these take. `more` are the other
     values that are given, where an instruction gives several. `converged` ones meet only at the same instruction. `aligned` ones
-    wait there for all threads of their warp that have not ended, and if the warp must be `whole`, for the others, too."""
+    wait there for all threads of their warp that have not ended, and if the warp must be `whole`, for the others, too. The
+    threads of several `warps` in succession may take part."""
 
     value: Int
     mask: Int | None
@@ -180,6 +181,7 @@ class Collective:
     converged: bool = False
     aligned: bool = False
     whole: bool = False
+    warps: int = 1
 
 
 @dataclass(frozen=True)

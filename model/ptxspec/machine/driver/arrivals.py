@@ -2,7 +2,7 @@
 spec/machine/warps.md by which a warp comes together."""
 
 from ptxspec.machine.driver.cluster_barriers import cluster_arrive, cluster_lose
-from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, MEETS, NOWHERE, TOGETHER
+from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, MEETS, NOWHERE, TOGETHER, WARPS_MEET, WITH_WARPS
 from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
 from ptxspec.machine.driver.places import LANES, fault, hold
 from ptxspec.machine.driver.protocol import Machine
@@ -42,7 +42,8 @@ def execute(m: Machine, thread: int, op: int) -> int:
 
 
 def execute_together(m: Machine, cta: int, warp_in_cta: int, lanes: int) -> int:
-    """All lanes of a warp have come to an instruction, and execute it."""
+    """All lanes of a warp have come to an instruction, and execute it, or wait for other warps."""
+    group = 0
     m.meeting_at[cta * m.warps_in_cta + warp_in_cta] = 0
     begin = warp_in_cta * LANES
     end = begin + LANES
@@ -60,7 +61,29 @@ def execute_together(m: Machine, cta: int, warp_in_cta: int, lanes: int) -> int:
             else:
                 take_fixed(m, thread, op)
                 m.learned_named[thread] = lanes
-                leave(m, thread)
+                if m.warps[op] > 1:
+                    m.held[thread] = WITH_WARPS
+                    group = thread + 1
+                else:
+                    leave(m, thread)
+    if group:
+        return warps_together(m, cta, warp_in_cta, group - 1)
+    return 0
+
+
+def warps_together(m: Machine, cta: int, warp_in_cta: int, thread: int) -> int:
+    """A warp has come to an instruction of several, a thread of it last. When all have, their threads go on."""
+    op = m.waits_at[thread]
+    count = m.warps[op]
+    first = warp_in_cta - warp_in_cta % count
+    rule, over = m.meet_warps(cta * m.warps_in_cta + first, op, warp_in_cta - first, count)
+    if rule:
+        return fault(m, WARPS_MEET, rule, thread)
+    if over:
+        begin = cta * m.threads + first * LANES
+        for i in range(begin, begin + count * LANES):
+            if m.held[i] == WITH_WARPS:
+                leave(m, i)
     return 0
 
 

@@ -14,12 +14,12 @@ NEW, EMPTIED, RUNNING, ASKING, ANSWERED = range(5)
 LEAVES, EMPTIES, FILLS = range(3)
 
 #: where a thread waits: nowhere, at a barrier of its CTA or of its cluster, for lanes that a mask names, for whoever comes, for
-#: all lanes of its warp
-NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE, TOGETHER = range(6)
+#: all lanes of its warp, for the other warps of a group
+NOWHERE, AT_CTA, AT_CLUSTER, IN_GROUP, AT_PLACE, TOGETHER, WITH_WARPS = range(7)
 #: whom an instruction meets: the same numbers, and those that ask the host
-ASKS = 6
+ASKS = 7
 #: which step found a rule broken
-CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS = range(5)
+CTA_ARRIVES, JOINS, CLUSTER_ARRIVES, CLUSTER_WAITS, MEETS, WARPS_MEET = range(6)
 
 #: who chooses whose turn it is: nobody, a seed, or a list
 IN_TURNS, DRAWN, LISTED = range(3)

@@ -229,6 +229,8 @@ def forget(m: Machine) -> None:
         m.met_at[i] = 0
     for i in range(warps * m.meeting_words):
         m.meetings[i] = 0
+    for i in range(warps * m.warp_meeting_words):
+        m.warp_meetings[i] = 0
     for i in range(m.patience_words):
         m.patience[i] = 0
     if m.in_clusters:

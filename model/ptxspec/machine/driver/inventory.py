@@ -29,10 +29,10 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
     warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.take_fixed,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
-    warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.ends,
-    arrivals.end, turns.turns, turns.turn,
-    choices.chosen_turns, choices.place_of, choices.turn_of, grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look,
-    grid.next_batch, grid.run_of, grid.of_whole_warps, grid.settle,
+    warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.warps_together,
+    arrivals.ends, arrivals.end, turns.turns, turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of,
+    grid.run, grid.batch, grid.forget, grid.most, grid.budget, grid.look, grid.next_batch, grid.run_of,
+    grid.of_whole_warps, grid.settle,
 )  # fmt: skip
 
 
@@ -76,6 +76,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "may_go": (warps.may_go, ("groups",)),
         "all_there": (warps.all_there, ()),
         "meet": (warps.meet, ("meetings",)),
+        "meet_warps": (warps.meet_warps, ("warp_meetings",)),
         "leave_meeting": (warps.leave, ("meetings",)),
         "look_in_vain": (warps.look, ("patience",)),
         "members_of": (warps.members, ()),
@@ -133,6 +134,7 @@ def columns() -> dict[str, Column]:
                 "converged",
                 "aligned",
                 "whole",
+                "warps",
                 "spelling",
                 "price_of",
                 "fixed",
@@ -155,6 +157,7 @@ def columns() -> dict[str, Column]:
         "visits": lambda s: s.threads * words["visits"],
         "groups": lambda s: s.warps * lanes_in_warp * words["groups"],
         "meetings": lambda s: s.warps * words["meetings"],
+        "warp_meetings": lambda s: s.warps * words["warp_meetings"],
         "patience": lambda s: words["patience"],
         "choosing": lambda s: words["choosing"],
         "choices": lambda s: CHOICES,
@@ -182,6 +185,7 @@ def tables(roles: Roles, resumes: list[int], prices: tuple[int, int, int]) -> di
         "converged": roles.converged.astype(int).tolist(),
         "aligned": roles.aligned.astype(int).tolist(),
         "whole": roles.whole.astype(int).tolist(),
+        "warps": roles.warps.tolist(),
         "spelling": roles.kind.tolist(),
         "price_of": (waiting + image * roles.is_image + system * roles.is_system).tolist(),
     }

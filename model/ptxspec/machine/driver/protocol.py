@@ -69,6 +69,7 @@ class Machine(Protocol):
     part_words: int
     patience_words: int
     meeting_words: int
+    warp_meeting_words: int
     visit_words: int
     # who chooses whose turn it is, and the seed; the choices that are noted since the host was here, those that it gave then, and
     # whether it has no others
@@ -130,6 +131,7 @@ class Machine(Protocol):
     converged: Column
     aligned: Column
     whole: Column
+    warps: Column
     spelling: Column
     price_of: Column
     fixed: Column
@@ -161,6 +163,7 @@ class Machine(Protocol):
     visits: Column
     groups: Column
     meetings: Column
+    warp_meetings: Column
     patience: Column
     choosing: Column
 
@@ -205,6 +208,9 @@ class Machine(Protocol):
 
     def meet(self, meeting: int, place: int, lane: int, gone: int, whole: int, /) -> tuple[int, int, int]:
         """A lane comes to an instruction that its warp executes together: (rule, whether all have come, which lanes)."""
+
+    def meet_warps(self, meeting: int, place: int, warp: int, warps: int, /) -> tuple[int, int]:
+        """A warp comes to an instruction of several: (rule, whether all have come)."""
 
     def leave_meeting(self, meeting: int, gone: int, whole: int, /) -> tuple[int, int]:
         """A thread of the warp has ended: (whether all have come, which lanes)."""

@@ -61,11 +61,12 @@ class Landings:
         env = {"%members": e.truncate(both, 64, 32)}
         env["%at_once"] = e.truncate(e.binary("lshr", both, "32", 64), 64, 32)
         in_cta = e.binary("sub", "%thread", e.binary("mul", "%slot", "%threads", 64), 64)
-        own = e.binary("and", in_cta, str(LANES - 1), 64)
+        lanes = LANES * effect.warps
+        own = e.binary("and", in_cta, str(lanes - 1), 64)
         first = e.binary("sub", "%thread", own, 64)
         env["%own"] = e.truncate(own, 64, 32)
         wanted = set().union(*(asked(v) for result in op.plan.meaning.results for v in result.values))
-        for i in range(LANES):
+        for i in range(lanes):
             lane = e.binary("add", first, str(i), 64)
             name, *more = lane_words(i, 1 + len(effect.more))
             if name in wanted:

@@ -65,6 +65,8 @@ class Collectives:
     def meet(self, op: Op, effect: Collective | Wait, way: Arrival, holds: tuple[Bool, ...]) -> None:
         """Let all lanes that come to an instruction have what it tells them; `way` gets their registers."""
         walk = self.walk
+        if isinstance(effect, Collective) and effect.warps > 1:
+            raise Unsupported(f"{op.plan.form.mnemonic}: {effect.warps} warps execute it together, and one is followed")
         if walk.lanes == 1 and (isinstance(effect, Collective) or walk.side.what != "entry"):
             if isinstance(effect, Collective):
                 raise Unsupported(f"{op.plan.form.mnemonic} depends on the other lanes of the warp: ask with warp=True")
