@@ -1,5 +1,5 @@
-"""Constants added to the registers that hold addresses: our verdict beside that of both versions of ptxas, and what the machine code
-does."""
+"""Constants added to the registers that hold addresses, and offsets of lookups without braces: our verdict beside that of both
+versions of ptxas, and what their machine code does."""
 
 from __future__ import annotations
 
@@ -149,3 +149,27 @@ def test_fragments_have_sums_too() -> None:
     assert ptxspec.prove("cvta.shared.u64 d, a+4;", "cvta.shared.u64 d, a;").status == "refuted"
     with pytest.raises(ptxspec.PtxError, match="only a variable's address takes an offset"):
         ptxspec.evaluate("add.u32 d, a+4, b;", a=1, b=2)
+
+
+LOOKUP = ".global .texref t;"
+
+
+@pytest.mark.parametrize("dimensions", ["1d", "2d", "3d", "a1d", "cube"])
+def test_machine_code_drops_an_offset_without_braces(dimensions: str, assembler: str) -> None:
+    """For which reason we do not accept one; a register of type .b32 would be a reference value."""
+    where = {
+        "1d": "%f1",
+        "2d": "%f1, %f2",
+        "3d": "%f1, %f2, %f3, %f3",
+        "a1d": "%r1, %f1",
+        "cube": "%f1, %f2, %f3, %f3",
+    }[dimensions]
+    lookup = f"tex.{dimensions}.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [t, {{{where}}}]@; mov.b32 %r3, %f0;"
+    written = [lookup.replace("@", more) for more in ("", ", %s1", ", 1", ", %u1")]
+    assert len({code(one, LOOKUP) for one in written}) == 1
+    if dimensions != "cube":
+        count = {"2d": 2, "3d": 4}.get(dimensions, 1)
+        assert code(lookup.replace("@", f", {{{', '.join(['1'] * count)}}}"), LOOKUP) != code(written[0], LOOKUP)
+    for one in written[1:]:
+        with pytest.raises(ptxspec.PtxError, match=r"needs (braces|a value of type \.f32|\.f32)"):
+            check(body(one, module=LOOKUP))
