@@ -6,11 +6,15 @@ import random
 from typing import Any
 
 import pytest
+from effort import at_most
 
 import ptxspec
+from ptxspec.options import Solver
+from ptxspec.query import records
 from ptxspec.query.functions import OPERATION, exchanged, given_that, with_any_functions
 from ptxspec.query.products import with_any_products
 from ptxspec.query.questions import ask
+from ptxspec.query.solvers import kept
 from ptxspec.terms.arithmetic import quotient
 from ptxspec.terms.core import truth, variable
 from ptxspec.terms.exact import evaluate
@@ -26,6 +30,48 @@ CARRIES = (
     "mad.lo.cc.u32 d, a, b, c; madc.hi.u32 e, a, b, f;",
     "mul.wide.u32 p, b, a; mov.b64 q, {c, f}; add.u64 r, p, q; mov.b64 {d, e}, r;",
 )
+HALVES = "mov.b64 {al, ah}, a; mov.b64 {bl, bh}, b; "
+#: the high half by the products of halves: with a carry that is added to the next sum, and with the condition code
+HIGH_HALF = (
+    "mul.hi.u64 d, a, b;",
+    HALVES
+    + "mul.wide.u32 p, al, bl; mul.wide.u32 q, al, bh; mul.wide.u32 r, ah, bl; mul.wide.u32 s, ah, bh; shr.u64 k, p, 32; "
+    "add.u64 t, r, k; and.b64 u, t, 0xffffffff; shr.u64 v, t, 32; add.u64 w, q, u; shr.u64 x, w, 32; add.u64 y, s, v; add.u64 d, y, x;",
+)
+HIGH_BY_CARRIES = (
+    "mul.hi.u64 d, a, b;",
+    HALVES + "mul.hi.u32 w, al, bl; mad.lo.cc.u32 w, al, bh, w; madc.hi.u32 x, al, bh, 0; mad.lo.cc.u32 w, ah, bl, w; "
+    "madc.hi.cc.u32 x, ah, bl, x; addc.u32 y, 0, 0; mad.lo.cc.u32 x, ah, bh, x; madc.hi.u32 y, ah, bh, y; mov.b64 d, {x, y};",
+)
+BOTH_HALVES = (
+    "mul.lo.u64 e, a, b; mul.hi.u64 d, a, b;",
+    HIGH_BY_CARRIES[1].replace("mul.hi.u32 w", "mul.lo.u32 z, al, bl; mul.hi.u32 w") + "mov.b64 e, {z, w};",
+)
+#: with carries as C has them: a sum that is less than what was added
+HIGH_BY_COMPARISON = (
+    "mul.hi.u64 d, a, b;",
+    HALVES
+    + "mul.wide.u32 p, al, bl; mul.wide.u32 q, al, bh; mul.wide.u32 r, ah, bl; mul.wide.u32 s, ah, bh; add.u64 m, q, r; "
+    "setp.lt.u64 c, m, r; selp.u64 h, 0x100000000, 0, c; shl.b64 n, m, 32; add.u64 l, p, n; setp.lt.u64 g, l, n; selp.u64 i, 1, 0, g; "
+    "shr.u64 j, m, 32; add.u64 j, j, h; add.u64 j, j, i; add.u64 d, s, j;",
+)
+SIGNED_HIGH_HALF = (
+    "mul.hi.s64 d, a, b;",
+    HIGH_HALF[1].replace("add.u64 d, y, x;", "add.u64 h, y, x; shr.s64 m, a, 63; and.b64 m, m, b; sub.u64 h, h, m; ")
+    + "shr.s64 n, b, 63; and.b64 n, n, a; sub.u64 d, h, n;",
+)
+WIDE = (
+    "mul.wide.u32 d, a, b;",
+    "mov.b32 {al, ah}, a; mov.b32 {bl, bh}, b; mul.wide.u16 p, al, bl; mul.wide.u16 q, al, bh; mul.wide.u16 r, ah, bl; "
+    "mul.wide.u16 s, ah, bh; mov.b64 d, {p, s}; cvt.u64.u32 x, q; shl.b64 x, x, 16; add.u64 d, d, x; cvt.u64.u32 y, r; "
+    "shl.b64 y, y, 16; add.u64 d, d, y;",
+)
+SIGNED_REMAINDER = (REMAINDER[0].replace("u32", "s32"), "rem.s32 d, a, b;")
+REMAINDER_OF_SIZES = (
+    "rem.s32 d, a, b;",
+    "abs.s32 x, a; abs.s32 y, b; rem.u32 r, x, y; neg.s32 s, r; setp.lt.s32 p, a, 0; selp.b32 d, s, r, p;",
+)
+HOPPER = {"profile": "hopper"}
 SUMS = ("add.f32 x, a, b; add.f32 d, x, c;", "add.f32 x, b, a; add.f32 d, c, x;")
 #: two sides, an assumption, and how many seconds a solver has, who needs minutes without names for products
 SHARED: list[tuple[tuple[str, str], str | None, dict[str, Any]]] = [
@@ -34,6 +80,75 @@ SHARED: list[tuple[tuple[str, str], str | None, dict[str, Any]]] = [
     (CARRIES, None, {}),
     (SUMS, None, {}),
 ]
+
+
+#: two sides, an assumption, and more: one number, by the laws of sums, products and carries
+BY_LAWS: list[tuple[tuple[str, str], str | None, dict[str, Any]]] = [
+    (HIGH_HALF, None, {}),
+    (HIGH_BY_CARRIES, None, {}),
+    (BOTH_HALVES, None, {}),
+    (HIGH_BY_COMPARISON, None, {}),
+    (SIGNED_HIGH_HALF, None, {}),
+    (LOW_HALF, None, {}),
+    (WIDE, None, {}),
+    (REMAINDER, "b != 0", {}),
+    (SIGNED_REMAINDER, "b != 0", HOPPER),
+    (REMAINDER_OF_SIZES, "b != 0", HOPPER),
+    (SIGNED_REMAINDER[::-1], "b != 0", {"relation": "refines"}),
+]
+
+
+@pytest.mark.parametrize(("sides", "assume", "how"), BY_LAWS)
+@pytest.mark.parametrize("solver", ["z3", "portfolio"])
+def test_sides_that_are_one_number_are_so_before_a_solver_is_asked(
+    sides: tuple[str, str], assume: str | None, how: dict[str, Any], solver: Solver
+) -> None:
+    with kept.kept_at(None), at_most(4000):
+        verdict = ptxspec.prove(*sides, assume=assume, timeout=20, solver=solver, **how)
+    assert verdict.status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("sides", "was", "now", "how"),
+    [
+        (HIGH_HALF, "add.u64 t, r, k", "mov.b64 t, r", {}),
+        (HIGH_HALF, "and.b64 u, t, 0xffffffff", "mov.b64 u, t", {}),
+        (HIGH_BY_CARRIES, "addc.u32 y, 0, 0", "mov.u32 y, 0", {}),
+        (HIGH_BY_CARRIES, "madc.hi.cc.u32 x", "mad.hi.cc.u32 x", {}),
+        (HIGH_BY_COMPARISON, "setp.lt.u64 c, m, r", "setp.lt.s64 c, m, r", {}),
+        (SIGNED_HIGH_HALF, "and.b64 n, n, a", "and.b64 n, n, b", {}),
+        (WIDE, "cvt.u64.u32 y, r", "cvt.u64.u32 y, q", {}),
+        (SIGNED_REMAINDER, "sub.s32 d, a, m;", "sub.s32 d, a, m; setp.lt.s32 p, d, 0; @p add.s32 d, d, b;", HOPPER),
+        (REMAINDER_OF_SIZES, "setp.lt.s32 p, a, 0", "setp.lt.s32 p, b, 0", HOPPER),
+    ],
+)  # fmt: skip
+def test_a_side_that_is_nearly_the_same_number_is_refuted(
+    sides: tuple[str, str], was: str, now: str, how: dict[str, Any]
+) -> None:
+    """A carry that is lost, a sign of another operand, a floor in the place of a quotient that is rounded toward zero."""
+    others = [side.replace(was, now) for side in sides]
+    assert others != [*sides]
+    with kept.kept_at(None), at_most(20_000):
+        verdict = ptxspec.prove(*others, assume="b != 0", timeout=40, **how)
+    assert verdict.status == "refuted" and verdict.counterexample is not None
+
+
+def test_without_a_profile_a_remainder_has_another_sign_too() -> None:
+    assert ptxspec.prove(*SIGNED_REMAINDER, assume="b != 0").status == "refuted"
+
+
+@pytest.mark.parametrize(("sides", "assume", "how"), [BY_LAWS[1], BY_LAWS[8]])
+def test_a_proof_by_laws_has_a_certificate(sides: tuple[str, str], assume: str | None, how: dict[str, Any]) -> None:
+    made = records.certificate(records.recorded(*sides, assume=assume, **how))
+    assert [query["status"] for query in made["queries"]][:2] == ["unanswered", "unsat"]
+    assert records.check(made).holds
+    question = made["question"]
+    others = {
+        "left": question["left"].replace("sub.s32", "add.s32"),
+        "right": question["right"].replace("addc", "add"),
+    }
+    assert not records.check({**made, "question": {**question, **others}}).holds
+    assert not records.check({**made, "queries": made["queries"][:1]}).holds
 
 
 @pytest.mark.parametrize(("sides", "assume", "how"), SHARED)

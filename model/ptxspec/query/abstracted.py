@@ -1,4 +1,5 @@
-"""Claims that hold already of all functions, of which the operations that both sides share are some."""
+"""Claims that hold by the laws of integers alone, or already of all functions, of which the operations that both sides share are
+some."""
 
 from __future__ import annotations
 
@@ -6,20 +7,38 @@ from collections.abc import Iterator
 
 from ptxspec.query.functions import given_that, with_any_functions
 from ptxspec.query.means import FIRST, Means
-from ptxspec.query.products import with_any_products
+from ptxspec.query.polynomials import Normal
+from ptxspec.query.products import has_products, with_any_products
 from ptxspec.query.questions import Question
 from ptxspec.query.solvers import journal, solve
+from ptxspec.query.solvers.domains import domains
+from ptxspec.query.solvers.formula import Formula
 from ptxspec.terms.core import Bool
+from ptxspec.terms.vocabulary import FALSE
+
+#: who is said to have answered where the laws did
+LAWS = "laws of integers"
+
+
+def by_laws(claim: Bool, asked: Question, what: str) -> bool:
+    """Whether nothing makes a claim about products or quotients true of inputs that a question is about, by the laws of sums,
+    products and carries alone. Then the claim is recorded, of which no solver was asked, and what the laws make of it."""
+    if not has_products(claim):
+        return False
+    found = _normal(claim, asked)
+    if found is not FALSE:
+        return False
+    purpose = f"{what}, by the laws of sums, products and carries"
+    journal.asked(journal.Query(what, Formula(asked.given & claim, asked.taken).text()))
+    journal.asked(journal.Query(purpose, Formula(found, asked.taken).text(), "unsat", LAWS))
+    return True
 
 
 def of_all_functions(claim: Bool, asked: Question, means: Means, what: str) -> bool:
     """Whether nothing makes a claim true of inputs that a question is about, whatever functions the operations of IEEE 754, or
     products and quotients, are. Only a query that says so is recorded; of the others nothing follows, since no operation need be
     as they have it."""
-    claim = given_that(asked.given, claim)
-    for weaker in _weaker(claim):
-        if weaker is claim:
-            continue
+    for weaker in _weaker(claim, asked):
         weaker = asked.given & weaker
         with journal.journal() as queries:
             limit = min(means.timeout, FIRST)
@@ -32,8 +51,17 @@ def of_all_functions(claim: Bool, asked: Question, means: Means, what: str) -> b
     return False
 
 
-def _weaker(claim: Bool) -> Iterator[Bool]:
+def _weaker(claim: Bool, asked: Question) -> Iterator[Bool]:
     """Claims that something makes true if something makes the claim true, and that solvers find easier."""
-    yield with_any_products(claim)
+    if has_products(claim):
+        yield with_any_products(_normal(claim, asked))
+    claim = given_that(asked.given, claim)
     for of_others in (False, True):
-        yield with_any_functions(claim, of_others)
+        weaker = with_any_functions(claim, of_others)
+        if weaker is not claim:
+            yield weaker
+
+
+def _normal(claim: Bool, asked: Question) -> Bool:
+    found: Bool = Normal(asked.given, domains(asked.given, asked.inputs.types)).term(claim)
+    return found

@@ -25,6 +25,8 @@ Key = tuple[tuple[tuple[int, ...], int], ...]
 
 #: products in a polynomial, above which a term is an atom; and in those that a choice between two terms multiplies
 MOST, MOST_CHOSEN = 96, 24
+#: factors of a product, above which it is an atom
+MOST_FACTORS = 12
 #: bits to which a floor is taken of floors
 MOST_BITS = 1024
 _ONE: tuple[int, ...] = ()
@@ -193,7 +195,7 @@ class Normal:
 
     def _product(self, p: Polynomial, q: Polynomial, most: int = MOST) -> Polynomial | None:
         """p · q; None if it is too long."""
-        if len(p) * len(q) > most:
+        if len(p) * len(q) > most or max(map(len, p), default=0) + max(map(len, q), default=0) > MOST_FACTORS:
             return None
         found: Polynomial = {}
         for one, count in p.items():

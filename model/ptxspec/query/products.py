@@ -22,14 +22,25 @@ MOST = 64
 def with_any_products(claim: Bool) -> Bool:
     """A claim with products and quotients of two inputs as functions that are not known, and facts that hold of them. If nothing
     makes it true, nothing makes the claim true. The claim itself, if it has none."""
-    if not _any(claim, lambda t: t.op in ("mul", "quotient", "remainder") and _is_open(t)):
+    if not has_products(claim):
         return claim
     without = rebuilt(claim, _without_remainder, None)
-    names = _Names(_parted(without))
-    found: Any = rebuilt(without, names.replace, None)
+    found, names = _named(without, _parted(without))
+    return truth(found & exchanged(names.products))
+
+
+def _named(claim: Bool, parted: dict[int, tuple[Any, int]]) -> tuple[Bool, _Names]:
+    """A claim with names for products and quotients, and the facts that hold of them; the names."""
+    names = _Names(parted)
+    found: Any = rebuilt(claim, names.replace, None)
     for fact in names.facts:
         found = found & fact
-    return truth(found & exchanged(names.products))
+    return truth(found), names
+
+
+def has_products(claim: Bool) -> bool:
+    """Whether a claim has products or quotients of two numbers that are no constants."""
+    return any(t.op in ("mul", "quotient", "remainder") and _is_open(t) for t in below(claim))
 
 
 def _is_open(term: Any) -> bool:
@@ -37,11 +48,7 @@ def _is_open(term: Any) -> bool:
     return all(a.op != "const" for a in term.args)
 
 
-def _any(term: Any, wanted: Any) -> bool:
-    return any(wanted(t) for t in _below(term))
-
-
-def _below(term: Any) -> list[Any]:
+def below(term: Any) -> list[Any]:
     """The terms below one, each once."""
     seen: dict[int, Any] = {}
     stack = [term]
@@ -64,7 +71,7 @@ def _without_remainder(term: Any, args: tuple[Any, ...]) -> Any:
 
 def _parted(claim: Any) -> dict[int, tuple[Any, int]]:
     """By the terms' ids, at which bit factors are taken apart: those of which a part is a factor of another product."""
-    factors = [f for t in _below(claim) if t.op == "mul" and _is_open(t) for f in t.args]
+    factors = [f for t in below(claim) if t.op == "mul" and _is_open(t) for f in t.args]
     found: dict[int, tuple[Any, int]] = {}
     for factor in factors:
         whole, place = _part(factor)
