@@ -11,13 +11,16 @@ from effort import at_most
 import ptxspec
 from ptxspec.options import Solver
 from ptxspec.query import records
-from ptxspec.query.functions import OPERATION, exchanged, given_that, with_any_functions
-from ptxspec.query.products import with_any_products
+from ptxspec.query.classes import cases
+from ptxspec.query.functions import OPERATION, exchanged, given_that, with_any_functions, with_meanings
+from ptxspec.query.products import below, with_any_products, with_any_significands
 from ptxspec.query.questions import ask
 from ptxspec.query.solvers import kept
+from ptxspec.query.solvers.domains import demanded
 from ptxspec.terms.arithmetic import quotient
 from ptxspec.terms.core import truth, variable
 from ptxspec.terms.exact import evaluate
+from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import freedoms_in
 
 REMAINDER = ("div.u32 q, a, b; mul.lo.u32 m, q, b; sub.u32 d, a, m;", "rem.u32 d, a, b;")
@@ -149,6 +152,92 @@ def test_a_proof_by_laws_has_a_certificate(sides: tuple[str, str], assume: str |
     }
     assert not records.check({**made, "question": {**question, **others}}).holds
     assert not records.check({**made, "queries": made["queries"][:1]}).holds
+
+
+#: a product of half precision, by the product of a wider format
+BY_SINGLE = (
+    "mul.f16 d, a, b;", "cvt.f32.f16 x, a; cvt.f32.f16 y, b; mul.rn.f32 z, x, y; cvt.rn.f16.f32 d, z;"
+)  # fmt: skip
+BY_DOUBLE = ("mul.f16 d, a, b;", BY_SINGLE[1].replace("f32", "f64"))
+OF_BF16 = ("mul.rn.bf16 d, a, b;", BY_SINGLE[1].replace("f16", "bf16"))
+SQUARE = ("mul.f16 d, a, a;", "cvt.f32.f16 x, a; mul.rn.f32 z, x, x; cvt.rn.f16.f32 d, z;")
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        SQUARE,
+        *(
+            pytest.param(sides, marks=pytest.mark.long)
+            for sides in (
+                BY_SINGLE,
+                BY_DOUBLE,
+                OF_BF16,
+                (BY_SINGLE[0], BY_SINGLE[1].replace("mul.rn", "mul.rz")),  # which is exact
+            )
+        ),
+    ],
+)
+@pytest.mark.parametrize("solver", ["z3", "portfolio"])
+def test_a_product_of_half_precision_is_that_of_a_wider_format(sides: tuple[str, str], solver: Solver) -> None:
+    with kept.kept_at(None), at_most(60_000):
+        verdict = ptxspec.prove(*sides, timeout=120, solver=solver)
+    assert verdict.status == "proved"
+
+
+@pytest.mark.parametrize("sides", [BY_SINGLE, BY_DOUBLE, OF_BF16])
+@pytest.mark.parametrize(("was", "now"), [("cvt.rn", "cvt.rz"), ("cvt.rn", "cvt.rp"), ("z, x, y", "z, x, x")])
+def test_another_rounding_of_a_product_is_refuted(sides: tuple[str, str], was: str, now: str) -> None:
+    with kept.kept_at(None), at_most(20_000):
+        verdict = ptxspec.prove(sides[0], sides[1].replace(was, now), timeout=40)
+    assert verdict.status == "refuted"
+
+
+def test_a_product_in_a_format_that_is_too_narrow_is_refuted() -> None:
+    narrow = "cvt.rn.bf16.f16 x, a; cvt.rn.bf16.f16 y, b; mul.rn.bf16 z, x, y; cvt.rn.f16.bf16 d, z;"
+    with kept.kept_at(None), at_most(20_000):
+        assert ptxspec.prove("mul.f16 d, a, b;", narrow, timeout=40).status == "refuted"
+
+
+def test_a_proof_by_classes_has_a_certificate() -> None:
+    made = records.certificate(records.recorded(*SQUARE))
+    said = [query["purpose"] for query in made["queries"] if query["status"] == "unsat"]
+    assert len(said) == 13 and any("a is subnormal from 0x200" in purpose for purpose in said)
+    assert records.check(made).holds
+    del made["queries"][-1]
+    assert not records.check(made).holds
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16"])
+def test_cases_have_all_inputs_among_them(type: str) -> None:
+    found = [*cases({"a": TYPES[type], "b": TYPES[type]})]
+    ends = {n for case in found for part in demanded(case.holds) for n in _constants(part)}
+    patterns = sorted(sign | size for sign in (0, 0x8000) for end in ends for size in (end, end + 1) if size < 0x8000)
+    for a in patterns:
+        for b in patterns[:: len(patterns) // 7]:
+            parts = {f"{n}.{part}": value for n, x in (("a", a), ("b", b)) for part, value in (("sign", x >> 15 == 1), ("magnitude", x & 0x7FFF))}  # fmt: skip
+            met = [case for case in found if evaluate(case.holds, parts)]
+            assert met
+            for case in met:
+                assert [evaluate(case.inputs[n], parts) for n in ("a", "b")] == [a, b]
+
+
+def _constants(part: Any) -> set[int]:
+    return {t.attrs[0] for t in below(part) if t.op == "const" and t.lo >= 0 and t.hi > 1}
+
+
+def test_the_facts_hold_of_products_of_significands() -> None:
+    asked, source = ask(*BY_SINGLE, profile="hopper"), random.Random(1)
+    claim = with_meanings(asked.differs)
+    named = with_any_significands(claim)
+    assert len([f for f in freedoms_in(named) if f.attrs[0] == OPERATION]) == 2
+
+    def itself(freedom: Any, operands: tuple[int, ...]) -> int:
+        return operands[0] * operands[1]
+
+    for _ in range(200):
+        values = {n: source.choice([source.getrandbits(16), source.getrandbits(10), 0, 0x7C00]) for n in ("a", "b")}
+        assert evaluate(named, values, itself) == evaluate(claim, values) == evaluate(asked.differs, values), values
 
 
 @pytest.mark.parametrize(("sides", "assume", "how"), SHARED)

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxspec.query.functions import given_that, with_any_functions
+from ptxspec.query.classes import cases, have_classes
+from ptxspec.query.functions import PRODUCT, given_that, with_any_functions, with_meanings
 from ptxspec.query.means import FIRST, Means
 from ptxspec.query.polynomials import Normal
-from ptxspec.query.products import has_products, with_any_products
+from ptxspec.query.products import below, has_products, with_any_products, with_any_significands
 from ptxspec.query.questions import Question
 from ptxspec.query.solvers import journal, solve
 from ptxspec.query.solvers.domains import domains
 from ptxspec.query.solvers.formula import Formula
-from ptxspec.terms.core import Bool
+from ptxspec.terms.core import Bool, truth
 from ptxspec.terms.vocabulary import FALSE
 
 #: who is said to have answered where the laws did
 LAWS = "laws of integers"
+#: seconds for each class of inputs
+EACH = 10.0
 
 
 def by_laws(claim: Bool, asked: Question, what: str) -> bool:
@@ -49,6 +52,27 @@ def of_all_functions(claim: Bool, asked: Question, means: Means, what: str) -> b
                 journal.asked(query)
             return True
     return False
+
+
+def of_classes(claim: Bool, asked: Question, means: Means, what: str) -> bool:
+    """Whether nothing makes a claim true of inputs that a question is about, where it multiplies numbers of half precision in two
+    formats: by their significands, for each class of the inputs."""
+    formats = {t.attrs for t in below(claim) if t.op == "call" and t.attrs[0] == PRODUCT}
+    if len(formats) < 2 or not have_classes(asked.taken):
+        return False
+    claim = with_meanings(claim)
+    solver = "z3" if means.solver == "portfolio" else means.solver  # each is decided before others were started
+    with journal.journal() as queries:
+        for case in cases(asked.taken):
+            given = truth(case.put(asked.given) & case.holds)
+            normal = Normal(given, domains(given, case.types)).term(case.put(claim))
+            weaker = given & with_any_significands(normal)
+            purpose, limit = f"{what}, of any products of significands: {case.name}", min(means.timeout, EACH)
+            if solve(weaker, case.types, limit, solver=solver, purpose=purpose, simple=False).status != "unsat":
+                return False
+    for query in queries:
+        journal.asked(query)
+    return True
 
 
 def _weaker(claim: Bool, asked: Question) -> Iterator[Bool]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ptxspec.options import Contraction, Nan, Relation
-from ptxspec.query.abstracted import by_laws, of_all_functions
+from ptxspec.query.abstracted import by_laws, of_all_functions, of_classes
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
@@ -228,6 +228,8 @@ def equal(asked: Question, means: Means) -> Verdict:
             break
         if soon and of_all_functions(differs, asked, means, what):
             return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
+        if soon and of_classes(differs, asked, means, what):
+            return Verdict("proved", "no input on which they differ, whatever the products of significands are")
     return _run(asked, differs, means, answer)
 
 

@@ -7,16 +7,19 @@ written with the quotient, and a factor of which only parts are multiplied elsew
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ptxspec.query.functions import OPERATION, exchanged
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, constant, make_int, truth
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import absolute, low_bits, rebuilt, sign_extend, within
+from ptxspec.terms.vocabulary import absolute, bit_length, low_bits, maximum, rebuilt, sign_extend, within
 
 #: products of parts that are named instead of products, at most
 MOST = 64
+#: products of which two at a time are looked at, whether one has the other's factors with zeros at their ends
+FEW = 8
 
 
 def with_any_products(claim: Bool) -> Bool:
@@ -27,6 +30,27 @@ def with_any_products(claim: Bool) -> Bool:
     without = rebuilt(claim, _without_remainder, None)
     found, names = _named(without, _parted(without))
     return truth(found & exchanged(names.products))
+
+
+def with_any_significands(claim: Bool) -> Bool:
+    """The same, where one product is another one of longer factors, with zeros at their ends: as those of significands are, of
+    one number in two formats."""
+    found, names = _named(claim, {})
+    for product in names.products:
+        x, y = product.args
+        found = found & ((product == 0) == ((x == 0) | (y == 0)))
+    for one, other in itertools.combinations(names.products[:FEW], 2):
+        if one.attrs[1] != other.attrs[1]:
+            found = found & _shifted(*sorted((one, other), key=lambda name: name.attrs[1]))
+    return truth(found)
+
+
+def _shifted(product: Any, longer: Any) -> Bool:
+    """That a product is another one's with zeros at its end, if its factors are the other one's with zeros at their ends."""
+    (x, y), (u, v) = product.args, longer.args
+    i, j = (maximum(bit_length(its) - bit_length(own), 0) for own, its in ((x, u), (y, v)))
+    found: Bool = ~((u == x << i) & (v == y << j)) | (longer == product << (i + j))
+    return found
 
 
 def _named(claim: Bool, parted: dict[int, tuple[Any, int]]) -> tuple[Bool, _Names]:
