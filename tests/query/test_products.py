@@ -193,6 +193,15 @@ def test_another_rounding_of_a_product_is_refuted(sides: tuple[str, str], was: s
     assert verdict.status == "refuted"
 
 
+def test_the_only_inputs_that_differ_are_found_by_their_class_and_replayed() -> None:
+    """One pair of operands in 2^32, which no sample has."""
+    other = " setp.eq.u16 p, a, 3; setp.eq.u16 q, b, 0x5c01; and.pred p, p, q; @p mov.b16 d, 0;"
+    with kept.kept_at(None), at_most(40_000):
+        verdict = ptxspec.prove(BY_SINGLE[0], BY_SINGLE[1] + other, timeout=60)
+    assert verdict.status == "refuted" and verdict.counterexample is not None
+    assert verdict.counterexample.inputs == {"a": 3, "b": 0x5C01}
+
+
 def test_a_product_in_a_format_that_is_too_narrow_is_refuted() -> None:
     narrow = "cvt.rn.bf16.f16 x, a; cvt.rn.bf16.f16 y, b; mul.rn.bf16 z, x, y; cvt.rn.f16.bf16 d, z;"
     with kept.kept_at(None), at_most(20_000):

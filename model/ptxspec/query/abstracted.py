@@ -11,16 +11,17 @@ from ptxspec.query.means import FIRST, Means
 from ptxspec.query.polynomials import Normal
 from ptxspec.query.products import below, has_products, with_any_products, with_any_significands
 from ptxspec.query.questions import Question
-from ptxspec.query.solvers import journal, solve
+from ptxspec.query.solvers import Answer, journal, solve
 from ptxspec.query.solvers.domains import domains
 from ptxspec.query.solvers.formula import Formula
 from ptxspec.terms.core import Bool, truth
+from ptxspec.terms.exact import evaluate
 from ptxspec.terms.vocabulary import FALSE
 
 #: who is said to have answered where the laws did
 LAWS = "laws of integers"
 #: seconds for each class of inputs
-EACH = 10.0
+EACH = 20.0
 
 
 def by_laws(claim: Bool, asked: Question, what: str) -> bool:
@@ -54,12 +55,12 @@ def of_all_functions(claim: Bool, asked: Question, means: Means, what: str) -> b
     return False
 
 
-def of_classes(claim: Bool, asked: Question, means: Means, what: str) -> bool:
-    """Whether nothing makes a claim true of inputs that a question is about, where it multiplies numbers of half precision in two
-    formats: by their significands, for each class of the inputs."""
+def of_classes(claim: Bool, asked: Question, means: Means, what: str) -> Answer | None:
+    """What is found of a claim that multiplies numbers of half precision in two formats, by their significands, for each class of
+    the inputs: "unsat" if nothing makes it true, or inputs to look at, of which nothing follows by itself; None if neither."""
     formats = {t.attrs for t in below(claim) if t.op == "call" and t.attrs[0] == PRODUCT}
     if len(formats) < 2 or not have_classes(asked.taken):
-        return False
+        return None
     claim = with_meanings(claim)
     solver = "z3" if means.solver == "portfolio" else means.solver  # each is decided before others were started
     with journal.journal() as queries:
@@ -68,11 +69,14 @@ def of_classes(claim: Bool, asked: Question, means: Means, what: str) -> bool:
             normal = Normal(given, domains(given, case.types)).term(case.put(claim))
             weaker = given & with_any_significands(normal)
             purpose, limit = f"{what}, of any products of significands: {case.name}", min(means.timeout, EACH)
-            if solve(weaker, case.types, limit, solver=solver, purpose=purpose, simple=False).status != "unsat":
-                return False
+            answer = solve(weaker, case.types, limit, solver=solver, purpose=purpose, simple=False)
+            if answer.status == "sat":
+                return Answer("sat", {name: evaluate(term, answer.values) for name, term in case.inputs.items()}, {})
+            if answer.status != "unsat":
+                return None
     for query in queries:
         journal.asked(query)
-    return True
+    return Answer("unsat", {}, {})
 
 
 def _weaker(claim: Bool, asked: Question) -> Iterator[Bool]:

@@ -228,8 +228,12 @@ def equal(asked: Question, means: Means) -> Verdict:
             break
         if soon and of_all_functions(differs, asked, means, what):
             return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
-        if soon and of_classes(differs, asked, means, what):
+        by_class = of_classes(differs, asked, means, what) if soon else None
+        if by_class is not None and by_class.status == "unsat":
             return Verdict("proved", "no input on which they differ, whatever the products of significands are")
+        found = None if by_class is None else _replayed(asked, by_class)
+        if found is not None and found.status == "refuted":
+            return found
     return _run(asked, differs, means, answer)
 
 
