@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ def test_buffers() -> None:
     said = asked(ADD, "atom.global.add.u32 y, [p+8], 1;", "-b", "p=64", status=1)
     assert "p[4..11] = 0x00" in said
     assert "the address points to (p) is not said" in asked(ADD, "mov.u32 x, 1;", status=2)
+
+
+def test_the_help_has_every_property_of_a_buffer() -> None:
+    """Each with an example, which the option accepts."""
+    help = " ".join(asked("--help", status=0).partition("--buffer")[2].partition("--compare")[0].split())
+    examples = re.findall(r"\bp=('[^']*'|\w+)", help)
+    assert {word for one in examples for word in re.findall(r"[a-z-]+", one)} == {
+        "shared",
+        "align",
+        "read-only",
+        "private",
+    }
+    load = "ld{}.u32 x, [p];"
+    for one in examples:
+        text = load.format(".shared" if "shared" in one else ".global")
+        assert asked(text, text, "--buffer", "p=" + one.strip("'"), status=0).startswith("proved")
 
 
 @pytest.mark.parametrize(("said", "why"), [("p", "a name and so many bytes"), ("p=x", "a buffer is so many bytes")])

@@ -38,7 +38,7 @@ EARLIER = {
     ((1, 3), "sm_13"): "rounded quotients and roots", ((9, 0), "sm_13"): "carries of 64 bits",
     ((4, 2), "sm_20"): "carries of 64 bits", ((9, 0), "sm_21"): "shared::cta and what comes with it",
     ((5, 1), "sm_30"): "instructions of a warp", ((5, 1), "sm_53"): "negation in half precision",
-    ((5, 1), "sm_70"): "the memory consistency model",
+    ((5, 1), "sm_70"): "the memory consistency model", ((6, 2), "sm_70"): "nanosleep, of PTX 6.3",
 }  # fmt: skip
 
 

@@ -86,6 +86,7 @@ def test_every_combination(assembler: str, newest_assembler: str) -> None:
 
 @pytest.mark.parametrize(("geometry", "more"), [("1d", ", i1"), ("1d", ", 1"), ("1d", ", i1, f1"), ("2dms", ", b1")])
 def test_an_offset_stands_in_braces(geometry: str, more: str, assembler: str) -> None:
-    """So the manual has it; ptxas also takes a single register. A reference value is of type .f32."""
+    """So the manual has it; ptxas also takes a single register, and drops it (test_offsets_of_ptxas.py). A reference value is of type
+    .f32."""
     instruction = lookup("tex", geometry, DESTINATIONS[0], more)
     assert assemble(f"{HEAD}{instruction}\nret;\n}}\n", "sm_90", "-O0", by=assembler) == [] and not ours(instruction)

@@ -284,10 +284,6 @@ DIFFERENT = {
         body(f"{SHARED} mapa.u64 %rd1, a, 1;"),
         "ptxas uses the shared address as if it were generic (AMB-221)",
     ),
-    "a rank of a register with an offset": (
-        body("getctarank.shared::cluster.u32 %r1, %r2+4;"),
-        "only a variable's name has an offset; ptxas is lenient",
-    ),
     "a fraction for 16 bits": (HEADER + ".global .b16 x = 1.5;", "ptxas makes zero of it"),
     "a sum of a register and a number": (
         body("add.u32 %r1, %r2+1, 1;"),

@@ -66,6 +66,17 @@ def test_selectors_and_signs() -> None:
     assert [m for m, _ in line.mnemonics()] == ["v.u32"], "selectors and signs are no part of the mnemonic"
 
 
+def test_a_constant_may_be_added_to_a_register() -> None:
+    (line,) = lines("cvta.u64 p, a{+imm}, b{.asel}{, c};\n.asel = { .h0 };")
+    assert [(o.name, o.sum, o.offset, o.optional) for o in line.operands] == [
+        ("p", False, False, False),
+        ("a", True, False, False),
+        ("b", False, False, False),
+        ("c", False, False, True),
+    ]
+    assert line.operands[1].addend == "a_offset"
+
+
 def test_ranges_in_the_set_of_a_modifier() -> None:
     assert mnemonics("p.k d;\n.k = { .f[2-4], .x };") == ["p.f2", "p.f3", "p.f4", "p.x"]
 
@@ -95,6 +106,8 @@ def test_matching_is_the_inverse_of_enumeration() -> None:
         ("add.u32 d, [a;", 10, "cannot read the operand"),
         ("add.u32 d, a b;", 10, "cannot read the operand"),
         ("add.x d;\n.x = { .u32 .s32 };", 11, "names separated by commas"),
+        ("add.u32 d, a+imm{+imm};", 10, "cannot read the operand"),
+        ("add.u32 d, a{+immediate};", 10, "cannot read the operand"),
         ("add.u32 d, a{.asel};", 10, "a selector .asel, which is no set of this fence"),
         ("add.u32 d, a{.asel}{.bsel};\n.asel = .bsel = { .b0 };", 10, "cannot read the operand"),
         ("add.u32 d, a;\n.asel = { .b0 };", 10, "no syntax line of this fence uses the set .asel"),

@@ -95,8 +95,8 @@ def test_modifiers_have_defaults_and_versions() -> None:
     assert known[".ftz"].values == {".ftz": ((1, 4), 10)} and known[".ftz"].without == "implied before sm_20"
     assert known[".type"].values[".f64"] == ((1, 0), 13) and known[".type"].without == availability_table.REQUIRED
     html = availability_table.html_of(f"{INSTRUCTIONS}.floating.add", "spec/instructions/floating/add")
-    assert '<code class="literal">.f32x2</code>: PTX 8.6, sm_100' in html
-    assert '<a href="../../arithmetic/rounding.html"><code class="literal">.rz</code></a>' in html
+    assert "<code>.f32x2</code>: PTX 8.6, sm_100" in html
+    assert '<a href="../../arithmetic/rounding.html"><code>.rz</code></a>' in html
     assert availability_table.html_of(f"{INSTRUCTIONS}.control.ret", "spec/instructions/control/ret").count("<tr>") == 2
     weak = {m.name: m for m in availability_table.modifiers(f"{INSTRUCTIONS}.movement.ld")}[".order"]
     assert weak.hint and weak.without == ".weak"
@@ -110,7 +110,7 @@ def test_orders_and_scopes_have_defaults() -> None:
     fence = {m.name: m.without for m in availability_table.modifiers(f"{INSTRUCTIONS}.synchronization.fence")}
     assert fence[".sem"] == ".acq_rel"
     html = availability_table.html_of(f"{INSTRUCTIONS}.synchronization.barrier_cluster", "spec/x")
-    assert '<code class="literal">.acquire</code> or <code class="literal">.release</code>' in html
+    assert "<code>.acquire</code> or <code>.release</code>" in html
 
 
 @pytest.mark.parametrize("module", pages.with_forms())
@@ -138,7 +138,7 @@ def test_operands_have_types() -> None:
     (definitions, rows) = operand_table.groups(f"{INSTRUCTIONS}.integer.bfe")[0]
     assert [d.name for d in definitions] == ["bfe"]
     assert [(r.name, r.written) for r in rows] == [("d", True), ("a", False), ("b", False), ("c", False)]
-    assert rows[2].type == '<code class="literal">.u32</code>' and rows[2].allowed == "constants 0 to 255"
+    assert rows[2].type == "<code>.u32</code>" and rows[2].allowed == "constants 0 to 255"
     html = operand_table.html_of(f"{INSTRUCTIONS}.movement.mov")
     assert 'href="#def-pack_two"' in html and "half as wide as" in html
     assert operand_table.html_of(f"{INSTRUCTIONS}.miscellaneous.trap") == ""
@@ -148,10 +148,10 @@ def test_selectors_that_are_all_combinations_are_told_by_their_places() -> None:
     """`vset4` has 4,096 of them for an operand."""
     (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vset4")[0]
     allowed = {row.name: row.allowed for row in rows}
-    assert allowed["a"].endswith('with one of <code class="literal">.b[0-7][0-7][0-7][0-7]</code>, 4,096 of them')
+    assert allowed["a"].endswith("with one of <code>.b[0-7][0-7][0-7][0-7]</code>, 4,096 of them")
     (_, rows) = operand_table.groups(f"{INSTRUCTIONS}.video.vadd")[0]
     allowed = {row.name: row.allowed for row in rows}
-    assert '<code class="literal">.b3</code>' in allowed["a"] and '<code class="literal">.h1</code>' in allowed["a"]
+    assert "<code>.b3</code>" in allowed["a"] and "<code>.h1</code>" in allowed["a"]
 
 
 @pytest.mark.parametrize("module", pages.with_forms())

@@ -43,8 +43,36 @@ def test_unseen_html_is_left_out() -> None:
     context = {"body": before + '<td><p>one</p>\n<p>two</p></td><span class="n">x</span><span class="k">if</span>'}
     layout.slim(None, "", "", context, None)  # type: ignore[arg-type]
     assert context["body"] == (
-        '<td class="x"><code class="literal">a b</code></td><td><p>one</p>\n<p>two</p></td>x<span class="k">if</span>'
+        '<td class="x"><code>a b</code></td><td><p>one</p>\n<p>two</p></td>x<span class="k">if</span>'
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '<a href="#x"><span class="std std-ref">what <em>it</em> is</span></a>',
+            '<a href="#x">what <em>it</em> is</a>',
+        ),
+        ('<a class="headerlink" href="#x" title="Link to this heading">¶</a>', '<a class="headerlink" href="#x">¶</a>'),
+        ('<div class="table-wrapper colwidths-auto docutils">', '<div class="table-wrapper docutils">'),
+        ('<code class="docutils literal notranslate" id="type-u8">', '<code id="type-u8">'),
+    ],
+)
+def test_what_no_style_asks_for_is_left_out(before: str, after: str) -> None:
+    context = {"body": before, "toc": '<li><a class="reference internal" href="#x">x</a></li>'}
+    layout.slim(None, "", "", context, None)  # type: ignore[arg-type]
+    assert context == {"body": after, "toc": '<li><a class="reference" href="#x">x</a></li>'}
+
+
+def test_maps_to_the_sources_of_the_theme_are_left_out(tmp_path: Path) -> None:
+    styles = tmp_path / "_static" / "styles"
+    styles.mkdir(parents=True)
+    for name in ("furo.css", "furo.css.map"):
+        (styles / name).write_text("x")
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
+    layout.drop_source_maps(app, None)  # type: ignore[arg-type]
+    assert [path.name for path in styles.iterdir()] == ["furo.css"]
 
 
 def test_a_line_with_an_anchor_has_one_number() -> None:

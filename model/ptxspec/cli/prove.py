@@ -50,8 +50,8 @@ OUT = click.Path(dir_okay=False)
     "buffers",
     multiple=True,
     metavar="NAME=BYTES",
-    help="The buffer that a register or a parameter points to: its size, as in p=64, p='64 shared align 8' or p='64 read-only'; "
-    "or an address in another buffer, as in q=p+16.",
+    help="The buffer that a register or a parameter points to: its size, as in p=64, p='64 shared align 8' or p='64 read-only', "
+    "and 'private' if no other thread accesses it, as in p='64 private'; or an address in another buffer, as in q=p+16.",
 )
 @click.option(
     "--compare",

@@ -140,7 +140,7 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
     results = list(form.definition.results)
     outputs = 0
     parts: list[Read | Written | Grouped] = []
-    marks: dict[str, str | bool] = {}
+    marks: dict[str, str | int] = {}
     for index, (group, kind) in enumerate(zip(places, shape, strict=False)):
         wrong, group, members = _members(form, group, kind)
         if wrong:
@@ -153,7 +153,7 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
             if problem:
                 return Misfit(index, problem, page)
             marks |= own
-            if isinstance(one, kinds.Part):
+            if isinstance(one, kinds.Part | kinds.Sum):
                 one = one.of
             if parameter is not None:
                 problem = source_problem(form, operand, parameter.annotation, one, rules)
@@ -193,10 +193,12 @@ def _members(
     return None, group, (kind,)
 
 
-def _marks(form: Form, operand: Operand, kind: Kind) -> tuple[dict[str, str | bool], str | None]:
+def _marks(form: Form, operand: Operand, kind: Kind) -> tuple[dict[str, str | int], str | None]:
     """What an operand carries, by the names that the definition has for it; and why it may not, or None."""
+    if isinstance(kind, kinds.Sum):
+        return ({operand.addend: kind.offset}, None) if operand.sum else ({}, kinds.NO_OFFSET)
     selector, negated = (kind.selector, kind.negated) if isinstance(kind, kinds.Part) else (None, False)
-    marks: dict[str, str | bool] = {}
+    marks: dict[str, str | int] = {}
     if isinstance(kind, kinds.Part) and not isinstance(kind.of, Type):
         return marks, f"only a register takes a selector or a minus sign, not {described(kind.of)}"
     if selector is not None:

@@ -38,7 +38,8 @@ _MOST_RANKED = 200
 
 class Form(NamedTuple):
     """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. `marks` has
-    what is written at its operands: a selector by the name of its set of selectors, and True for the name of each negation.
+    what is written at its operands: a selector by the name of its set of selectors, True for the name of each negation, and
+    the constant that is added to a register by the name of its addend.
     `epoch` is the PTX version and target of the module that has the form; None stands for the newest ones that have it.
 
     >>> form = ptxspec.forms("bfe")[0]
@@ -54,7 +55,7 @@ class Form(NamedTuple):
     modifiers: dict[str, Any]
     syntax: SyntaxLine
     definition: Definition
-    marks: dict[str, str | bool]
+    marks: dict[str, str | int]
     epoch: Epoch | None = None
 
     @property
@@ -530,6 +531,10 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
                 raise DocumentError(path, line.line, f"{definition.name} drops the selector .{name}: no parameter")
             if operand.sign and operand.negation not in definition.modifiers:
                 raise DocumentError(path, line.line, f"{definition.name} drops a sign: no parameter {operand.negation}")
+            if operand.sum and operand.addend not in definition.modifiers:
+                raise DocumentError(
+                    path, line.line, f"{definition.name} drops an offset: no parameter {operand.addend}"
+                )
         names = [o.name for o in line.operands]
         if line.companion is not None and line.companion.name not in definition.sources:
             raise DocumentError(path, line.line, f"{definition.name} drops the operand {line.companion.name}")
@@ -543,6 +548,7 @@ def _check_binding(definition: Definition, lines: list[SyntaxLine], path: str) -
     for operand in (o for line in lines for o in line.operands):
         known |= {operand.selector.name} if operand.selector else set()
         known |= {operand.negation} if operand.sign else set()
+        known |= {operand.addend} if operand.sum else set()
     for name in definition.modifiers:
         if name not in known:
             raise DocumentError(path, definition.line, f"{definition.name}: no syntax line has a modifier .{name}")

@@ -30,6 +30,9 @@ ENTRY = Plain("an entry's name")
 LIST = Plain("operands in parentheses")
 TABLE = Plain("a list of targets or a prototype")
 
+#: what is said where a number is added to what is no address
+NO_OFFSET = "only a variable's address takes an offset here"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Real:
@@ -84,6 +87,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """A register to which a constant is added."""
+
+    of: Type
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Braces:
     """`{a, b, …}`, or the name of a vector, which stands for its elements."""
 
@@ -105,7 +116,9 @@ class Pair:
     second: Kind
 
 
-Kind: TypeAlias = Type | Plain | Real | Special | Variable | Opaque | Memory | Negated | Part | Braces | Bracket | Pair
+Kind: TypeAlias = (
+    Type | Plain | Real | Special | Variable | Opaque | Memory | Negated | Part | Sum | Braces | Bracket | Pair
+)
 
 
 def described(kind: Kind) -> str:
@@ -129,6 +142,8 @@ def described(kind: Kind) -> str:
             return "a negated predicate"
         case Part():
             return "a register with a selector or a minus sign"
+        case Sum():
+            return "a register with an offset"
         case Braces():
             return "operands in braces"
         case Bracket():

@@ -16,7 +16,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.diagnostics import Later
 from ptxspec.language.module_context import Context
-from ptxspec.language.operand_kinds import Kind, Plain
+from ptxspec.language.operand_kinds import NO_OFFSET, Kind, Plain
 from ptxspec.language.scopes import MODULE, Names
 from ptxspec.language.specials import special_origin
 from ptxspec.language.suggestions import undeclared
@@ -59,7 +59,9 @@ class Operands:
                 if isinstance(of, kinds.Variable | kinds.Opaque):
                     assert isinstance(base, tree.Name)
                     return tree.Sum(base, operand.offset), of
-                raise Unresolved("only a variable's address takes an offset here")
+                if isinstance(of, Type):
+                    return base, self._kind(kinds.Sum, of, int(operand.offset))
+                raise Unresolved(NO_OFFSET)
             case tree.Element():
                 return self.resolve_element(operand, names, kernel)
             case tree.Not():

@@ -146,8 +146,15 @@ Group = Braces | Bracket | Parens
 
 
 def bare(operand: Operand) -> Operand:
-    """An operand without its selector and sign, which the form of the instruction has taken in."""
-    return operand.name if isinstance(operand, Part) else operand
+    """An operand without its selector and sign, or the constant that is added to it, which the form of the instruction has taken
+    in."""
+    match operand:
+        case Part():
+            return operand.name
+        case Sum():
+            return operand.base
+        case _:
+            return operand
 
 
 class Instruction(NamedTuple):

@@ -3,7 +3,7 @@
 A fence holds syntax lines and sets. `.x` in a line is a member of the set `.x = { … };` if the fence defines one, else the
 modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
 destination with an optional second, `p|q` two destinations, `{!}c` a predicate that may be negated, `{, b}` may be left
-out, `a+imm` takes an offset, `{a, b}` are registers in braces,
+out, `a+imm` takes an offset, `a{+imm}` is a register that may, `{a, b}` are registers in braces,
 `[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a list of any length in parentheses. `a{.asel}`
 may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
 range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out and changes no result, so that it makes
@@ -62,11 +62,18 @@ class Operand(NamedTuple):
     selector: Selector | None = None
     sign: str = ""
     """"{-}": may be negated, "-": is negated"""
+    sum: bool = False
+    """whether a constant may be added to the register"""
 
     @property
     def negation(self) -> str:
         """The name of the keyword that says whether the operand is negated."""
         return f"{self.name}_negated"
+
+    @property
+    def addend(self) -> str:
+        """The name of the keyword for the constant that is added to the operand."""
+        return f"{self.name}_offset"
 
 
 class SyntaxLine(NamedTuple):
@@ -153,7 +160,7 @@ class SyntaxLine(NamedTuple):
         return [*found, *((option, hint) for hint in hints for option in hint.options)], len(slots) in places
 
     @property
-    def signs(self) -> dict[str, str | bool]:
+    def signs(self) -> dict[str, str | int]:
         """The negations that an instruction of this line always has."""
         return {o.negation: True for o in self.operands if o.sign == "-"}
 
@@ -181,7 +188,7 @@ _SET = re.compile(r"(?P<names>(?:\.\w+\s*=\s*)+)\{(?P<members>[^{}]*)\}\s*\Z", r
 _MODIFIER = re.compile(r"\{\{\.(?P<hint>[\w:]+)\}\}|\{((?:\s*\.[\w:]+\s*,?)+)\}|\.([\w:]+)")
 _COMPANION = re.compile(r"\{\{,\s*(\w+)\s*\}\}\Z")
 _OPERAND = re.compile(
-    r"(?P<not>\{!\})?(?P<sign>\{-\}|-)?(?P<open>[\[(])?(?P<name>\w+)(?P<offset>\+imm)?(?P<close>[\])])?"
+    r"(?P<not>\{!\})?(?P<sign>\{-\}|-)?(?P<open>[\[(])?(?P<name>\w+)(?:(?P<offset>\+imm)|(?P<sum>\{\+imm\}))?(?P<close>[\])])?"
     r"(?:\{\.(?P<selector>\w+)\})?(?:\[\|(?P<second>\w+)\]|\|(?P<paired>\w+))?\Z"
 )
 
@@ -306,6 +313,7 @@ def _operand(path: str, number: int, sets: _Sets, piece: str, optional: bool, gr
         match["paired"] is not None,
         selector,
         match["sign"] or "",
+        bool(match["sum"]),
     )
 
 
@@ -314,7 +322,9 @@ def _pieces(text: str) -> list[tuple[str, bool, int, bool]]:
     number of the braces or brackets it stands in (0: in none), and whether these are brackets."""
     pieces: list[tuple[str, bool, int, bool]] = []
     optional, group, groups, bracketed = False, 0, 0, False
-    for token in re.findall(r"\{\s*,|\{\s*\w+\s*,\s*\}|(?:\{[!-]\})?[^\s,{}][^,{}]*(?:\{\.\w+\})?|\{|\}|,", text):
+    for token in re.findall(
+        r"\{\s*,|\{\s*\w+\s*,\s*\}|(?:\{[!-]\})?[^\s,{}][^,{}]*(?:\{(?:\.\w+|\+imm)\})?|\{|\}|,", text
+    ):
         token = token.strip()
         if token.startswith("{") and token.endswith(","):
             optional = True

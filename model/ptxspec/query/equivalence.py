@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ptxspec.options import Contraction, Nan, Relation
-from ptxspec.query.abstracted import of_all_functions
+from ptxspec.query.abstracted import by_laws, of_all_functions, of_classes
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported
 from ptxspec.query.means import Means
@@ -212,6 +212,8 @@ def equal(asked: Question, means: Means) -> Verdict:
     if differs.op == "const" and not differs.attrs[0]:
         return Verdict("proved", "both sides are the same term")
     what = "inputs that meet the assumption, and for which the sides differ"
+    if by_laws(differs, asked, what):
+        return Verdict("proved", "no input on which they differ, by the laws of sums, products and carries")
     for soon in (False,) if is_quick(differs, asked.given, asked.inputs.types) else (True, False):
         answer = means.solve(asked.given & differs, asked, what, soon=soon)
         if answer.status == "unsat":
@@ -226,6 +228,12 @@ def equal(asked: Question, means: Means) -> Verdict:
             break
         if soon and of_all_functions(differs, asked, means, what):
             return Verdict("proved", "no input on which they differ, whatever the functions are that both sides share")
+        by_class = of_classes(differs, asked, means, what) if soon else None
+        if by_class is not None and by_class.status == "unsat":
+            return Verdict("proved", "no input on which they differ, whatever the products of significands are")
+        found = None if by_class is None else _replayed(asked, by_class)
+        if found is not None and found.status == "refuted":
+            return found
     return _run(asked, differs, means, answer)
 
 

@@ -483,6 +483,8 @@ def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str,
             return kinds.Pair(_kind(operand.first, registers, specials), _kind(operand.second, registers, specials))
         case tree.Parens():
             return kinds.LIST
+        case tree.Sum() if operand.base.text in registers:
+            return kinds.Sum(registers[operand.base.text], int(operand.offset))
         case tree.Address() | tree.Element() | tree.Indexed() | tree.Sum():
             return kinds.Memory(TYPES["b64"])
         case _:

@@ -13,10 +13,12 @@ from typing import Any
 
 from ptxspec.query.solvers.domains import demanded
 from ptxspec.terms.core import Bool, make_int, truth
-from ptxspec.terms.vocabulary import FALSE, TRUE, rebuilt
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, meaning_of, rebuilt, substitute
 
+#: the operation that multiplies, as definitions call it
+PRODUCT = "product"
 #: operations of which the first two operands may be exchanged, where the result is a number
-COMMUTATIVE = ("sum", "product", "fused")
+COMMUTATIVE = ("sum", PRODUCT, "fused")
 #: functions of which two at a time are looked at
 MOST = 64
 #: what stands in the place of an operation's entry in the register of ambiguities
@@ -40,6 +42,20 @@ def with_any_functions(claim: Bool, of_others: bool) -> Bool:
 
     found: Any = rebuilt(claim, replace, {})
     return truth(found & exchanged(exchangeable))
+
+
+def with_meanings(claim: Bool) -> Bool:
+    """A claim with operations of IEEE 754 as their definitions have them, in integers."""
+
+    def replace(term: Any, args: tuple[Any, ...]) -> Any:
+        if term.op != "call":
+            return None
+        body, names = meaning_of(term)
+        operands = [low_bits(a, term.attrs[1]) for a in args]
+        return substitute(body, dict(zip(names, operands, strict=True)))
+
+    found: Bool = rebuilt(claim, replace, {})
+    return found
 
 
 def exchanged(names: list[Any]) -> Bool:

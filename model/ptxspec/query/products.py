@@ -7,29 +7,64 @@ written with the quotient, and a factor of which only parts are multiplied elsew
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ptxspec.query.functions import OPERATION, exchanged
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, constant, make_int, truth
 from ptxspec.terms.types import TYPES
-from ptxspec.terms.vocabulary import absolute, low_bits, rebuilt, sign_extend, within
+from ptxspec.terms.vocabulary import absolute, bit_length, low_bits, maximum, rebuilt, sign_extend, within
 
 #: products of parts that are named instead of products, at most
 MOST = 64
+#: products of which two at a time are looked at, whether one has the other's factors with zeros at their ends
+FEW = 8
 
 
 def with_any_products(claim: Bool) -> Bool:
     """A claim with products and quotients of two inputs as functions that are not known, and facts that hold of them. If nothing
     makes it true, nothing makes the claim true. The claim itself, if it has none."""
-    if not _any(claim, lambda t: t.op in ("mul", "quotient", "remainder") and _is_open(t)):
+    if not has_products(claim):
         return claim
     without = rebuilt(claim, _without_remainder, None)
-    names = _Names(_parted(without))
-    found: Any = rebuilt(without, names.replace, None)
+    found, names = _named(without, _parted(without))
+    return truth(found & exchanged(names.products))
+
+
+def with_any_significands(claim: Bool) -> Bool:
+    """The same, where one product is another one of longer factors, with zeros at their ends: as those of significands are, of
+    one number in two formats."""
+    found, names = _named(claim, {})
+    for product in names.products:
+        x, y = product.args
+        found = found & ((product == 0) == ((x == 0) | (y == 0)))
+    for one, other in itertools.combinations(names.products[:FEW], 2):
+        if one.attrs[1] != other.attrs[1]:
+            found = found & _shifted(*sorted((one, other), key=lambda name: name.attrs[1]))
+    return truth(found)
+
+
+def _shifted(product: Any, longer: Any) -> Bool:
+    """That a product is another one's with zeros at its end, if its factors are the other one's with zeros at their ends."""
+    (x, y), (u, v) = product.args, longer.args
+    i, j = (maximum(bit_length(its) - bit_length(own), 0) for own, its in ((x, u), (y, v)))
+    found: Bool = ~((u == x << i) & (v == y << j)) | (longer == product << (i + j))
+    return found
+
+
+def _named(claim: Bool, parted: dict[int, tuple[Any, int]]) -> tuple[Bool, _Names]:
+    """A claim with names for products and quotients, and the facts that hold of them; the names."""
+    names = _Names(parted)
+    found: Any = rebuilt(claim, names.replace, None)
     for fact in names.facts:
         found = found & fact
-    return truth(found & exchanged(names.products))
+    return truth(found), names
+
+
+def has_products(claim: Bool) -> bool:
+    """Whether a claim has products or quotients of two numbers that are no constants."""
+    return any(t.op in ("mul", "quotient", "remainder") and _is_open(t) for t in below(claim))
 
 
 def _is_open(term: Any) -> bool:
@@ -37,11 +72,7 @@ def _is_open(term: Any) -> bool:
     return all(a.op != "const" for a in term.args)
 
 
-def _any(term: Any, wanted: Any) -> bool:
-    return any(wanted(t) for t in _below(term))
-
-
-def _below(term: Any) -> list[Any]:
+def below(term: Any) -> list[Any]:
     """The terms below one, each once."""
     seen: dict[int, Any] = {}
     stack = [term]
@@ -64,7 +95,7 @@ def _without_remainder(term: Any, args: tuple[Any, ...]) -> Any:
 
 def _parted(claim: Any) -> dict[int, tuple[Any, int]]:
     """By the terms' ids, at which bit factors are taken apart: those of which a part is a factor of another product."""
-    factors = [f for t in _below(claim) if t.op == "mul" and _is_open(t) for f in t.args]
+    factors = [f for t in below(claim) if t.op == "mul" and _is_open(t) for f in t.args]
     found: dict[int, tuple[Any, int]] = {}
     for factor in factors:
         whole, place = _part(factor)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from ptxspec.query.abstracted import of_all_functions
+from ptxspec.query.abstracted import by_laws, of_all_functions
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.demands import NotChosen, demands
 from ptxspec.query.enumerated import enumerated
@@ -328,7 +328,8 @@ def refined(asked: Question, means: Means) -> Verdict:
     open_still = Verdict("unknown", f"{MOST_ROUNDS} strategies of the left side, and none for all inputs")
     sampled = False
     for _ in range(MOST_ROUNDS):
-        answer = _UNSAT if _is_false(wrong) else means.solve(wrong, asked, _WANTED, soon=not sampled)
+        is_proved = _is_false(wrong) or by_laws(wrong, asked, _WANTED)
+        answer = _UNSAT if is_proved else means.solve(wrong, asked, _WANTED, soon=not sampled)
         if answer.status == "unsat":
             return _proved()
         found = open_still if open_still.status == "approximated" else means.no_answer(answer)

@@ -36,8 +36,8 @@ def operands_anchor(line: SyntaxLine) -> str:
     """What follows a form's mnemonic in its anchor: the operands of its line of syntax as words, `d-at-a` for `d, [a]`."""
     _, _, text = line.text.partition(" ")
     text = re.sub(
-        r"\{\{,[^}]*\}\}|\{\.[^}]*\}|\{[!-]\}|\[\|", " ", text
-    )  # hints, selectors, signs: no form of their own
+        r"\{\{,[^}]*\}\}|\{\.[^}]*\}|\{[!-]\}|\{\+[^}]*\}|\[\|", " ", text
+    )  # hints, selectors, signs, offsets: no form of their own
     return "-".join(re.findall(r"\w+", _SIGN.sub(lambda sign: f" {_SIGNS[sign[0]]}", text)))
 
 

@@ -151,10 +151,9 @@ def html_of(module: str, docname: str) -> str:
 def _links(places: dict[str, Place], docname: str) -> str:
     """Modifiers, each a link to where it is explained."""
     return " ".join(
-        f'<a href="{where.seen_from(docname)}"><code class="literal">{html.escape(value)}</code></a>'
-        for value, where in places.items()
+        f'<a href="{where.seen_from(docname)}"><code>{html.escape(value)}</code></a>' for value, where in places.items()
     )
 
 
 def _codes(words: Iterable[str]) -> str:
-    return " ".join(f'<code class="literal">{html.escape(word)}</code>' for word in words)
+    return " ".join(f"<code>{html.escape(word)}</code>" for word in words)

@@ -32,13 +32,18 @@ def from_code(app: Sphinx, env: Any, added: set[str], changed: set[str], removed
 _UNSEEN = (
     (re.compile(r'<span class="pre">([^<]*)</span>'), r"\1"),
     (re.compile(r'<span class="xref ptx ptx-\w+">([^<]*)</span>'), r"\1"),
-    (re.compile(r'<code class="docutils literal notranslate">'), '<code class="literal">'),
+    (re.compile(r'<code class="docutils literal notranslate"'), "<code"),
     (re.compile(r'<span class="(?:n|p|w|o)">([^<]*)</span>'), r"\1"),
     (re.compile(r"<(td|th)([^>]*)><p>((?:(?!</?p>|</?td).)*)</p></\1>", re.S), r"<\1\2>\3</\1>"),
     (re.compile(r'<tr class="row-(?:odd|even)">'), "<tr>"),
-    (re.compile(r'</code><br ?/?><code class="literal">'), "<br>"),  # instructions of one cell, a line each
+    (re.compile(r"</code><br ?/?><code>"), "<br>"),  # instructions of one cell, a line each
     (re.compile(r'<a class="reference internal" '), "<a "),
-    (re.compile(r' class="(?:std std-ref|xref std std-ref|doc std std-doc|std std-doc)"'), ""),
+    (
+        re.compile(r'<span class="(?:(?:xref )?std std-ref|(?:doc )?std std-doc)">((?:(?!</?span).)*)</span>', re.S),
+        r"\1",
+    ),
+    (re.compile(r'(<a class="headerlink" href="[^"]*") title="[^"]*"'), r"\1"),  # static/anchors.js writes it
+    (re.compile(r'(<div class="table-wrapper) colwidths-auto'), r"\1"),
 )
 
 #: a block of numbered lines begins, and the number of a line: the style counts them from the first on
@@ -48,13 +53,28 @@ _NUMBER = re.compile(r'(<span id="L-\d+">(?:<a id="[^"]*"></a>)*)<span class="li
 
 def slim(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Take out of a page's HTML what marks names without a colour, and words of code that stand together: a third of it."""
+    if context.get("toc"):  # in which the theme asks for a class of links
+        links = context["toc"].replace('"reference internal"', '"reference"')
+        context["toc"] = _without_what_is_unseen(links)
     body = context.get("body")
     if body:
-        for pattern, rest in _UNSEEN:
-            body = pattern.sub(rest, body)
+        body = _without_what_is_unseen(body)
         body = _FIRST.sub(lambda block: f'<pre style="counter-reset:line {int(block[2]) - 1}">', body)
         body = _NUMBER.sub(r"\1", body)
         context["body"] = body
+
+
+def _without_what_is_unseen(html: str) -> str:
+    for pattern, rest in _UNSEEN:
+        html = pattern.sub(rest, html)
+    return html
+
+
+def drop_source_maps(app: Sphinx, error: Exception | None) -> None:
+    """Leave out the maps from the theme's styles and scripts to its sources, which only a developer's tools read."""
+    if error is None and app.builder.format == "html":
+        for path in sorted((Path(app.outdir) / "_static").rglob("*.map")):
+            path.unlink()
 
 
 #: how a file begins that is minified, in which Sphinx's templates have a line break

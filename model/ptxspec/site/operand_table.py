@@ -153,4 +153,4 @@ def html_of(module: str) -> str:
 
 
 def _code(word: str) -> str:
-    return f'<code class="literal">{html.escape(word)}</code>'
+    return f"<code>{html.escape(word)}</code>"

@@ -447,11 +447,11 @@ def rebuilt(term: Any, replace: Callable[[Any, tuple[Any, ...]], Any], memo: dic
         stack.pop()
         args = tuple([memo[id(a)] for a in t.args])
         replaced = replace(t, args)
-        memo[id(t)] = _with_arguments(t, args) if replaced is None else replaced
+        memo[id(t)] = with_arguments(t, args) if replaced is None else replaced
     return memo[id(term)]
 
 
-def _with_arguments(t: Any, args: tuple[Any, ...]) -> Any:
+def with_arguments(t: Any, args: tuple[Any, ...]) -> Any:
     """The term's operator on other arguments, folded as the words of a definition fold it."""
     if all(a is b for a, b in zip(args, t.args, strict=True)):
         return t

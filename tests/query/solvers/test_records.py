@@ -312,8 +312,9 @@ def test_answers_that_were_kept_are_no_evidence(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_settles_nothing_has_no_certificate() -> None:
-    hard = "div.s64 q, a, b; mul.lo.s64 m, q, b; sub.s64 d, a, m;", "rem.s64 d, a, b;"
-    for sides, assume in ((("bar.sync 0;", "mov.u32 d, a;"), None), (hard, "b != 0")):
+    hard = "div.u64 q, a, b; div.u64 d, q, c;", "mul.lo.u64 m, b, c; div.u64 d, a, m;"
+    small = "b != 0 and c != 0 and b < 65536 and c < 65536"
+    for sides, assume in ((("bar.sync 0;", "mov.u32 d, a;"), None), (hard, small)):
         with pytest.raises(ptxspec.Unsupported, match="settles the question"), kept.kept_at(None):
             records.certificate(records.recorded(*sides, assume=assume, profile="hopper", timeout=0.3))
     with pytest.raises(ValueError, match="no certificate"):

@@ -145,6 +145,7 @@ def _place(operand: Operand) -> dict[str, Any]:
         "list": operand.listed,
         "selectors": _members(operand.selector.spelled) if operand.selector else None,
         "sign": operand.sign,
+        "sum": operand.sum,
     }
     return {"name": operand.name, **{name: value for name, value in marks.items() if value}}
 

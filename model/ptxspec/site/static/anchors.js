@@ -16,6 +16,7 @@ addEventListener("DOMContentLoaded", () => {
     for (const one of document.querySelectorAll("i.found")) one.classList.remove("found");
     if (found && found.dataset.operands !== undefined) found.classList.add("found");
   };
+  for (const link of document.querySelectorAll("a.headerlink")) link.title = "Link to this place";
   addEventListener("hashchange", go);
   go();
 });

@@ -99,8 +99,8 @@
     function show() {
       body.replaceChildren(...found.slice(at, at + PAGE).map(({ mnemonic, shared }) => {
         const link = element("a", { href: `${base}${shared.page}#${mnemonic}${shared.anchor}` },
-          element("code", { className: "literal", textContent: mnemonic }));
-        const operands = shared.operands ? [" ", element("code", { className: "literal", textContent: shared.operands })] : [];
+          element("code", { textContent: mnemonic }));
+        const operands = shared.operands ? [" ", element("code", { textContent: shared.operands })] : [];
         const cells = [shared.types.replaceAll(" ", ", ").replaceAll("-", " "), shared.since, shared.target, shared.exactness, shared.evidence];
         return element("tr", {}, element("td", {}, link, ...operands), ...cells.map((text) => element("td", { textContent: text })));
       }));
