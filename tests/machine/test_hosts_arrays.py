@@ -89,11 +89,19 @@ MATRICES = kernel(
 )
 
 
+#: launches that choose whose turn it is, and that count
+CHOSEN = kernel("atom.global.add.u32 %r5, [%rd0+4], 1; st.global.u32 [%rd1+64], %r5;")
+COUNTED = kernel(
+    "setp.lt.u32 %p1, %r1, 9; @%p1 ld.global.u32 %r5, [%rd1]; add.u32 %r5, %r5, 3; st.global.u32 [%rd1], %r5;"
+)
+
+
 def launch(source: str) -> list[int]:
     """What one of the kernels leaves, under the native engine."""
     module = ptxspec.load(source)
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
     how = {"block": 32} if source is MATRICES else how
+    how |= {"schedule": "random:5"} if source is CHOSEN else {"counts": True} if source is COUNTED else {}
     more: list[Any] = []
     if source is BANKS:
         module.write("two", np.arange(8, dtype=np.uint32))
@@ -118,6 +126,8 @@ SOURCES = {
     "owned": OWNED,
     "matrices": MATRICES,
     "copies": COPIES,
+    "a schedule": CHOSEN,
+    "counts": COUNTED,
 }
 
 
@@ -230,7 +240,8 @@ def tampering(
 
 #: which kernel touches each array
 TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
-TOUCHES |= dict.fromkeys(("words", "learned_words"), MATRICES)
+TOUCHES |= dict.fromkeys(("words", "learned_words", "warps"), MATRICES)
+TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys(hosts.COUNTERS, COUNTED)
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(UNITS, COPIES)
 
 

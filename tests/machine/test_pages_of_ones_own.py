@@ -186,7 +186,7 @@ def test_warps_that_do_not_come_together(documents: Path) -> None:
         half = launched(engine, "setp.ge.u32 q, t, 240; @q exit;")
         assert half.rule == "stuck warp", half
     try:
-        print(ptxspec.prove("wgsum.sync.aligned d, a, b;", "cvt.u64.u32 d, a;", warp=True).status)
+        print(ptxspec.prove("wgsum.sync.aligned d, a, b;", "cvt.u64.u32 d, a;", warp=True).reason)
     except Exception as error:
         print(error)
     """

@@ -61,6 +61,10 @@ class Warps(Protocol):
         """A thread ends: (meeting, gone, whole) to the same."""
 
     @property
+    def meet_warps(self) -> Step:
+        """A warp comes to an instruction of several: (meeting, place, warp, warps) to whether all have come."""
+
+    @property
     def members(self) -> Step:
         """Whose values a lane learns: (who arrived under its mask, who goes on with it, whether it named a mask)."""
 

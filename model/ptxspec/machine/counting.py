@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec.language.checked import Checked, spaces
+from ptxspec.language.checked import Checked, spaces, unbanked
 from ptxspec.machine.program import Program, describe
 from ptxspec.terms.effects import Copy, Load, Store, Update
 
@@ -97,9 +97,9 @@ def counters(program: Program) -> Counters:
 
 
 def counter_of(op: int, space: str) -> int:
-    """Where the bytes are counted that an instruction moved in a state space."""
+    """Where the bytes are counted that an instruction moved in a state space; those of all banks of constants in one place."""
     names = spaces().addressable()
-    return op * len(names) + names.index(space)
+    return op * len(names) + names.index(unbanked(space))
 
 
 class Counting:
