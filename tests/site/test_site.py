@@ -157,7 +157,7 @@ def test_freedoms_name_entry_and_choices() -> None:
     assert "/spec/ambiguities.md#amb-001-division-by-zero" in text
     assert "{ptx:def}`quotient by zero <spec.profiles.hopper.quotient_by_zero>`" in text
     assert "left open" in text
-    assert "No result" in freedoms.markdown("ptxspec.spec.instructions.integer.clz", {}, "spec/page")
+    assert freedoms.markdown("ptxspec.spec.instructions.integer.clz", {}, "spec/page") == ""
 
 
 def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
@@ -328,7 +328,8 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_small_tree_builds(tree: Path) -> None:
     page = tree / "spec/instructions/integer/div.md"
-    text = page.read_text().replace("```{identities}\n```\n", "")  # the small tree has no proofs to link to
+    # the small tree has no proofs to link to
+    text = page.read_text().replace("\n## See also\n", "\n## Identities\n\nElsewhere.\n\n## See also\n")
     page.write_text(text + "\nSee [AMB-001](../../ambiguities.md).\n\n```{forms}\n```\n")
     assert build(tree) == ""
     html = (tree / "build/site/spec/instructions/integer/div.html").read_text()
@@ -339,6 +340,12 @@ def test_a_small_tree_builds(tree: Path) -> None:
     assert 'ambiguities.html#amb-001-division-by-zero">AMB-001' in re.sub(r"</?span[^>]*>", "", html)
     known = any(row["opcode"] == "bfe" for row in precomputed.rows([]))  # computed before, from the same definitions
     assert ("Computed on " if known else "not run in this build") in html
+    # sections that the page does not have, each in its place
+    order = [
+        html.index(f'<section id="{name}">')
+        for name in ("freedoms", "availability", "identities", "evidence", "see-also")
+    ]
+    assert order == sorted(order) and "```" not in html
     row = '<code><i id="div.s64-d-a-b">div.s64</i> d, a, b;</code></td><td>.s64, .s64, .s64</td><td>1.0</td><td>sm_10</td>'
     assert row in html
     assert "Lacking evidence" in (tree / "build/site/index.html").read_text()

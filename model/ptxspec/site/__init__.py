@@ -46,6 +46,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     theme_faults.register(app)
     for name, directive in directives.DIRECTIVES.items():
         app.add_directive(name, directive)
+    app.connect("source-read", instruction_page.complete)
     app.connect("doctree-read", instruction_page.arrange, priority=400)
     app.connect("doctree-read", transforms.number_lines)
     app.connect("doctree-read", transforms.point_at_entries)

@@ -125,7 +125,7 @@ def _shown(value: Any) -> str:
 
 
 def markdown(module: str, judge: Judge, docname: str) -> str:
-    """A table of the identities, or a sentence that says there are none. Where they are many the table is behind a line that
+    """A table of the identities, "" for none. Where they are many the table is behind a line that
     counts the verdicts."""
     found = of_page(module)
     shown, linked = found, found[:0]
@@ -134,7 +134,7 @@ def markdown(module: str, judge: Judge, docname: str) -> str:
         shown, linked = found[:ROWS], found[ROWS:]
     text = rows(shown, judge, docname) + _links(linked, judge)
     if len(found) <= MANY:
-        return text or "No page states an identity of these instructions yet.\n"
+        return text
     verdicts = Counter(judge.status(identity) for identity in found)
     told = ", ".join(f"{n} {status}" for status, n in verdicts.most_common())
     return f"<details class='lines'><summary>{len(found)} identities: {told}</summary>\n\n{text}\n\n</details>\n"

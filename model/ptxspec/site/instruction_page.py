@@ -1,10 +1,10 @@
 """What is done to the page of an instruction: a line of badges, its syntax in short, the definition before the operands, tables
-of operands and modifiers, and the rules of availability behind a line that opens them."""
+of operands and modifiers, the rules of availability behind a line that opens them, and sections that hold what is computed."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 
@@ -16,6 +16,37 @@ if TYPE_CHECKING:
 
 #: where the badges lead that say since when the forms of a page exist
 AVAILABILITY = "availability"
+
+
+class Section(NamedTuple):
+    """A section that holds nothing but what a directive of its name computes: its title, and the sections before which it
+    stands."""
+
+    title: str
+    before: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.title.lower()
+
+
+#: in the order of a page
+COMPUTED = (
+    Section("Freedoms", ("availability", "examples", "see-also")),
+    Section("Identities", ("see-also",)),
+    Section("Evidence", ("see-also",)),
+)
+
+
+def complete(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Append the sections that a page of an instruction leaves to this tool: at its end, so that lines keep their numbers."""
+    if not docname.startswith("spec/instructions/") or not pages.forms(pages.module_of(docname)):
+        return
+    text = source[0].rstrip()
+    for section in COMPUTED:
+        if f"\n## {section.title}\n" not in text:
+            text += f"\n\n## {section.title}\n\n```{{{section.name}}}\n```"
+    source[0] = f"{text}\n"
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
@@ -40,6 +71,13 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
             operands += nodes.raw("", table, format="html")
     if "semantics" in sections and len(operands) > 1:
         _after(operands, sections["semantics"])
+    for computed in COMPUTED:
+        section = sections.get(computed.name)
+        following = next((sections[name] for name in computed.before if name in sections), None)
+        if section is not None and _is_empty(section):
+            section.parent.remove(section)
+        elif section is not None and following is not None:
+            _before(section, following)
 
 
 def _operands(doctree: nodes.document) -> nodes.section:
@@ -54,6 +92,19 @@ def _after(section: nodes.section, other: nodes.section) -> None:
     if section.parent is not None:
         section.parent.remove(section)
     other.parent.insert(other.parent.index(other) + 1, section)
+
+
+def _is_empty(section: nodes.section) -> bool:
+    """Whether a section has a title, and nothing was computed for it."""
+    return all(isinstance(part, nodes.title) or not part.children for part in section.children)
+
+
+def _before(section: nodes.section, other: nodes.section) -> None:
+    """Move a section to before another one, if it stands behind that."""
+    assert section.parent is not None
+    if section.parent is other.parent and other.parent.index(section) > other.parent.index(other):
+        section.parent.remove(section)
+        other.parent.insert(other.parent.index(other), section)
 
 
 def badges(module: str) -> nodes.paragraph:
