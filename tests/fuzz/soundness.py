@@ -447,7 +447,10 @@ def counts_bits(asked: Question, name: str, inputs: Mapping[str, Any], pick: Any
             bits ^ 1 if freedom.attrs[0].split("-")[-1] == "nan" and is_allowed(freedom, operands, bits ^ 1) else bits
         )
 
-    turned = [cut(evaluate_term(side.outputs[name], inputs, other), type) for side in asked.sides]
+    try:
+        turned = [cut(evaluate_term(side.outputs[name], inputs, other), type) for side in asked.sides]
+    except KeyError:  # a choice that depends on the bits of an open NaN, and so is none itself
+        return True
     for place, width in parts(type):
         mask = (1 << width) - 1
         (x, y), (u, v) = ([(w >> place) & mask for w in some] for some in (values, turned))
