@@ -89,7 +89,7 @@ def has_all(name: str, contract: type) -> bool:
 
 def test_a_contract_lists_properties_and_functions() -> None:
     assert resolving.names(Rules) == {"MOST": False, "doubled": True}
-    listed = resolving.names(contracts.Accesses)
+    listed = resolving.names(contracts.Access)
     assert listed["READABLE"] is False and listed["inside"] is True
 
 

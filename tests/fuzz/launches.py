@@ -22,7 +22,7 @@ from ptxspec.machine.native import code
 from ptxspec.terms.types import TYPES
 
 install()
-ORDER: Any = importlib.import_module("ptxspec.spec.machine.divergence")
+SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")
 LIMITS: Any = importlib.import_module("ptxspec.spec.machine.limits")
 
 SECONDS, GIBIBYTES = 60, 8
@@ -207,8 +207,8 @@ def _knobs(seed: int, plan: modules.Plan) -> Iterator[None]:
         (LIMITS, "RESIDENT"): resident,
         (LIMITS, "RESIDENT_WITH_IMAGES"): resident,
         (LIMITS, "RESIDENT_IN_CLUSTERS"): max(resident, 256),
-        (ORDER, "ROUND"): round_,
-        (ORDER, "TURN"): turn,
+        (SCHEDULE, "ROUND"): round_,
+        (SCHEDULE, "TURN"): turn,
     }
     before = {knob: getattr(*knob) for knob in knobs}
     try:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from launching import both, kernel, text
 
 DIVERGENCE = importlib.import_module("ptxspec.spec.machine.divergence")
+SCHEDULE = importlib.import_module("ptxspec.spec.machine.schedule")
 
 
 def words(source: str, threads: int, **how: Any) -> list[int]:
@@ -484,7 +485,7 @@ def test_a_turn_ends_where_a_thread_goes_back_and_has_had_enough() -> None:
         st.global.u32 [%rd1], %r5;
     """)
     turns = -(
-        -(DIVERGENCE.TURN - 10) // 4
+        -(SCHEDULE.TURN - 10) // 4
     )  # before the loop stand six instructions of the prologue, and three of its own; and one is over
     found = words(source, 40)
     assert found[39] == 0 and len(set(found[:39])) == 1 and abs(found[0] - turns) <= 2

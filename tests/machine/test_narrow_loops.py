@@ -15,7 +15,7 @@ from ptxspec.machine.flow import Flow
 from ptxspec.machine.native import engine as native
 from ptxspec.terms import object_code
 
-DIVERGENCE: Any = importlib.import_module("ptxspec.spec.machine.divergence")
+SCHEDULE: Any = importlib.import_module("ptxspec.spec.machine.schedule")
 WIDE_BLOCK = 150  # more threads than go side by side, and no multiple
 
 
@@ -24,7 +24,7 @@ def turn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
     """Turns as long as the page says, of one instruction, and of a few whole rounds of short loops."""
     if request.param is not None:
         monkeypatch.setattr(DIVERGENCE, "TURN", request.param)
-    return DIVERGENCE.TURN
+    return SCHEDULE.TURN
 
 
 @pytest.fixture(autouse=True)

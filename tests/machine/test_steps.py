@@ -336,11 +336,11 @@ def test_a_narrow_loop_that_has_another_number_of_rounds(wrong: int, plant: Any)
     before = outcomes(SIDE_BY_SIDE, 16)
     assert before[0] == before[1]
 
-    right = importlib.import_module("ptxspec.spec.machine.divergence").rounds
-    plant("divergence", "rounds", lambda most, length: right(most, length) + wrong)
+    right = importlib.import_module("ptxspec.spec.machine.schedule").rounds
+    plant("schedule", "rounds", lambda most, length: right(most, length) + wrong)
     after = outcomes(SIDE_BY_SIDE, 16)
     assert after[0] == before[0] != after[1]
-    assert is_found("divergence")
+    assert is_found("schedule")
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,16 @@ class Declared(NamedTuple):
 DECLARED: list[Declared] = []
 
 
-def page(name: str, contract: Callable[..., Owed]) -> Callable[[], Owed]:
+def page(name: str, contract: Callable[..., Owed], declares: str = "") -> Callable[[], Owed]:
     """What gives the page `name`, such as "machine.limits", as its contract types it: a function that looks the page up once, and
-    raises ContractError if the page is not there or lacks a name. `contract` is a Protocol."""
+    raises ContractError if the page is not there or lacks a name. `contract` is a Protocol. The pages of the folder `declares`
+    are loaded before, if it is given: what they declare belongs to the page."""
     DECLARED.append(Declared(name, _protocol(contract), False))
 
     @cache
     def found() -> Owed:
+        for declaring, _ in finder.pages(SPECIFICATION, declares) if declares else ():
+            finder.load(declaring)
         return resolved(name, contract)
 
     return found

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Protocol, overload
 
-from ptxspec.contracts.resolving import SPECIFICATION, page
-from ptxspec.literate import finder
+from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
@@ -37,10 +35,6 @@ class StateSpaces(Protocol):
     @property
     def THREAD(self) -> str:
         """Who shares a space in which each thread has variables of its own."""
-
-    @property
-    def CTA(self) -> str:
-        """The same where each CTA has variables of its own."""
 
     @property
     def CONTEXT(self) -> str:
@@ -133,27 +127,6 @@ class GenericAddressing(Protocol):
     def part_begins(self, rank: Int | int) -> Int | int:
         """Where the part of that window begins that belongs to the CTA of a rank."""
 
-    @overload
-    def from_part(self, address: int, begins: int) -> int: ...
-    @overload
-    def from_part(self, address: Int, begins: Int) -> Int: ...
-    def from_part(self, address: Int | int, begins: Int | int) -> Int | int:
-        """How far behind the beginning of a part an address lies."""
-
-    @overload
-    def part_of(self, address: int) -> int: ...
-    @overload
-    def part_of(self, address: Int) -> Int: ...
-    def part_of(self, address: Int | int) -> Int | int:
-        """The number of the part that an address lies in."""
-
-    @overload
-    def place_in_part(self, address: int) -> int: ...
-    @overload
-    def place_in_part(self, address: Int) -> Int: ...
-    def place_in_part(self, address: Int | int) -> Int | int:
-        """How far behind the beginning of its part an address lies."""
-
     def base(self, space: str) -> int:
         """What is added to an address of a space to make it generic."""
 
@@ -168,16 +141,6 @@ class GenericAddressing(Protocol):
         """Whether a generic address falls into the window of a space; of global memory: into none."""
 
 
-_index = page("state_spaces.index", StateSpaces)
-
-
-@cache
-def state_spaces() -> StateSpaces:
-    """The page, once each page of its folder has declared its spaces."""
-    for name, _ in finder.pages(SPECIFICATION, "state_spaces"):
-        finder.load(name)
-    return _index()
-
-
+state_spaces = page("state_spaces.index", StateSpaces, declares="state_spaces")
 banks = page("state_spaces.banks", Banks)
 generic_addressing = page("state_spaces.generic_addressing", GenericAddressing)

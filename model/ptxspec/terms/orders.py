@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ptxspec.terms.core import TermError, blame
+from ptxspec.terms.core import blame
 
 
-class Order(Enum):
+class Words(Enum):
+    """Words of the manual, by their names or as Words(word). A word that is none of them is an error of the page."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        known = ", ".join(str(word.value) for word in cls)
+        raise blame(f"{value} is no {cls.__name__.lower()} of memory accesses; there are {known}")
+
+
+class Order(Words):
     """How strong an access or a fence is (sections 8.4 and 8.8): Order.RELAXED and the like, or Order(word) for a modifier."""
 
     WEAK = "weak"
@@ -23,12 +32,8 @@ class Order(Enum):
     VOLATILE = "volatile"
     MMIO = "mmio"
 
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        raise _unknown(cls, value)
 
-
-class Scope(Enum):
+class Scope(Words):
     """The threads with which a strong access or a fence may establish an order (section 8.5): Scope.GPU and the like, or
     Scope(word) for a modifier."""
 
@@ -37,12 +42,8 @@ class Scope(Enum):
     GPU = "gpu"
     SYS = "sys"
 
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        raise _unknown(cls, value)
 
-
-class Proxy(Enum):
+class Proxy(Words):
     """The way in which memory is accessed (section 8.6): Proxy.GENERIC and the like, or Proxy(word) for a modifier."""
 
     GENERIC = "generic"
@@ -52,13 +53,3 @@ class Proxy(Enum):
     SURFACE = "surface"
     ASYNC = "async"
     TENSORMAP = "tensormap"
-
-    @classmethod
-    def _missing_(cls, value: object) -> None:
-        raise _unknown(cls, value)
-
-
-def _unknown(words: type[Enum], value: object) -> TermError:
-    """For a word that is none of these."""
-    known = ", ".join(str(word.value) for word in words)
-    return blame(f"{value} is no {words.__name__.lower()} of memory accesses; there are {known}")
