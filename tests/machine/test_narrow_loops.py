@@ -23,7 +23,7 @@ WIDE_BLOCK = 150  # more threads than go side by side, and no multiple
 def turn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Turns as long as the page says, of one instruction, and of a few whole rounds of short loops."""
     if request.param is not None:
-        monkeypatch.setattr(DIVERGENCE, "TURN", request.param)
+        monkeypatch.setattr(SCHEDULE, "TURN", request.param)
     return SCHEDULE.TURN
 
 

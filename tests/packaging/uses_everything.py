@@ -24,6 +24,11 @@ def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     module.write("launches", np.uint32(7))
     left: npt.NDArray[np.uint8] = module.read("launches")
     names: list[str] = module.kernels
+    counted: ptxspec.Outcome = module.launch("count", args=[out], counts=True, schedule="random:3")
+    counts: ptxspec.Counts | None = counted.counts
+    each: tuple[ptxspec.Count, ...] = counts.instructions if counts is not None else ()
+    choices: tuple[int, ...] | None = counted.schedule
+    assert sum(count.reached for count in each) == counted.steps and choices is not None
     return outcome.steps + len(left) + len(names)
 
 
