@@ -133,7 +133,8 @@ def test_prove_runs_every_input_when_no_solver_answers() -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_prove_tells_what_was_tried() -> None:
-    verdict = ptxspec.prove("xor.b32 d, a, b;", "or.b32 x, a, b; and.b32 y, a, b; sub.u32 d, x, y;")
+    counted = "popc.b32 x, a; popc.b32 y, b; and.b32 z, a, b; popc.b32 z, z; add.u32 x, x, y; sub.u32 x, x, z; sub.u32 d, x, z;"
+    verdict = ptxspec.prove("xor.b32 x, a, b; popc.b32 d, x;", counted)
     assert (verdict.status, verdict.exit_status) == ("unknown", 2)
     assert verdict.reason.startswith("no answer from z3 ") and "64.0 bits of input, in a, b" in verdict.reason
 
