@@ -509,7 +509,11 @@ def test_what_asks_for_nothing_is_refused(kind: str, lines: list[str], complaint
         drawing.drawn(kind, lines)
 
 
-PAGE = "# bfe\n\nA page.\n\n```{{drawing}} bits\nbfe.s32 d, a, s, 8;\n{more}\n\ns = 4\n```\n"
+#: a page with sections of its own: those that are computed would lead to pages that the site lacks
+PAGE = (
+    "# bfe\n\nA page.\n\n```{{drawing}} bits\nbfe.s32 d, a, s, 8;\n{more}\n\ns = 4\n```\n"
+    "\n## Freedoms\n\nElsewhere.\n\n## Identities\n\nElsewhere.\n"
+)
 
 
 @pytest.fixture
