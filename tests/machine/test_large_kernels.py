@@ -51,9 +51,9 @@ def test_blocks_are_found_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> 
     made = []
     original = flow.Flow.__init__
 
-    def counted(self: flow.Flow, kernel: object) -> None:
+    def counted(self: flow.Flow, kernel: object, *how: bool) -> None:
         made.append(kernel)
-        original(self, kernel)  # type: ignore[arg-type]
+        original(self, kernel, *how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(flow.Flow, "__init__", counted)
     module = ptxspec.load(chain(3))
