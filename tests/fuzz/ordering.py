@@ -62,6 +62,11 @@ class OrderedWriter(Writer):
         return statement.text if isinstance(statement, Event) else super().said(statement)
 
 
+def meant(text: str) -> str:
+    """The fence that an instruction is, if it is one under another name."""
+    return text.replace("membar.gl", "fence.sc.gpu")
+
+
 def event(source: random.Random) -> Event:
     row = FENCES if source.random() < 0.5 else source.choice(ACCESSES)
     strong = len(row) - (row is not FENCES)
@@ -83,7 +88,7 @@ def otherwise(source: random.Random, statements: list[Any], at: int) -> tuple[li
         case "move":
             store = Event((f"st.global.u32 [m+{{at}}], {MARKED};",), 0, source.randrange(0, SIZE, 4), "")
             return [*before, store, one, *behind], [*before, one, store, *behind]
-    number = source.choice([k for k in range(len(one.row)) if k != one.number])
+    number = source.choice([k for k in range(len(one.row)) if meant(one.row[k]) != meant(one.row[one.number])])
     return statements, [*before, one._replace(number=number), *behind]
 
 
@@ -116,7 +121,7 @@ def interfered(asked: Question, memory: Memory) -> Question:
 
     def with_another(match: re.Match[str]) -> str:
         guard, text = match.groups()
-        kind = text.partition(" ")[0].replace(".global", "")
+        kind = meant(text).partition(" ")[0].replace(".global", "").rstrip(";")
         said = f"add.u64 evh, evh, {codes.setdefault(kind, len(codes) + 1)}; "
         for buffer in own:
             said += f"ld.global.v2.b64 {{ev0, ev1}}, [{buffer}]; "

@@ -379,6 +379,13 @@ def test_a_converted_nan_depends_on_all_its_bits(text: str, first: int, second: 
     assert verdict.status == ("proved" if same else "refuted")
 
 
+def test_a_guard_around_packed_results_leaves_their_nans_open() -> None:
+    left, right = "@p add.rn.f16x2 d, b, a;", "@p add.rn.f16x2 d, a, b;"
+    assert ptxspec.prove(left, right).status == "proved"
+    assert ptxspec.prove(left, right, nan="payloads").status == "refuted"
+    assert ptxspec.prove(left, "@p add.rn.f16x2 d, a, c;").status == "refuted"
+
+
 def test_an_open_nan_beside_bits_is_shown_with_others() -> None:
     """The counterexample has a NaN that is not the one on the other side: values that are the same would show nothing."""
     found = ptxspec.prove("abs.f32 d, a;", "mov.b32 d, a;", assume="nan(a)")

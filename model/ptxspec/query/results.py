@@ -124,7 +124,18 @@ def _elements(x: Any, y: Any, type: Type) -> list[tuple[Any, Any, int]]:
 
 
 def _parts(term: Any, width: int, count: int) -> list[Any] | None:
-    """The elements of a packed result, the lowest first: a disjunction of one for each place; None for any other term."""
+    """The elements of a packed result, the lowest first: a disjunction of one for each place, or a selection of which one way is
+    such; None for any other term."""
+    if term.op == "select":
+        condition, *ways = term.args
+        parts = [_parts(way, width, count) for way in ways]
+        if parts[0] is None and parts[1] is None:
+            return None
+        one, other = (
+            own or [low_bits(way >> (i * width), width) for i in range(count)]
+            for own, way in zip(parts, ways, strict=True)
+        )
+        return [select(condition, a, b) for a, b in zip(one, other, strict=True)]
     found: list[Any] = [None] * count
     stack = [term]
     while stack:
