@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 from ptxspec.language.forms import Form
+from ptxspec.terms.core import Int
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import ImageAccess
 from ptxspec.terms.image_access import Image, Sampler, access_of
@@ -16,17 +18,32 @@ _SIZES = {"1d": (8, 1, 1), "2d": (8, 8, 1), "3d": (8, 8, 8), "a1d": (8, 1, 1), "
 _CHANNELS = (("f32", False), ("f16", False), ("u8", True), ("s8", True), ("s16", True), ("u32", False))
 
 
-def image_terms(form: Form, meaning: Meaning) -> list[Any]:
+def image_terms(form: Form, meaning: Meaning) -> tuple[Any, ...]:
     """All terms that the rule of a form gives for images of its geometry: of a few sizes, of every kind of channel."""
     effect = meaning.effect
     if not isinstance(effect, ImageAccess):
-        return []
+        return ()
     geometry = next((str(v) for v in form.modifiers.values() if str(v) in _SIZES), "2d")
+    rule = effect.rule
+    stated = (rule.func, rule.args, tuple(rule.keywords.items())) if isinstance(rule, partial) else (rule, (), ())
+    return _terms_of(*stated, geometry, effect.operands)
+
+
+@cache
+def _terms_of(
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    named: tuple[tuple[str, Any], ...],
+    geometry: str,
+    operands: tuple[Int, ...],
+) -> tuple[Any, ...]:
+    """The terms of a rule, which many forms have in common."""
+    rule = partial(function, *given, **dict(named))
     found: list[Any] = []
     for image, sampler in _images(geometry):
-        access = access_of(effect.rule, image, sampler, effect.operands)
+        access = access_of(rule, image, sampler, operands)
         found += [*access.answers, *(w.value for w in access.writes), *(offset for offset, _ in access.reads)]
-    return found
+    return tuple(found)
 
 
 def _images(geometry: str) -> Iterator[tuple[Image, Sampler]]:
