@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ptxspec import storage
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base import storage
+from ptxspec.base.places import DOCUMENTS
 
 
 def folder() -> tempfile.TemporaryDirectory[str]:

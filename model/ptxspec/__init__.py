@@ -25,17 +25,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptxspec.language.diagnostics import Diagnostic, PtxError
-    from ptxspec.language.forms import Form, forms
-    from ptxspec.language.gaps import GapError
-    from ptxspec.machine.counting import Count, Counts
-    from ptxspec.machine.errors import LaunchError, Where
-    from ptxspec.machine.images import Sampler, Surface, Texture
-    from ptxspec.machine.launch import Outcome
-    from ptxspec.machine.module import Module
-    from ptxspec.machine.owned import Memory
-    from ptxspec.machine.pointers import Pointer
-    from ptxspec.options import (
+    from ptxspec.base.options import (
         AddressMode,
         Contraction,
         Engine,
@@ -50,6 +40,16 @@ if TYPE_CHECKING:
         Status,
         SurfaceGeometry,
     )
+    from ptxspec.language.diagnostics import Diagnostic, PtxError
+    from ptxspec.language.forms import Form, forms
+    from ptxspec.language.gaps import GapError
+    from ptxspec.machine.counting import Count, Counts
+    from ptxspec.machine.errors import LaunchError, Where
+    from ptxspec.machine.images import Sampler, Surface, Texture
+    from ptxspec.machine.launch import Outcome
+    from ptxspec.machine.module import Module
+    from ptxspec.machine.owned import Memory
+    from ptxspec.machine.pointers import Pointer
     from ptxspec.query.allowed import allowed
     from ptxspec.query.assumptions import AssumptionError
     from ptxspec.query.equivalence import prove
@@ -81,19 +81,19 @@ _PLACES = {
     "Counts": "ptxspec.machine.counting",
     "Outcome": "ptxspec.machine.launch",
     "Pointer": "ptxspec.machine.pointers",
-    "AddressMode": "ptxspec.options",
-    "Contraction": "ptxspec.options",
-    "Nan": "ptxspec.options",
-    "Engine": "ptxspec.options",
-    "FilterMode": "ptxspec.options",
-    "Freedom": "ptxspec.options",
-    "Geometry": "ptxspec.options",
-    "Layout": "ptxspec.options",
-    "ReadMode": "ptxspec.options",
-    "Relation": "ptxspec.options",
-    "Solver": "ptxspec.options",
-    "Status": "ptxspec.options",
-    "SurfaceGeometry": "ptxspec.options",
+    "AddressMode": "ptxspec.base.options",
+    "Contraction": "ptxspec.base.options",
+    "Nan": "ptxspec.base.options",
+    "Engine": "ptxspec.base.options",
+    "FilterMode": "ptxspec.base.options",
+    "Freedom": "ptxspec.base.options",
+    "Geometry": "ptxspec.base.options",
+    "Layout": "ptxspec.base.options",
+    "ReadMode": "ptxspec.base.options",
+    "Relation": "ptxspec.base.options",
+    "Solver": "ptxspec.base.options",
+    "Status": "ptxspec.base.options",
+    "SurfaceGeometry": "ptxspec.base.options",
     "allowed": "ptxspec.query.allowed",
     "AssumptionError": "ptxspec.query.assumptions",
     "Chosen": "ptxspec.query.evaluate",

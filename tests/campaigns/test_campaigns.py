@@ -16,9 +16,9 @@ from typing import Any
 import judges
 import pytest
 
-from ptxspec import campaigns, parallel, processes
-from ptxspec.campaigns import Journal, Where
-from ptxspec.processes import Reply
+from ptxspec.base import campaigns, parallel, processes
+from ptxspec.base.campaigns import Journal, Where
+from ptxspec.base.processes import Reply
 
 HOWS = ["fine", "crash", "print", "hang", "raise", "leave", "strange", "also fine"]
 KINDS = ["done", "ended", "done", "late", "raised", "ended", "raised", "done"]
@@ -68,7 +68,7 @@ def test_what_a_process_leaves_behind_does_not_hold_it_up() -> None:
 def test_a_function_of_a_script_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from ptxspec import campaigns\ndef judge(x): return x\nlist(campaigns.run(judge, [('a', 1), ('b', 2)]))"
+        "from ptxspec.base import campaigns\ndef judge(x): return x\nlist(campaigns.run(judge, [('a', 1), ('b', 2)]))"
     )
     run = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert run.returncode == 1 and "cannot import judge, which stands in a script" in run.stderr
@@ -105,12 +105,12 @@ def test_an_interrupted_campaign_resumes(tmp_path: Path) -> None:
     code = f"""
         import sys; sys.path[:0] = {[str(Path(judges.__file__).parent)]!r}
         import judges
-        from ptxspec import campaigns
+        from ptxspec.base import campaigns
         own = campaigns.Journal("journal", {{"of": "squares"}})
         for outcome in campaigns.run(judges.slow_square, [(str(i), (".", i)) for i in range(6)], campaigns.Where(1), journal=own):
             print(outcome.name, flush=True)
     """
-    environment = {**os.environ, "PYTHONPATH": str(Path(campaigns.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(campaigns.__file__).parents[2])}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment)
     assert running.stdout is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from validated import asked, call
 
-from ptxspec import files
+from ptxspec.base import files
 from ptxspec.evidence import vector_files, vector_folder
 from ptxspec.query import records
 

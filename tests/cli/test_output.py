@@ -16,8 +16,8 @@ import pytest
 from validated import ROOT, asked, call, strictly
 
 import ptxspec
+from ptxspec.base.escaping import LINES, printable
 from ptxspec.cli import shared
-from ptxspec.escaping import LINES, printable
 
 SAXPY = str(ROOT / "docs" / "examples" / "saxpy" / "saxpy.ptx")
 PTXSPEC = [sys.executable, "-m", "ptxspec.cli"]

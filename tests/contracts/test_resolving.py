@@ -172,8 +172,8 @@ def test_the_seam_stays() -> None:
     by_string = [(file, what) for file, called, what in found if called != "finder.load"]
     assert by_string == [
         ("__init__.py", "_PLACES[name]"),
+        ("base/processes.py", "spec.name"),
         ("literate/finder.py", "name"),
-        ("processes.py", "spec.name"),
         ("query/identities.py", "'ptxspec.query.identities'"),
     ]
     loaded = {file: what for file, called, what in found if called == "finder.load"}

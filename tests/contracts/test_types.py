@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from ptxspec import contracts
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.contracts import resolving
 from ptxspec.literate import lint
-from ptxspec.literate.finder import DOCUMENTS
 
 CONTRACTS = Path(contracts.__file__).parent
 

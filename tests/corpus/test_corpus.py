@@ -14,9 +14,9 @@ from mutants import Account, Mutant, Verdict, complaint, mutants, refusal, verdi
 from seeds import modules, seeds
 
 import ptxspec
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.check import check
 from ptxspec.language.gaps import gaps_of
-from ptxspec.literate.finder import DOCUMENTS
 
 #: sources of which nvcc's output is refused: what the first complaint says, and why
 MISSING = {"external": ("nothing defines", "other modules do; ptxas refuses it too when it is alone")}

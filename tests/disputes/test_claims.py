@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.disputes import claims, readings, recorded
 from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
 from ptxspec.evidence.record.location import FOLDER
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site.pages import entries
 
 CLAIMS = load_all()

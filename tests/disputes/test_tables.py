@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.disputes.claims import load_all
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import dispute_tables, pages
 
 REGISTER = pages.entries(DOCUMENTS)

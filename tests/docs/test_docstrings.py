@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec import contracts, options
+from ptxspec import contracts
+from ptxspec.base import options
 from ptxspec.literate import finder
 from ptxspec.terms import vocabulary
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ptxspec import storage
+from ptxspec.base import storage
 
 ROOT = Path(__file__).resolve().parents[2]
 #: two minutes of two cores are 240 s, if both always have something to do; that much less is sure to end in time

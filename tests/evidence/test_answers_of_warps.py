@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
 from ptxspec.evidence.generate import cases, function_cases, warp_cases
 from ptxspec.evidence.generate.warp_cases import WarpCase, taking_part
 from ptxspec.evidence.record.families import WARPS
-from ptxspec.options import Engine
 
 ANSWERS = WARPS.read()
 OPCODES = ("shfl", "vote", "activemask", "match", "redux", "elect", "bar", "barrier")

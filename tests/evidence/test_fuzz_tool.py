@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ptxspec.base.processes import ran
 from ptxspec.evidence.fuzz import behaviours, cases, judging, reports, targets
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.fuzz.contracted_texts import MOST, contracted_texts
 from ptxspec.evidence.fuzz.judging import Job
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
-from ptxspec.processes import ran
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
 from validated import asked, call

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 import ptxspec
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import ledger
 from ptxspec.evidence.record import assembler, gaps, image_answers
 from ptxspec.evidence.record.families import FUNCTIONS
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import evidence_section as shown
 
 #: a page of an instruction that no GPU was asked about: there is none

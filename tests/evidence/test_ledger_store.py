@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ptxspec import storage
+from ptxspec.base import storage
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import ledger, precomputed
 from ptxspec.language.forms import registry
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.query import identities
 
 

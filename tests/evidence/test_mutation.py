@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import ptxspec
-from ptxspec import campaigns
-from ptxspec.campaigns import Where
+from ptxspec.base import campaigns
+from ptxspec.base.campaigns import Where
+from ptxspec.base.processes import Reply
 from ptxspec.evidence.mutation import campaign, score
 from ptxspec.evidence.mutation.campaign import Before
 from ptxspec.evidence.mutation.isolated import Ended, call
@@ -23,7 +24,6 @@ from ptxspec.evidence.mutation.operators import OPERATORS, replacements
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import registry
-from ptxspec.processes import Reply
 
 
 def difference(new: str = "b - a") -> Mutant:

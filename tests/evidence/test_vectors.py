@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.generate import function_cases
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 from ptxspec.evidence.vector_contents import opcodes
 from ptxspec.language.forms import registry
-from ptxspec.literate.finder import DOCUMENTS
 
 ANSWERS = FUNCTIONS.read()
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate import finder, grammar
-from ptxspec.literate.finder import DOCUMENTS
 
 CORPUS = DOCUMENTS / "tests" / "corpus"
 #: texts that are longer are used less often: reading takes time in proportion

@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
 
 from fuzzing import Finding, Unfit  # noqa: E402
 
-from ptxspec import strict  # noqa: E402
+from ptxspec.base import strict  # noqa: E402
 from ptxspec.language.diagnostics import PtxError  # noqa: E402
 from ptxspec.query import records  # noqa: E402
 from ptxspec.query.fragments import Unsupported  # noqa: E402

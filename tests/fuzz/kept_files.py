@@ -30,7 +30,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "model")]
 import private  # noqa: E402
 from fuzzing import Finding, Unfit  # noqa: E402
 
-from ptxspec import files, storage  # noqa: E402
+from ptxspec.base import files, storage  # noqa: E402
 from ptxspec.language import syntax, tables  # noqa: E402
 from ptxspec.query import identities, laws  # noqa: E402
 from ptxspec.query.solvers import kept  # noqa: E402

@@ -11,9 +11,9 @@ from cubins import assembled
 from verdicts import body
 
 import ptxspec
+from ptxspec.base.options import Engine
 from ptxspec.evidence.record.assembler import assemble
 from ptxspec.language.check import check
-from ptxspec.options import Engine
 
 VARIABLES = ".shared .align 8 .b8 v[64];"
 SPACES = ("const", "global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::entry")

@@ -8,7 +8,7 @@ import pytest
 from verdicts import HEADER, body, complaints
 
 import ptxspec
-from ptxspec.escaping import printable
+from ptxspec.base.escaping import printable
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from ptxspec import storage
+from ptxspec.base import storage
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language import syntax as parsers
 from ptxspec.language import tables
 from ptxspec.language.forms import Registry, registry
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.terms.registries import RULES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,10 +12,10 @@ from verdicts import complaints
 
 import ptxspec
 from ptxspec import contracts
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.check import check
 from ptxspec.language.forms import opcodes
 from ptxspec.language.gaps import coverage
-from ptxspec.literate.finder import DOCUMENTS
 
 HERE = Path(__file__).parent
 REGISTERS = (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.escaping import printable
+from ptxspec.base.escaping import printable
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.diagnostics import MOST_SAID, WINDOW, Diagnostic
-from ptxspec.literate.finder import DOCUMENTS
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 REGISTERS = (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxspec import storage
+from ptxspec.base import places, storage
 from ptxspec.language.forms import Registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError, parse, without_prose
@@ -191,7 +191,7 @@ def test_a_type_error_in_a_fence_is_reported_at_the_documents_line(plant: Plant,
     package = plant(wrong=text)
     folder = tmp_path / "laid-out"
     written = lay_out(folder, {package: tmp_path})
-    config = finder.DOCUMENTS / "pyproject.toml"
+    config = places.DOCUMENTS / "pyproject.toml"
     command = [
         sys.executable,
         "-m",
@@ -282,7 +282,7 @@ def test_an_error_may_be_copied_and_sent_to_another_process() -> None:
 
 def test_without_prose_pages_have_their_titles_and_fences_where_they_were() -> None:
     pages = [
-        path for folder in ("spec", "proofs", "docs") for path in sorted((finder.DOCUMENTS / folder).rglob("*.md"))
+        path for folder in ("spec", "proofs", "docs") for path in sorted((places.DOCUMENTS / folder).rglob("*.md"))
     ]
     assert len(pages) > 300
     for path in pages:

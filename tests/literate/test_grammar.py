@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.parser_generator import MOST_NESTED, Assembly, Failed
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError, Fence
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.literate.grammar import Choice, Literal, Optional, Reference, Repeated, Sequence, rules_of, words_of
 
 WORDS = r"""

@@ -11,7 +11,7 @@ import pytest
 from test_matrices import fragments
 
 import ptxspec
-from ptxspec.options import Engine
+from ptxspec.base.options import Engine
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
 

@@ -11,7 +11,7 @@ import pytest
 from launching import kernel
 
 import ptxspec
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 
 EXAMPLES = [DOCUMENTS / "docs" / "examples" / name for name in ("saxpy", "matmul", "mandelbrot", "hash")]
 #: bodies with instructions of each kind that counts in a way of its own

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base import places
 from ptxspec.evidence.generate.function_cases import table_of
 from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Registry, registry
@@ -304,7 +305,7 @@ def test_a_boundary_that_no_text_mentions_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_the_pages_show_their_changes() -> None:
     """Every page with a change has the table, and no other; the page of all changes has what the others have."""
-    register = changes.pages.entries(finder.DOCUMENTS)
+    register = changes.pages.entries(places.DOCUMENTS)
     shown = changes.markdown("ptxspec.spec.changes", register)
     count = 0
     for module in changes.pages.with_forms():

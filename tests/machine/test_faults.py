@@ -12,7 +12,7 @@ import pytest
 from launching import ENGINES, LAYOUT, both, each, fault, kernel, text
 
 import ptxspec
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 
 CTAS, THREADS, CULPRIT = 3, 4, 6
 WHERE = ((2, 0, 0), (1, 0, 0))

@@ -10,7 +10,7 @@ from effort import at_most
 from launching import both, kernel
 
 import ptxspec
-from ptxspec import storage
+from ptxspec.base import storage
 from ptxspec.machine import flow
 from ptxspec.machine.native import MANY_BLOCKS, code, outlined
 from ptxspec.terms import object_code

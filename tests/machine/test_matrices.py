@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.generate import aimed_matrix_cases, matrix_cases
 from ptxspec.evidence.record.families import AIMED_MATRICES, MATRICES
-from ptxspec.options import Engine
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
 
 ANSWERS = MATRICES.read()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.options import Engine
+from ptxspec.base.options import Engine
 
 HEAD = """.version 9.5
 .target sm_100a

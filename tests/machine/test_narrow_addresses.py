@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base.options import Engine
 from ptxspec.machine.memory import AddressSpace
-from ptxspec.options import Engine
 
 ENGINES: tuple[Engine, Engine] = ("native", "exact")
 

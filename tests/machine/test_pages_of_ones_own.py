@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from ptxspec.literate import finder
+from ptxspec.base import places
 
 PAGES = Path(__file__).with_name("pages")
 HEAD = """
 import sys
 from pathlib import Path
+from ptxspec.base import places
 from ptxspec.literate import finder
-finder.DOCUMENTS = Path(sys.argv[1])
-finder.ROOTS["ptxspec.spec"] = finder.DOCUMENTS / "spec"
+places.DOCUMENTS = Path(sys.argv[1])
+finder.ROOTS["ptxspec.spec"] = places.DOCUMENTS / "spec"
 import numpy as np
 import ptxspec
 """
@@ -29,7 +30,7 @@ import ptxspec
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the pages with those that are the test's own."""
     folder = tmp_path_factory.mktemp("documents")
-    shutil.copytree(finder.DOCUMENTS / "spec", folder / "spec")
+    shutil.copytree(places.DOCUMENTS / "spec", folder / "spec")
     shutil.copy(PAGES / "scratch.md", folder / "spec" / "state-spaces")
     shutil.copy(PAGES / "wide.md", folder / "spec" / "instructions" / "movement")
     shutil.copy(PAGES / "wgsum.md", folder / "spec" / "instructions" / "synchronization")

@@ -7,7 +7,7 @@ import pytest
 from launching import both, fault, kernel
 
 import ptxspec
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 
 STOPS = [("trap", "trap"), ("brkpt", "breakpoint")]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import ptxspec
+from ptxspec.base.options import Engine
 from ptxspec.evidence.record.families import MATRICES
 from ptxspec.language.forms import registry
-from ptxspec.options import Engine
 
 ANSWERS = MATRICES.read()
 ENGINES = ("exact", "native")

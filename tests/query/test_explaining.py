@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import ptxspec
-from ptxspec.literate import finder
+from ptxspec.base import places
 
 
 def source_at(page: str) -> str:
     path, _, line = page.partition(":")
     root = (
-        Path(finder.DOCUMENTS).parent
-        if path.startswith("spec/") and not (finder.DOCUMENTS / path).exists()
-        else finder.DOCUMENTS
+        Path(places.DOCUMENTS).parent
+        if path.startswith("spec/") and not (places.DOCUMENTS / path).exists()
+        else places.DOCUMENTS
     )
     return (root / path).read_text().splitlines()[int(line) - 1].strip()
 

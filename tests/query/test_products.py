@@ -9,7 +9,7 @@ import pytest
 from effort import at_most
 
 import ptxspec
-from ptxspec.options import Solver
+from ptxspec.base.options import Solver
 from ptxspec.query import records
 from ptxspec.query.classes import cases
 from ptxspec.query.functions import OPERATION, exchanged, given_that, with_any_functions, with_meanings

@@ -109,7 +109,7 @@ def test_a_wrong_statement_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", sorted({name.page for name in names()}))
 def test_a_name_stands_on_the_page_of_what_it_is_compiled_to(page: str) -> None:
-    text = (cuda_names.finder.DOCUMENTS / page).read_text("utf-8")
+    text = (cuda_names.places.DOCUMENTS / page).read_text("utf-8")
     for name in (n for n in names() if n.page == page):
         if name.compiled.startswith("%"):
             assert f'"{name.compiled.partition(".")[0]}"' in text, name

@@ -26,9 +26,9 @@ pytest.importorskip("sphinx")
 from building import build
 
 import ptxspec
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.mutation.planting import forget
 from ptxspec.literate import finder
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.query import repeated
 from ptxspec.site import drawing
 from ptxspec.site.corner_cases import RowError

@@ -11,7 +11,7 @@ pytest.importorskip("sphinx")
 
 from browser import chromium
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.site import drawing
 
 STYLES = (Path(drawing.__file__).parents[1] / "static/ptxspec.css").read_text("utf-8")

@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import opcodes, registry
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import anchors, opcode_table, pages
 from ptxspec.site.export import isa, prose
 

@@ -12,8 +12,8 @@ pytest.importorskip("sphinx")
 
 from building import build
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import Fence
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.literate.notation import parse
 from ptxspec.site import (
     availability_table,

@@ -15,8 +15,8 @@ pytest.importorskip("PIL")
 from building import build
 from PIL import Image
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import parse
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import pictures
 from ptxspec.site.corner_cases import RowError
 

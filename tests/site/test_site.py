@@ -18,10 +18,10 @@ from pygments.token import Error
 from site_links import of_pattern
 
 import ptxspec
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import (
     contents,
     corner_cases,

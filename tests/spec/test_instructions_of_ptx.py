@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import registry
-from ptxspec.literate.finder import DOCUMENTS
 
 #: the instruction keywords of PTX ISA 4.1 (its Table 2), and istypep, which that table leaves out
 INSTRUCTIONS = """

@@ -15,7 +15,7 @@ from looking_up import PORTABLE, agrees, both, exactly, number, pattern, signed,
 from ptxspec.spec.arithmetic.rounding import from_integer
 from ptxspec.spec.textures import addressing, coordinates, cube, filtering, formats, levels, weighted_sums
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.terms import TYPES, Int, integer, lookup, low_bits, select, sign_extend
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed

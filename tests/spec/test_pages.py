@@ -9,9 +9,10 @@ import pytest
 
 import ptxspec
 from ptxspec import contracts
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
-from ptxspec.literate.finder import DOCUMENTS, document_of, install, pages
+from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
 from ptxspec.site import changes

@@ -12,7 +12,7 @@ import pytest
 from looking_up import HOPPER, PORTABLE, agrees, both, exactly
 from ptxspec.spec.textures import formats, queries, surfaces
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.terms import Int, integer, low_bits, select, sign_extend
 from ptxspec.terms.profiles import Profile
 

@@ -17,7 +17,7 @@ from looking_up import PORTABLE, agrees, both, exactly, number, pattern, signed,
 from ptxspec.spec.arithmetic.rounding import from_integer
 from ptxspec.spec.textures import addressing, coordinates, cube, filtering, formats, levels, surfaces, weighted_sums
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.terms import TYPES, Int, integer, low_bits, select, sign_extend
 from ptxspec.terms.exact import evaluate
 from ptxspec.terms.profiles import CHOICES

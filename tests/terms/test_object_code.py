@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ptxspec import storage
+from ptxspec.base import storage
 from ptxspec.terms import object_code
 from ptxspec.terms.native import QUICK, Library
 
@@ -126,7 +126,7 @@ def test_another_process_finds_it(private_path: Path) -> None:
     """It takes the code that the first has made, and computes the same."""
     program = f"""
 import ctypes, pathlib, sys
-from ptxspec import storage
+from ptxspec.base import storage
 storage.kept = lambda name: pathlib.Path({str(private_path)!r}) / name
 from ptxspec.terms import object_code, native
 object_code.WORTH = 0.0

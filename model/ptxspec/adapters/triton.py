@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import ptxspec
-from ptxspec.files import write_whole
+from ptxspec.base.files import write_whole
 from ptxspec.machine.launch import Outcome
 from ptxspec.machine.module import Module
 

@@ -54,7 +54,7 @@ def _forms(isa: dict[str, Any]) -> int:
 
 def _check(path: Path) -> None:
     """Fails, before the work, for a file that could not be written. Makes its folder."""
-    from ptxspec.files import check_writable
+    from ptxspec.base.files import check_writable
 
     if path.exists() and not path.is_file():
         return  # a device or a pipe
@@ -71,7 +71,7 @@ def _check(path: Path) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, in the place of a link too; a device or a pipe gets the bytes as they come."""
-    from ptxspec.files import write_whole
+    from ptxspec.base.files import write_whole
 
     if path.exists() and not path.is_file():
         # a pipe that nobody reads is an error, and not waited for

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from ptxspec.base.escaping import LINES, printable
 from ptxspec.cli.failures import Failed
 from ptxspec.cli.shared import FILES, JSON_OPTION, once, put, put_json, read_text, say
-from ptxspec.escaping import LINES, printable
 
 
 @click.command("format")
@@ -65,6 +65,6 @@ def _bytes(text: str) -> bytes:
 
 
 def _replace(texts: dict[str, str]) -> None:
-    from ptxspec.files import replace_all
+    from ptxspec.base.files import replace_all
 
     replace_all([(Path(path), _bytes(text)) for path, text in texts.items()])

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from ptxspec.campaign_options import where_options
-from ptxspec.campaigns import Where
+from ptxspec.base.campaign_options import where_options
+from ptxspec.base.campaigns import Where
 from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
@@ -85,7 +85,7 @@ def command(
     """
     if sum((ptxas is not None, library is not None, engine)) != 1:
         raise Failed("name one target: --ptxas, --library or --engine")
-    from ptxspec import campaigns
+    from ptxspec.base import campaigns
     from ptxspec.evidence.fuzz import judging
 
     with asked_rightly(status=FAILED):
@@ -112,7 +112,7 @@ def command(
 
 def _check_known(name: str, reply: Any, where: str) -> None:
     """Fails for an outcome of a journal that `judge` does not give."""
-    from ptxspec import strict
+    from ptxspec.base import strict
     from ptxspec.evidence.fuzz.judging import FINDING
 
     if not (name.isascii() and name.isdecimal() and len(name) < 20):
@@ -128,7 +128,7 @@ def _check_known(name: str, reply: Any, where: str) -> None:
 
 def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -> tuple[Any, dict[str, Any]]:
     """Who is asked, and what is known of it."""
-    from ptxspec import campaigns
+    from ptxspec.base import campaigns
     from ptxspec.evidence.fuzz import targets
 
     if library is not None:
@@ -174,8 +174,8 @@ def _collected(
     outcomes: Iterator[Any], facts: dict[str, Any], report: Path | None, again: str, as_json: bool
 ) -> dict[str, Any]:
     """What the command says: the findings, each in a folder if one is given, as they come."""
+    from ptxspec.base.progress import counted
     from ptxspec.evidence.fuzz import reports
-    from ptxspec.progress import counted
 
     told: dict[str, Any] = {"target": facts, "cases": 0, "executed": 0, "cells_not_judged": 0, "findings": []}
     with counted("programs", as_json) as shown:

@@ -45,7 +45,7 @@ def command(name: str, as_json: bool) -> None:
 
 
 def _root() -> Path:
-    from ptxspec.literate.finder import DOCUMENTS
+    from ptxspec.base.places import DOCUMENTS
 
     return DOCUMENTS
 

@@ -165,7 +165,7 @@ def _check(path: str, as_json: bool) -> int:
     """Check a certificate again."""
     with asked_rightly(status=FAILED):
         text = read_text(path)
-        from ptxspec import strict
+        from ptxspec.base import strict
         from ptxspec.query import records
 
         try:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from ptxspec.base.escaping import LINES, printable
 from ptxspec.cli.failures import ANSWER_IS_NO, DONE, Failed, asked_rightly, known
 from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
-from ptxspec.escaping import LINES, printable
 
 
 @click.command("run", short_help="Run a kernel of a PTX file.")
@@ -145,7 +145,7 @@ def command(
     texts: list[str] = []
     with asked_rightly():
         import ptxspec
-        from ptxspec.progress import shown_progress
+        from ptxspec.base.progress import shown_progress
 
         module = ptxspec.load(read_text(file), file)
         kernel = _entry(module.kernels, kernel)

@@ -51,7 +51,7 @@ def save(found: list[tuple[int, Path]], values: list[Any]) -> None:
     """Write the arrays, each file whole or not at all. Raises OSError."""
     import numpy as np
 
-    from ptxspec.files import write_whole
+    from ptxspec.base.files import write_whole
 
     for index, path in found:
         data = io.BytesIO()

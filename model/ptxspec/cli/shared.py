@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from ptxspec.base.escaping import LINES, printable
 from ptxspec.cli.failures import Failed
-from ptxspec.escaping import LINES, printable
 
 #: bytes that are read of a source
 LARGEST_SOURCE = 1 << 28

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
+from ptxspec.base import places
 from ptxspec.language.forms import Form, Opcode, bound_values, page_name, registry
 from ptxspec.literate import finder
 from ptxspec.literate.notation import Slot, SyntaxLine
@@ -33,7 +34,7 @@ class Links(NamedTuple):
         if self.site:
             address = self.site + page_address(name) + (f"#{anchor}" if anchor else "")
         else:
-            address = (finder.DOCUMENTS / name).resolve().as_uri() + (f"#L{line}" if line else "")
+            address = (places.DOCUMENTS / name).resolve().as_uri() + (f"#L{line}" if line else "")
         return f"[{name}]({address})"
 
 

@@ -21,11 +21,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec import storage
+from ptxspec.base import storage
+from ptxspec.base.parallel import on_all_cores
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.record.location import FOLDER
 from ptxspec.literate.documents import read_by_programs
-from ptxspec.literate.finder import DOCUMENTS
-from ptxspec.parallel import on_all_cores
 
 if TYPE_CHECKING:
     from ptxspec.evidence.record.gaps import Records
@@ -63,8 +63,8 @@ def covered() -> list[Path]:
     """The files that a row depends on: the pages with their definitions and proofs; the machinery but for the site and the
     command, all rooms of the evidence among it; and the facts of recorded answers, which hold the digests of these."""
     model = Path(__file__).resolve().parents[1]
-    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md"), (model, "*.py")]
-    folders = ("literate", "terms", "contracts", "language", "machine", "query", "evidence")
+    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
+    folders = ("base", "literate", "terms", "contracts", "language", "machine", "query", "evidence")
     places += [(model / folder, "**/*.py") for folder in folders]
     places.append((FOLDER, "**/*.json"))
     return [path for folder, pattern in places for path in sorted(folder.glob(pattern))]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence.generate.function_cases import table_of
 from ptxspec.evidence.generate.instruction_kernels import (
     kernel,
@@ -32,7 +33,6 @@ from ptxspec.evidence.vector_contents import (
 )
 from ptxspec.evidence.vector_folder import ABOUT, FORMAT, install, own_files, refuse_losses, stage
 from ptxspec.language.forms import Form
-from ptxspec.parallel import on_all_cores
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import Update

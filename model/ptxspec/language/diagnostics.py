@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ptxspec.escaping import printable, shortened
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.escaping import printable, shortened
+from ptxspec.base.places import DOCUMENTS
 
 #: how many complaints about one module are kept; the others are counted
 MOST_ERRORS = 100

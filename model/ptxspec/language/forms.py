@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptxspec import contracts, storage
+from ptxspec import contracts
+from ptxspec.base import places, storage
 from ptxspec.language import cited
 from ptxspec.language.diagnostics import Later
 from ptxspec.literate import finder, notation
@@ -234,7 +235,7 @@ def _spell(operand: notation.Operand) -> str:
 def page_name(path: str) -> str:
     """A document's path from the folder of the documents on, for messages."""
     try:
-        return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()))
+        return str(Path(path).resolve().relative_to(places.DOCUMENTS.resolve()))
     except ValueError:
         return path
 

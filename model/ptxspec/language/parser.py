@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
-from ptxspec.escaping import shortened
+from ptxspec.base.escaping import shortened
 from ptxspec.language.building.modules import Heading
 from ptxspec.language.building.tree_builder import TreeBuilder
 from ptxspec.language.diagnostics import Later, Source

@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from ptxspec import contracts, storage
+from ptxspec import contracts
+from ptxspec.base import places, storage
 from ptxspec.language import tables
 from ptxspec.language.building.constants import LITERAL
 from ptxspec.language.building.tree_builder import built
@@ -53,7 +54,7 @@ def parser_of(made: Tables) -> Syntax:
 
 def _path(page: str) -> str:
     """Where a page lies."""
-    return str(finder.DOCUMENTS / page)
+    return str(places.DOCUMENTS / page)
 
 
 def prepared() -> Tables:

@@ -20,14 +20,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import Document, Fence, blanked, parse
 
 #: raise it (at most to 255) when the loader puts something else into a cache entry
 FORMAT = 2
-
-_packaged = Path(__file__).resolve().parents[1] / "documents"
-#: the folder that holds `spec/`, `proofs/` and `docs/disputes/`: inside the installed package, or the checkout
-DOCUMENTS = _packaged if _packaged.is_dir() else Path(__file__).resolve().parents[3]
 
 #: the packages whose modules are documents, and their folders
 ROOTS = {
@@ -76,7 +73,7 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         except OSError:
             if not path.endswith(".pyc"):
                 raise
-            from ptxspec.storage import own_code
+            from ptxspec.base.storage import own_code
 
             return own_code(_instead(path))
 
@@ -88,7 +85,7 @@ class DocumentLoader(importlib.machinery.SourceFileLoader):
         except OSError:
             written = False
         if not written:
-            from ptxspec.storage import keep_code
+            from ptxspec.base.storage import keep_code
 
             keep_code(_instead(path), data)
 
@@ -101,7 +98,7 @@ def _instead(path: str) -> Path | None:
     """The file that has a page's byte code where `path` cannot be written, if there is a place for one."""
     import hashlib
 
-    from ptxspec.storage import kept
+    from ptxspec.base.storage import kept
 
     return kept(f"pages/{hashlib.sha256(path.encode()).hexdigest()[:32]}.pyc")
 

@@ -12,8 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import blanked, parse
-from ptxspec.literate.finder import DOCUMENTS, ROOTS, module_name, pages
+from ptxspec.literate.finder import ROOTS, module_name, pages
 
 #: imports stand where a page needs them; prose separates what ruff would sort together
 _NOT_FOR_PAGES = "E402,I001,RUF100"

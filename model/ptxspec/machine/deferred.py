@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from ptxspec.options import Copies
+from ptxspec.base.options import Copies
 
 #: a copy that a seed lets happen before its thread waits happens within so many instructions that have an effect
 SOON = 200

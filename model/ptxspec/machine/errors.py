@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxspec.escaping import printable, shortened
+from ptxspec.base.escaping import printable, shortened
 from ptxspec.language.diagnostics import MOST_SAID, see
 from ptxspec.language.forms import page_name, registry
 from ptxspec.terms.registries import RULES, Rule

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
+from ptxspec.base.options import Copies
 from ptxspec.machine import copies as driver
 from ptxspec.machine.deferred import Deferred
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.outstanding import Outstanding, Sparse
-from ptxspec.options import Copies
 
 
 class Begun(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 import numpy as np
 
 from ptxspec import contracts
+from ptxspec.base.options import Copies
 from ptxspec.language import tree
 from ptxspec.language.checked import spaces
 from ptxspec.machine.batch import Extents
@@ -54,7 +55,6 @@ from ptxspec.machine.program import (
 from ptxspec.machine.scripts import Function, Scripts, runs
 from ptxspec.machine.special import SpecialValues, unchanging
 from ptxspec.machine.system import system_function
-from ptxspec.options import Copies
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,

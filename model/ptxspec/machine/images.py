@@ -8,8 +8,8 @@ from typing import Any, get_args
 import numpy as np
 
 from ptxspec import contracts
+from ptxspec.base.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
 from ptxspec.machine.marshalling import host_array
-from ptxspec.options import AddressMode, FilterMode, Geometry, Layout, ReadMode, SurfaceGeometry
 from ptxspec.terms.core import Int, integer
 from ptxspec.terms.image_access import Image
 from ptxspec.terms.image_access import Sampler as SamplerState

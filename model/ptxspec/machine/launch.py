@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from ptxspec import contracts, options
-from ptxspec.escaping import LINES, printable
+from ptxspec import contracts
+from ptxspec.base import options
+from ptxspec.base.escaping import LINES, printable
 from ptxspec.language.checked import Checked, Kernel, Op, Pointer, banks, spaces
 from ptxspec.language.diagnostics import MOST_ERRORS, Diagnostic
 from ptxspec.language.gaps import GapError

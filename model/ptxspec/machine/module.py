@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ptxspec import options
+from ptxspec.base import options
 from ptxspec.language.checked import Checked
 from ptxspec.machine.alone import Turn, alone
 

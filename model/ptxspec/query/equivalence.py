@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from ptxspec.options import Contraction, Nan, Relation
+from ptxspec.base.options import Contraction, Nan, Relation
 from ptxspec.query.abstracted import by_laws, of_all_functions, of_classes
 from ptxspec.query.bounds import allowed_choices
 from ptxspec.query.fragments import Unsupported

@@ -10,8 +10,8 @@ from fractions import Fraction
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from ptxspec.base.options import Freedom
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.options import Freedom
 from ptxspec.query.fragments import Fragment, read_fragment
 from ptxspec.query.numbers import Unfit, nearest
 from ptxspec.query.repeated import Repeated, asked, asked_for_arrays, known_profile, repeated

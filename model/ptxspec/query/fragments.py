@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
+from ptxspec.base.options import Contraction
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
@@ -20,7 +21,6 @@ from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import target_problem, version_problem
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
-from ptxspec.options import Contraction
 from ptxspec.query.executions import Executions
 from ptxspec.query.results import consumed
 from ptxspec.terms.actions import CONDITION_CODE

@@ -15,13 +15,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptxspec import storage
-from ptxspec.campaigns import Where
+from ptxspec.base import storage
+from ptxspec.base.campaigns import Where
+from ptxspec.base.options import Relation
+from ptxspec.base.parallel import on_all_cores
 from ptxspec.language.forms import page_name
 from ptxspec.literate.documents import read_by_programs
 from ptxspec.literate.stating import called_at, trimmed
-from ptxspec.options import Relation
-from ptxspec.parallel import on_all_cores
 from ptxspec.query import laws
 from ptxspec.query.equivalence import prove
 from ptxspec.query.paths.options import Options, options
@@ -217,7 +217,7 @@ def _read(path: Path, *state: int) -> dict[str, Any]:
 @cache
 def _definitions() -> str:
     """A digest of all that a verdict depends on: the pages and the machinery."""
-    from ptxspec.literate.finder import DOCUMENTS
+    from ptxspec.base.places import DOCUMENTS
 
     digest = hashlib.sha256()
     model = Path(__file__).resolve().parents[1]
@@ -233,7 +233,7 @@ def command() -> None:
     """Bring the verdicts up to date: `python -m ptxspec.query.identities [--jobs N] [--scheduler ADDRESS]`."""
     import click
 
-    from ptxspec.campaign_options import where_options
+    from ptxspec.base.campaign_options import where_options
 
     @click.command(help="Prove what the pages under proofs/ state; what was proved before is taken from the store.")
     @where_options

@@ -9,9 +9,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from ptxspec import storage
-from ptxspec.campaigns import Where
-from ptxspec.parallel import on_all_cores
+from ptxspec.base import storage
+from ptxspec.base.campaigns import Where
+from ptxspec.base.parallel import on_all_cores
 from ptxspec.query.invariants import check, of_proofs
 from ptxspec.terms.steps import Claim
 

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_type_hints
 
-from ptxspec import strict
-from ptxspec.files import check_writable, write_whole
+from ptxspec.base import strict
+from ptxspec.base.files import check_writable, write_whole
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.query import witness
 from ptxspec.query.equivalence import posed, prove
@@ -220,7 +220,7 @@ def _queries(record: Record) -> list[dict[str, str]]:
 
 def _pages(asked: Mapping[str, Any]) -> dict[str, str]:
     """The pages of the instructions of both sides, each with its digest."""
-    from ptxspec.literate.finder import DOCUMENTS
+    from ptxspec.base.places import DOCUMENTS
 
     pages = sorted({step.page for side in posed(**asked).sides for step in side.steps})
     return {page: hashlib.sha256((DOCUMENTS / page).read_bytes()).hexdigest() for page in pages}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.options import Contraction, Nan, Relation
+from ptxspec.base.options import Contraction, Nan, Relation
 from ptxspec.query.ranges import grouped, short, shortened
 from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch

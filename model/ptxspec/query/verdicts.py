@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxspec.options import Status
+from ptxspec.base.options import Status
 from ptxspec.query.evaluate import readings
 from ptxspec.query.statement import Statement
 from ptxspec.terms.types import Type

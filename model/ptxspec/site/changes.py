@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptxspec import contracts
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.site import pages
 from ptxspec.site.pages import Entry, code, entry, forms, table
 from ptxspec.terms.definitions import Definition

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ptxspec.base import places
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError, parse
 
@@ -94,7 +95,7 @@ def names() -> tuple[CudaName, ...]:
     for _, path in finder.pages("ptxspec.spec"):
         text = path.read_text("utf-8")
         if "```cuda" in text:
-            page = Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()).as_posix()
+            page = Path(path).resolve().relative_to(places.DOCUMENTS.resolve()).as_posix()
             for fence in parse(text, path).of("cuda"):
                 found += read(fence.text, fence.line, page)
     return tuple(found)

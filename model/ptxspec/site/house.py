@@ -10,6 +10,7 @@ from pathlib import Path
 #: the folders of the model, each of which imports from those before it only
 ORDER = (
     *(
+        "base",
         "literate",
         "terms",
         "contracts",

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ptxspec.base import places
+from ptxspec.base.files import write_whole
 from ptxspec.evidence import ledger, precomputed
-from ptxspec.files import write_whole
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
 from ptxspec.site import anchors, freedoms, store
@@ -42,7 +43,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
 def _kept(folder: Path) -> Callable[[str, isa.Register], dict[str, Any]]:
     """What makes the description of an opcode, or takes the one that is kept in a folder."""
     ours = [*sorted(Path(forms.__file__).parent.glob("*.py")), Path(freedoms.__file__), Path(anchors.__file__)]
-    gaps = finder.DOCUMENTS / "spec" / "gaps.md"
+    gaps = places.DOCUMENTS / "spec" / "gaps.md"
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in precomputed.rows(ledger.rows()):
         rows.setdefault(row["mnemonic"].split(".")[0], []).append(row)

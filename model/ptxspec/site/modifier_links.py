@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.literate import finder
+from ptxspec.base import places
 from ptxspec.site.pages import address, anchor, docname_of
 
 #: the page whose tables say where modifiers are defined
@@ -36,7 +36,7 @@ def shared() -> dict[str, Place]:
     """Where the modifiers are defined that many instructions share: where the row of the page on modifiers leads, or the row
     itself if it has a target."""
     found: dict[str, Place] = {}
-    for line in (finder.DOCUMENTS / f"{PAGE}.md").read_text("utf-8").splitlines():
+    for line in (places.DOCUMENTS / f"{PAGE}.md").read_text("utf-8").splitlines():
         if not line.startswith("|"):
             continue
         first, _, rest = line.strip("|").partition("|")

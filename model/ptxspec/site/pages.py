@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ptxspec.base import places
 from ptxspec.language.forms import Form, registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import Heading, headings
@@ -27,7 +28,7 @@ def module_of(docname: str) -> str:
 @cache
 def docname_of(path: str | Path) -> str:
     """The document that a file below the folder of the documents is on the site."""
-    return str(Path(path).resolve().relative_to(finder.DOCUMENTS.resolve()).with_suffix(""))
+    return str(Path(path).resolve().relative_to(places.DOCUMENTS.resolve()).with_suffix(""))
 
 
 def definitions(module: str) -> list[Definition]:

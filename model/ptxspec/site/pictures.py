@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec.base.options import AddressMode, FilterMode, Geometry
 from ptxspec.evidence.generate.image_cases import TextureCase
 from ptxspec.evidence.generate.image_kernels import kernel_text
-from ptxspec.options import AddressMode, FilterMode, Geometry
 from ptxspec.site.corner_cases import RowError
 
 Box = tuple[int, int, int, int]

@@ -12,7 +12,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from ptxspec import storage
+from ptxspec.base import storage
 
 #: seconds of compilation from which on the code is kept
 WORTH = 0.05

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.generate.image_cases import ImageCase, SurfaceCase, TextureCase
 from ptxspec.evidence.generate.image_kernels import kernel_text
 from ptxspec.evidence.generate.image_operands import rows_of, texels
-from ptxspec.options import Engine
 
 
 def host_image(case: ImageCase) -> Any:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import load
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.fuzz.contracted_texts import contracted_texts
 from ptxspec.evidence.generate.cases import FILL, PROFILE
-from ptxspec.options import Engine
 from ptxspec.query.bounds import farthest_pattern
 from ptxspec.terms.profiles import Profile
 

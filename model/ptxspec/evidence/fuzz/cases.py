@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ptxspec import storage
+from ptxspec.base import storage
 from ptxspec.evidence.generate import function_cases, warp_cases
 from ptxspec.evidence.generate.contraction_kernels import ContractionKernel
 from ptxspec.evidence.generate.contraction_kernels import module as contraction_module

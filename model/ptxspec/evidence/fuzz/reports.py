@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec import __version__, strict
+from ptxspec import __version__
+from ptxspec.base import strict
+from ptxspec.base.files import write_whole
 from ptxspec.evidence.fuzz import cases
 from ptxspec.evidence.fuzz.cases import Case
-from ptxspec.files import write_whole
 
 #: what a folder has
 TEXT, GIVEN, EXPECTED, GOT, FACTS, REPORT = "case.ptx", "in.npy", "expected.npy", "got.npy", "finding.json", "README.md"

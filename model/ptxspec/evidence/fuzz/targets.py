@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, ran
 from ptxspec.evidence.fuzz import library
 from ptxspec.evidence.fuzz.behaviours import launched
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.generate.cases import FILL, PROFILE, Launch
-from ptxspec.processes import MOST_OUTPUT, Process, Reply, ran
 
 #: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
 ARCH, CAPABILITY = "sm_90", (9, 0)

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from ptxspec.campaign_options import where_options
-from ptxspec.campaigns import Where
+from ptxspec.base.campaign_options import where_options
+from ptxspec.base.campaigns import Where
 from ptxspec.evidence.mutation import campaign, judging, score
 from ptxspec.evidence.mutation.listing import listed
 from ptxspec.evidence.mutation.mutants import Mutant

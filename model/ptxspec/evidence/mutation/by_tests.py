@@ -17,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.mutation.isolated import Ended, call
 from ptxspec.evidence.mutation.mutants import TABLE, Mutant
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph, keys, table_names
-from ptxspec.literate.finder import DOCUMENTS
 
 #: the folders of tests that are asked: of the pages, of launches, and of what a GPU answered
 FOLDERS = ("tests/spec", "tests/machine")

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec import campaigns
-from ptxspec.campaigns import Where
+from ptxspec.base import campaigns
+from ptxspec.base.campaigns import Where
 from ptxspec.evidence.mutation import by_identities, by_laws, by_tests
 from ptxspec.evidence.mutation.judging import (
     CLAIMS,

@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.mutation import by_identities, by_laws, by_oracles, by_tests, sameness, score
 from ptxspec.evidence.mutation.isolated import Ended, call
 from ptxspec.evidence.mutation.meanings import Case, Leaves, cases, leaves, some
@@ -13,7 +14,6 @@ from ptxspec.evidence.mutation.mutants import Mutant
 from ptxspec.evidence.mutation.planting import planted
 from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import Form
-from ptxspec.literate.finder import DOCUMENTS
 
 #: seconds of computing that a mutant may take
 SECONDS = 120

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptxspec.files import write_whole
+from ptxspec.base.files import write_whole
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import fences
-from ptxspec.literate.finder import DOCUMENTS
 
 #: what was found, kept with the project
 KEPT = Path(__file__).with_name("kept.json")

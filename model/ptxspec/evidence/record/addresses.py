@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import launched, load
 from ptxspec.evidence.generate.address_kernels import AddressKernel, kernels, module
 from ptxspec.evidence.generate.cases import PROFILE
@@ -22,7 +23,6 @@ from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_question
 from ptxspec.evidence.record.stored_answers import H100
-from ptxspec.options import Engine
 
 #: the file in a GPU's folder
 NAME = "addresses.json"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence.record.families import FUNCTIONS, MATRICES, WARPS
 from ptxspec.evidence.record.location import MISSING
 from ptxspec.language.forms import no_page_defines, registry
-from ptxspec.parallel import on_all_cores
 
 #: the families whose answers are values alone
 _ASKED = (FUNCTIONS, WARPS, MATRICES)

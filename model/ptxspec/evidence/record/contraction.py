@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import launched, load
 from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.contraction_kernels import ContractionKernel, kernels, module
@@ -21,7 +22,6 @@ from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_question
 from ptxspec.evidence.record.stored_answers import H200
-from ptxspec.options import Engine
 
 #: the file in a GPU's folder
 NAME = "contraction.json"

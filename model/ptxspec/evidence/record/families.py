@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
@@ -29,7 +30,6 @@ from ptxspec.evidence.generate.instruction_kernels import (
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.stored_answers import H100, H200, Answers
 from ptxspec.language.forms import Form, forms
-from ptxspec.options import Engine
 from ptxspec.terms.profiles import Profile
 
 Expecting = Callable[[Sequence[Any]], list[Expectation]]

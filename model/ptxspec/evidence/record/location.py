@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 
 PACKAGE = "ptxspec_vectors"
 #: said where there are none

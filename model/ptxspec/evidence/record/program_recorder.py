@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from ptxspec.campaign_options import where_options
-from ptxspec.campaigns import Where
+from ptxspec.base.campaign_options import where_options
+from ptxspec.base.campaigns import Where
+from ptxspec.base.parallel import on_all_cores
 from ptxspec.evidence.compare.program_runs import answers_here, differing
 from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.fuzzing.alphabet import names
@@ -35,7 +36,6 @@ from ptxspec.evidence.record.driver import Gpu
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_text, recorded_programs
 from ptxspec.evidence.record.recorder import asked, room_for
-from ptxspec.parallel import on_all_cores
 
 #: programs a module
 _TOGETHER = 10

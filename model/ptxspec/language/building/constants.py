@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.escaping import shortened
+from ptxspec.base.escaping import shortened
 from ptxspec.language.building.text import Text
 from ptxspec.language.digits import TooLarge, double_of, integer_of
 from ptxspec.language.parser_generator import Failed

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, get_args
 
 from ptxspec import contracts
-from ptxspec.options import Contraction, Nan
+from ptxspec.base.options import Contraction, Nan
 
 #: bytes of a buffer, at most: each is a term
 MOST_BYTES = 4096

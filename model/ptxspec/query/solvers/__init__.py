@@ -5,7 +5,7 @@ each in a process (`worker`) that is ended when another has answered. `minimal` 
 between runs, `journal` records what was asked. `solve` is the entry. What solvers do not settle, `exhaustion` runs on
 every input. `smtlib` writes queries to files, and `certificates` what is needed to check a verdict again."""
 
-from ptxspec.options import Solver
+from ptxspec.base.options import Solver
 from ptxspec.query.solvers.answers import Answer
 from ptxspec.query.solvers.choices import Choices
 from ptxspec.query.solvers.solve import solve

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from ptxspec import storage
+from ptxspec.base import storage
 from ptxspec.query.solvers.answers import Said
 
 #: the file of answers

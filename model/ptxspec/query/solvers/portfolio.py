@@ -10,7 +10,7 @@ from typing import get_args
 import ptxspec.query.solvers.bitwuzla_solver as bitwuzla_solver
 import ptxspec.query.solvers.worker as worker
 import ptxspec.query.solvers.z3_solver as z3_solver
-from ptxspec.options import Solver
+from ptxspec.base.options import Solver
 from ptxspec.query.solvers.answers import Said
 
 #: seconds that z3 has alone, in this process, before others are started beside it

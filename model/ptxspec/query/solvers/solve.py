@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import ptxspec.query.solvers.journal as journal
 import ptxspec.query.solvers.kept as kept
 import ptxspec.query.solvers.portfolio as portfolio
-from ptxspec.options import Solver
+from ptxspec.base.options import Solver
 from ptxspec.query.minimal import smallest
 from ptxspec.query.solvers.answers import Answer, Said
 from ptxspec.query.solvers.formula import EAGER, Formula

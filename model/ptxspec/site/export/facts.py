@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ptxspec import contracts
+from ptxspec.base import places
 from ptxspec.language.forms import page_name, registry
 from ptxspec.language.syntax import syntax
 from ptxspec.literate import finder
@@ -164,13 +165,13 @@ def ambiguities() -> list[dict[str, Any]]:
 @functools.cache
 def known_entries() -> dict[str, pages.Entry]:
     """The register's entries by name."""
-    return pages.entries(finder.DOCUMENTS)
+    return pages.entries(places.DOCUMENTS)
 
 
 @functools.cache
 def _bodies() -> dict[str, str]:
     """What stands under each entry's heading."""
-    text = (finder.DOCUMENTS / f"{pages.REGISTER}.md").read_text("utf-8")
+    text = (places.DOCUMENTS / f"{pages.REGISTER}.md").read_text("utf-8")
     return dict(re.findall(r"^## (AMB-\d+) [^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S))
 
 

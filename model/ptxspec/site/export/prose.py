@@ -6,6 +6,7 @@ import functools
 import re
 from pathlib import Path
 
+from ptxspec.base import places
 from ptxspec.literate import finder
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -69,7 +70,7 @@ def _sentences(page: str) -> list[str]:
 @functools.cache
 def _blocks(page: str) -> list[str]:
     """A page's paragraphs and tables, without its fences."""
-    text = (finder.DOCUMENTS / page).read_text("utf-8")
+    text = (places.DOCUMENTS / page).read_text("utf-8")
     return re.split(r"\n\s*\n", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
 
 

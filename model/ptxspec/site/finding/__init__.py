@@ -54,7 +54,7 @@ def _index_page(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 
 def _write_search_data(app: Sphinx, error: Exception | None) -> None:
-    from ptxspec.files import write_whole
+    from ptxspec.base.files import write_whole
     from ptxspec.site.finding import search_data
 
     if error is None and app.builder.format == "html":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
+from ptxspec.base import places
 from ptxspec.language.forms import registry
-from ptxspec.literate import finder
 from ptxspec.query.identities import load_all
 from ptxspec.site import anchors, contents, pages
 from ptxspec.site.export import facts
@@ -72,7 +72,7 @@ def _manual() -> list[str]:
     found: list[str] = []
 
     def walk(folder: str) -> None:
-        for entry in contents.children(finder.DOCUMENTS, folder):
+        for entry in contents.children(places.DOCUMENTS, folder):
             if entry.is_folder and entry.folder != folder:
                 found.append(entry.docname)
                 walk(entry.folder)

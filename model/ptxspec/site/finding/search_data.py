@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.query.identities import load_all
 from ptxspec.site import pages
 from ptxspec.site.export import facts

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ptxspec.terms
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.language import gaps
 from ptxspec.language.forms import page_name, registry
-from ptxspec.literate.finder import DOCUMENTS
 from ptxspec.query.identities import load_all
 from ptxspec.site import code_links, contents, pages, vocabulary_tables
 from ptxspec.site.anchors import form_anchor, identity_anchor, word_anchor

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from ptxspec.base import places
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import Form, registry
-from ptxspec.literate import finder
 from ptxspec.query.evaluate import Chosen, Results, executed
 from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as, values_of_texts
@@ -158,7 +158,7 @@ def _chosen(one: Chosen, profile: str) -> dict[str, Any]:
 
 @cache
 def _register() -> dict[str, Entry]:
-    return entries(finder.DOCUMENTS)
+    return entries(places.DOCUMENTS)
 
 
 def _entry(slug: str) -> dict[str, str] | None:

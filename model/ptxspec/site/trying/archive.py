@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ptxspec.files import write_whole
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.files import write_whole
+from ptxspec.base.places import DOCUMENTS
 from ptxspec.site.trying import npm
 from ptxspec.site.trying.pyodide import DECODER, PYODIDE
 
@@ -35,6 +35,7 @@ _MODEL = _HERE.parents[1]
 #: what of the model travels: the exact interpretation and the exact engine, and what reads texts for them
 _PARTS = (
     "*.py",
+    "base/*.py",
     "literate/*.py",
     "terms/*.py",
     "contracts/*.py",
@@ -51,7 +52,8 @@ _PARTS = (
 )
 #: what of these stays behind: other interpretations, work of several processes, and what looks at texts for an editor
 _OTHERS = (
-    "campaign_options.py campaigns.py processes.py parallel.py progress.py strict.py literate/coverage.py literate/lint.py "
+    "base/campaign_options.py base/campaigns.py base/processes.py base/parallel.py base/progress.py base/strict.py "
+    "literate/coverage.py literate/lint.py "
     "terms/native.py terms/symbolic.py terms/object_code.py terms/masked_logic.py terms/outside.py language/formatting.py "
     "language/outline.py machine/courses.py"
 ).split()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
-from ptxspec.files import write_whole
+from ptxspec.base.files import write_whole
 from ptxspec.site import pages
 from ptxspec.site.trying import answers, archive, programs
 from ptxspec.site.trying.npm import Unavailable

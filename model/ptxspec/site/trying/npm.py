@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.files import write_whole
+from ptxspec.base.files import write_whole
 
 #: seconds for a download
 _PATIENCE = 240

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.base.places import DOCUMENTS
 
 #: begins a file of `remembered` and of `keep_code`; raise the number when its layout changes
 _MARK = b"ptxspec 2\n"
@@ -150,7 +150,7 @@ def check_writable(path: Path | None) -> None:
         at = folder(path.absolute().parent, make=True)
     except OSError as why:
         raise OSError(f"{path} cannot be written: {why.strerror or why}") from None
-    from ptxspec.files import check_writable
+    from ptxspec.base.files import check_writable
 
     check_writable(at / path.name)
 
@@ -169,7 +169,7 @@ def digest() -> bytes:
 
     from ptxspec import __version__
 
-    model = Path(__file__).resolve().parent
+    model = Path(__file__).resolve().parents[1]
     total = hashlib.sha256(repr((__version__, sys.version)).encode())
     for root in (DOCUMENTS / "spec", model / "literate", model / "terms", model / "language"):
         for path in sorted(_files(str(root), (".md", ".py"))):
@@ -284,6 +284,6 @@ def try_to_keep(path: Path | None, data: bytes, is_code: bool = False) -> None:
 
 
 def _keep(path: Path, data: bytes, is_code: bool = False) -> None:
-    from ptxspec.files import write_whole  # which imports more than a start should take
+    from ptxspec.base.files import write_whole  # which imports more than a start should take
 
     write_whole(folder(path.parent, is_code, make=True) / path.name, data, 0o644)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ptxspec.campaigns import Where, values
+from ptxspec.base.campaigns import Where, values
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,6 +1,6 @@
 """A process that is asked one thing after another, and may end or hang: whoever asks goes on.
 
-`python -m ptxspec.processes` is the process. It reads functions with their arguments and answers what they return or raise.
+`python -m ptxspec.base.processes` is the process. It reads functions with their arguments and answers what they return or raise.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def portable(error: BaseException) -> BaseException:
 
 def _path() -> str:
     """Where the process finds modules: as this one does."""
-    here = str(Path(__file__).resolve().parents[1])
+    here = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join(dict.fromkeys([here, *(p or os.getcwd() for p in sys.path)]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ptxspec.campaigns import Where
+from ptxspec.base.campaigns import Where
 
 _JOBS = click.option(
     "--jobs", type=click.IntRange(1, 4096), help="Worker processes on this machine. Default: one for each processor."

@@ -1,7 +1,7 @@
 """Campaigns: the same work for many items, in processes of this machine or on a Dask cluster, which may die, hang, and be
 interrupted: an item whose process ends is reported like any other, and a journal has what was reached.
 
->>> from ptxspec import campaigns
+>>> from ptxspec.base import campaigns
 >>> [outcome.reply.value for outcome in campaigns.run(len, [("one", "abc")])]
 [3]
 """
@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeVar
 
-from ptxspec import strict
-from ptxspec.processes import Process, Reply, importable
+from ptxspec.base import strict
+from ptxspec.base.processes import Process, Reply, importable
 
 T = TypeVar("T")
 R = TypeVar("R")
