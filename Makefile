@@ -56,7 +56,7 @@ lint: install
 	$(BIN)/python -m ptxspec.site.changes
 
 ledger: install
-	$(BIN)/python -m ptxspec.evidence.ledger
+	$(BIN)/python -m ptxspec.evidence.rows
 
 mutation: install
 	$(BIN)/python -m ptxspec.evidence.mutation
@@ -66,7 +66,7 @@ proofs: install
 
 # what a site shows without running it again, stored beside the recorded answers
 evidence: ledger proofs
-	$(BIN)/python -m ptxspec.evidence.precomputed
+	$(BIN)/python -m ptxspec.evidence.rows.writing
 
 site: ledger proofs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html . build/site

@@ -140,7 +140,7 @@ def proofs() -> None:
 
 def evidence() -> None:
     """Hold the forms of one chapter against ptxas, the other interpretations and the recorded answers of a GPU."""
-    from ptxspec.evidence import ledger as book
+    from ptxspec.evidence.rows import computing
     from ptxspec.language.forms import registry
 
     table = Table(title=f"What holds instructions of {CHAPTER} to account, computed now")
@@ -156,7 +156,7 @@ def evidence() -> None:
     known = registry().opcodes
     opcodes = [name for name in sorted(known) if all(f.page.startswith(f"spec/{CHAPTER}/") for f in known[name].forms)]
     with console.status(f"{len(opcodes)} opcodes against ptxas, three interpretations, and an H200's answers …"):
-        rows = book.update(opcodes=opcodes)
+        rows = computing.update(opcodes=opcodes)
     for opcode in opcodes:
         own = [row for row in rows if row["opcode"] == opcode]
         gpu = [row["gpu"] for row in own]

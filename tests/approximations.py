@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import ptxspec
-from ptxspec.evidence.generate import signatures
+from ptxspec.evidence.kernels import signatures
 from ptxspec.language.forms import Form
 
 OPCODES = ("cos", "div", "ex2", "lg2", "rcp", "rsqrt", "sin", "sqrt", "tanh")

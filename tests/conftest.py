@@ -11,7 +11,7 @@ from pathlib import Path
 import private
 import pytest
 
-from ptxspec.evidence.record.assembler import newest_ptxas, ptxas
+from ptxspec.evidence.assembler import newest_ptxas, ptxas
 
 #: These processes hold millions of terms, forms and tests that stay. To look for cycles among them as often as Python does by itself
 #: took a tenth of the time.

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import registry

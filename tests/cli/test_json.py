@@ -265,15 +265,15 @@ def test_differing_vectors(tmp_path: Path) -> None:
 
 
 def test_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence import ledger as book
-    from ptxspec.evidence import precomputed
+    from ptxspec.evidence import ledger, precomputed
+    from ptxspec.evidence.rows import computing
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(book, "rows", lambda: [])
+    monkeypatch.setattr(ledger, "rows", lambda: [])
     monkeypatch.setattr(precomputed, "rows", list)  # nothing was computed before
     assert asked("ledger", status=1)["kind"] == "missing"
-    rows = book.opcode_rows("bfe")
-    monkeypatch.setattr(book, "rows", lambda: rows)
+    rows = computing.opcode_rows("bfe")
+    monkeypatch.setattr(ledger, "rows", lambda: rows)
     assert asked("ledger")["summary"]["forms"] == asked("ledger", "bfe")["summary"]["forms"] == 4
     assert asked("ledger", "bfe")["not_computed"] == [] and asked("ledger", "add")["not_computed"] == ["add"]
 

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 
 import ptxspec
 from ptxspec.cli import main
-from ptxspec.evidence import vector_contents, vector_results
-from ptxspec.evidence.generate import function_cases
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence import assembler, vector_contents, vector_results
+from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     alone,
 )
-from ptxspec.evidence.record import assembler, multifunction_answers
+from ptxspec.evidence.record import multifunction_answers, refusals
 from ptxspec.evidence.record.families import FUNCTIONS
 
 Lines = dict[str, dict[str, Any]]
@@ -135,7 +135,7 @@ def test_the_assembler_takes_the_kernel(text: str) -> None:
     form = vector_contents.written_forms(text.partition(".")[0].split(" ")[0])[text]
     header = vector_contents.header_of(form)
     assert header is not None
-    by, arch = assembler.assembler_for(*header)
+    by, arch = refusals.assembler_for(*header)
     assert assembler.assemble(alone(kernel(form, "vector"), *header), arch, by=by) == []
 
 

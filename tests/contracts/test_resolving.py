@@ -30,9 +30,9 @@ READERS = {
     "evidence/mutation/reach.py",
     "language/forms.py",
     "language/syntax.py",
+    "pages/prose.py",
     "query/identities.py",
     "query/invariants.py",
-    "site/export/prose.py",
     "site/pages.py",
     "terms/profiles.py",
 }

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from changes import HAND, KINDS, mutated
 from seeds import FAMILIES, modules, seeds
 
-from ptxspec.evidence.record.assembler import ptxas
+from ptxspec.evidence.assembler import ptxas
 from ptxspec.language.check import check
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.gaps import gaps_of

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import ptxspec
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.instruction_kernels import (
     TODAY,
     Kernel,
     kernel,

@@ -23,7 +23,7 @@ from changes import LATER_TARGETS, TODAY, mutated
 from collect import kept
 from mutants import LARGEST, Account, Mutant, Verdict, complaint, families, refusal
 
-from ptxspec.evidence.record.assembler import newest_ptxas
+from ptxspec.evidence.assembler import newest_ptxas
 
 KEPT = Path(__file__).resolve().parent / "today_verdicts.json.xz"
 

@@ -13,8 +13,8 @@ import pytest
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.disputes import claims, readings, recorded
 from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
-from ptxspec.evidence.record.location import FOLDER
-from ptxspec.site.pages import entries
+from ptxspec.evidence.location import FOLDER
+from ptxspec.pages.register import entries
 
 CLAIMS = load_all()
 BY_TITLE = {claim.title: claim for claim in CLAIMS.faults}

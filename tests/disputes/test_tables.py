@@ -6,9 +6,10 @@ import pytest
 
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.disputes.claims import load_all
-from ptxspec.site import dispute_tables, pages
+from ptxspec.pages.register import entries
+from ptxspec.site import dispute_tables
 
-REGISTER = pages.entries(DOCUMENTS)
+REGISTER = entries(DOCUMENTS)
 OPEN = "docs/disputes/open-results"
 
 

@@ -42,12 +42,12 @@ def test_a_kernel_that_differs_ends_the_tour(tour: dict[str, Any]) -> None:
 
 
 def test_evidence_that_fails_ends_the_tour(tour: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence import ledger
+    from ptxspec.evidence.rows import computing
 
     row = {"opcode": "bfe", "ptxas": None, "interpretations": True, "gpu": {"agrees": True, "vectors": 7}}
-    monkeypatch.setattr(ledger, "update", lambda opcodes: [row])
+    monkeypatch.setattr(computing, "update", lambda opcodes: [row])
     tour["evidence"]()
-    monkeypatch.setattr(ledger, "update", lambda opcodes: [{**row, "gpu": {"agrees": False, "vectors": 7}}])
+    monkeypatch.setattr(computing, "update", lambda opcodes: [{**row, "gpu": {"agrees": False, "vectors": 7}}])
     with pytest.raises(SystemExit, match="not all of it agrees"):
         tour["evidence"]()
 

@@ -11,15 +11,16 @@ import pytest
 from ptxspec.spec.arithmetic import rounding as page
 
 import ptxspec
-from ptxspec.evidence import ledger
+from ptxspec.evidence import assembler
 from ptxspec.evidence.compare import engines, interpretations
 from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate import signatures
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels import signatures
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
 )
-from ptxspec.evidence.generate.operand_rows import rows, special
-from ptxspec.evidence.record import assembler, gaps
+from ptxspec.evidence.kernels.operand_rows import rows, special
+from ptxspec.evidence.record import gaps, refusals
+from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import Fencing
@@ -41,7 +42,7 @@ def pure_forms(opcode: str) -> list[Form]:
 def test_every_form_stands_up(opcode: str) -> None:
     """What the ledger says of each form: the interpretations agree, or both engines do; NVIDIA's assembler accepts it; and the
     definitions give what a GPU answered, on every row of its record."""
-    found = ledger.standing_of(opcode)
+    found = computing.standing_of(opcode)
     assert [one.form for one in found] == ptxspec.forms(opcode)
     known = gaps.records()
     for one in found:
@@ -169,5 +170,5 @@ def test_ptxas_refuses_what_it_should() -> None:
         pytest.skip(f"NO ORACLE: {why}")
     kernels = kernels_for([f for f in ptxspec.forms("add") if f.mnemonic in ("add.u32", "add.s64")])
     bad = kernels[0]._replace(text=kernels[0].text.replace("add.u32", "add.u33"))
-    found = assembler.refusals([bad, kernels[1]])
+    found = refusals.refusals([bad, kernels[1]])
     assert [r.kernel for r in found] == [bad]

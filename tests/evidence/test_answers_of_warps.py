@@ -12,8 +12,9 @@ import ptxspec
 from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.compare.open_rows import open_rows
-from ptxspec.evidence.generate import cases, function_cases, warp_cases
+from ptxspec.evidence.generate import warp_cases
 from ptxspec.evidence.generate.warp_cases import WarpCase, taking_part
+from ptxspec.evidence.kernels import cases, function_cases
 from ptxspec.evidence.record.families import WARPS
 
 ANSWERS = WARPS.read()

@@ -11,13 +11,13 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare import compiled_loops, interpretations
-from ptxspec.evidence.generate import function_cases, signatures
-from ptxspec.evidence.generate.function_cases import cells_of
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels import function_cases, signatures
+from ptxspec.evidence.kernels.function_cases import cells_of
+from ptxspec.evidence.kernels.instruction_kernels import (
     cell_types,
     kernel,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module,
 )
 from ptxspec.evidence.record import stored_answers

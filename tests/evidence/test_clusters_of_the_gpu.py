@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate import cases, cluster_cases
+from ptxspec.evidence.generate import cluster_cases
+from ptxspec.evidence.kernels import cases
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS
 

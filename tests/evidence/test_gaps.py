@@ -17,9 +17,10 @@ from click.testing import CliRunner
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
-from ptxspec.evidence import ledger
-from ptxspec.evidence.record import assembler, gaps, image_answers
+from ptxspec.evidence import assembler, ledger
+from ptxspec.evidence.record import gaps, image_answers
 from ptxspec.evidence.record.families import FUNCTIONS
+from ptxspec.evidence.rows import computing
 from ptxspec.site import evidence_section as shown
 
 #: a page of an instruction that no GPU was asked about: there is none
@@ -108,9 +109,9 @@ def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
     """It works at once, and the ledger says of it what can be said without a GPU."""
     code = (
-        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.record import gaps; rows = ledger.opcode_rows('dp3a'); "
+        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.rows import computing; from ptxspec.evidence.record import gaps; rows = computing.opcode_rows('dp3a'); "
         "value = ptxspec.evaluate('dp3a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
-        "print(json.dumps([value, [r['form'] for r in rows if gaps.is_gap(r)], rows, ledger.summary(rows)]))"
+        "print(json.dumps([value, [r['form'] for r in rows if ledger.is_gap(r)], rows, ledger.summary(rows)]))"
     )
     done = python(planted, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -149,8 +150,8 @@ def test_an_answer_that_is_missing_is_listed(monkeypatch: pytest.MonkeyPatch) ->
     name = "popc.b64 d, a;"
     less = answers._replace(values={k: v for k, v in answers.values.items() if k != name})
     monkeypatch.setattr(gaps, "records", lambda: {**known, "vectors": less})
-    rows = ledger.opcode_rows("popc")
-    assert [row["form"] for row in rows if gaps.is_gap(row)] == [name]
+    rows = computing.opcode_rows("popc")
+    assert [row["form"] for row in rows if ledger.is_gap(row)] == [name]
     assert ledger.unanswered(rows) == {"popc": 1} and ledger.summary(rows)["gpu gaps"] == 1
     monkeypatch.setattr(ledger, "rows", lambda: rows)
     assert "no GPU was asked about popc: 1 form" in CliRunner().invoke(main, ["ledger"]).output
@@ -165,7 +166,7 @@ def test_an_answer_that_is_wrong_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> N
     name = "popc.b64 d, a;"
     wrong = answers._replace(values={**answers.values, name: answers.values[name] ^ 1})
     monkeypatch.setattr(gaps, "records", lambda: {**known, "vectors": wrong})
-    found = {row["form"]: row["gpu"]["agrees"] for row in ledger.opcode_rows("popc")}
+    found = {row["form"]: row["gpu"]["agrees"] for row in computing.opcode_rows("popc")}
     assert [form for form, agrees in found.items() if not agrees] == [name]
 
 
@@ -229,8 +230,8 @@ def test_a_better_sentence_leaves_the_ledger_as_it_is(monkeypatch: pytest.Monkey
 def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
     """A form of each way to be asked: nothing of this package that they load is left out."""
     code = (
-        "import sys; from pathlib import Path; from ptxspec.evidence import ledger; "
-        "[ledger.opcode_rows(o) for o in ('popc', 'activemask', 'prefetchu', 'getctarank', 'istypep', 'txq')]; "
+        "import sys; from pathlib import Path; from ptxspec.evidence import ledger; from ptxspec.evidence.rows import computing; "
+        "[computing.opcode_rows(o) for o in ('popc', 'activemask', 'prefetchu', 'getctarank', 'istypep', 'txq')]; "
         "files = {Path(m.__file__) for n, m in sys.modules.items() if n.startswith('ptxspec') and getattr(m, '__file__', None)}; "
         "print(len(files), *sorted(files - set(ledger.covered())))"
     )

@@ -109,7 +109,7 @@ def test_both_engines_agree(name: str) -> None:
 
 
 def test_kernels_are_accepted_by_ptxas(assembler: str) -> None:
-    from ptxspec.evidence.record.assembler import assemble
+    from ptxspec.evidence.assembler import assemble
 
     texts = sorted({kernel_text(case) for case in CASES.values()})
     for text in texts[:: len(texts) // 20]:

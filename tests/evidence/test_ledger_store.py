@@ -14,6 +14,7 @@ from ptxspec.base import storage
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import ledger, precomputed
+from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import registry
 from ptxspec.query import identities
 
@@ -35,8 +36,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         }
         return [{"mnemonic": opcode, "form": f"{opcode};", "opcode": opcode, "page": "p", **kinds}]
 
-    monkeypatch.setattr(ledger, "opcode_rows", row)
-    monkeypatch.setattr(ledger, "on_all_cores", lambda function, items: map(function, items))
+    monkeypatch.setattr(computing, "opcode_rows", row)
+    monkeypatch.setattr(computing, "on_all_cores", lambda function, items: map(function, items))
     monkeypatch.setattr(ledger, "digest", lambda: "the digest")
     return computed
 
@@ -56,13 +57,13 @@ def test_the_place_does_not_depend_on_the_working_directory(monkeypatch: pytest.
 def test_what_is_there_is_not_computed_again(counted: list[str], tmp_path: Path) -> None:
     store = tmp_path / "new" / "ledger.json"
     assert ledger.rows(store) == []
-    assert [r["opcode"] for r in ledger.update(store, opcodes=["bfe", "add"])] == ["bfe", "add"]
+    assert [r["opcode"] for r in computing.update(store, opcodes=["bfe", "add"])] == ["bfe", "add"]
     assert sorted(counted) == ["add", "bfe"]
     assert set(registry().opcodes) - {"add", "bfe"} == set(ledger.absent(ledger.rows(store)))
     seen: list[tuple[str, int, int]] = []
-    ledger.update(store, lambda *step: seen.append(step), opcodes=["bfe", "sub"])
+    computing.update(store, lambda *step: seen.append(step), opcodes=["bfe", "sub"])
     assert seen == [("sub", 2, 2)] and counted.count("bfe") == 1
-    ledger.update(store)
+    computing.update(store)
     assert sorted(counted) == sorted(registry().opcodes)
     assert not ledger.absent(ledger.rows(store)) and os.listdir(store.parent) == ["ledger.json"]
 
@@ -75,9 +76,9 @@ def test_an_interruption_keeps_what_was_computed(counted: list[str], tmp_path: P
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ledger.update(store, interrupt)
+        computing.update(store, interrupt)
     assert len(ledger.rows(store)) == 2
-    ledger.update(store)
+    computing.update(store)
     assert len(counted) == len(registry().opcodes)
 
 
@@ -93,7 +94,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     store = _places(tmp_path)[which]
     with pytest.raises(OSError, match="cannot be written"):
-        ledger.update(store)
+        computing.update(store)
     assert counted == []
 
 
@@ -113,7 +114,7 @@ def test_the_command_says_so(counted: list[str], monkeypatch: pytest.MonkeyPatch
 def test_the_command_says_what_is_missing(counted: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(storage, "kept", lambda name: tmp_path / name)
     monkeypatch.setattr(precomputed, "rows", list)  # nothing was computed before
-    ledger.update(opcodes=["bfe"])
+    computing.update(opcodes=["bfe"])
     found = CliRunner().invoke(main, ["ledger"])
     assert found.exit_code == 0 and f"not computed: {len(registry().opcodes) - 1} opcodes" in found.output
     assert "sub" in json.loads(CliRunner().invoke(main, ["ledger", "--json"]).output)["not_computed"]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ptxspec.evidence.compare import program_runs
-from ptxspec.evidence.generate import cases
 from ptxspec.evidence.generate.fuzzing import layout, random_statements, reduction
+from ptxspec.evidence.kernels import cases
 from ptxspec.evidence.record import program_answers
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry

@@ -12,8 +12,9 @@ import pretending
 import pytest
 
 import ptxspec
+from ptxspec.evidence import assembler
 from ptxspec.evidence.record import __main__ as recording
-from ptxspec.evidence.record import assembler, families, machine_code, program_answers, program_recorder
+from ptxspec.evidence.record import families, machine_code, program_answers, program_recorder
 from ptxspec.evidence.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
 from ptxspec.language.forms import Form
 

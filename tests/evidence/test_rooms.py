@@ -11,7 +11,7 @@ import pytest
 from ptxspec import evidence
 
 FOLDER = Path(evidence.__file__).parent
-ROOMS = ("generate", "compare", "record")
+ROOMS = ("location", "kernels", "assembler", "generate", "compare", "record")
 FILES = {".".join(path.relative_to(FOLDER).with_suffix("").parts): path for path in sorted(FOLDER.rglob("*.py"))}
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare import interpretations
-from ptxspec.evidence.generate import function_cases
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
 )
 from ptxspec.evidence.record import gaps, stored_answers

@@ -12,7 +12,7 @@ import pytest
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.generate import function_cases
+from ptxspec.evidence.kernels import function_cases
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 from ptxspec.evidence.vector_contents import opcodes

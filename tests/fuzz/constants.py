@@ -23,7 +23,7 @@ from fuzzing import Finding, Unfit
 import ptxspec
 from ptxspec.evidence.generate.fuzzing import random_instruction
 from ptxspec.evidence.generate.fuzzing.alphabet import types_of
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.machine.native import code, engine
 from ptxspec.terms.types import TYPES, Type
 

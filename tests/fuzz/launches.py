@@ -16,7 +16,7 @@ from fuzzing import Finding, Unfit
 from outside import Shape
 
 import ptxspec
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.literate.finder import install
 from ptxspec.machine.native import code
 from ptxspec.terms.types import TYPES

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from ptxspec.evidence.generate.function_cases import comparable
 from ptxspec.evidence.generate.fuzzing.alphabet import types_of
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.function_cases import comparable
+from ptxspec.evidence.kernels.instruction_kernels import (
     is_of_today,
 )
 from ptxspec.language.forms import Form, page_name, registry

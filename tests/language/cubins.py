@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.evidence.record.assembler import ptxas
+from ptxspec.evidence.assembler import ptxas
 
 _WITHOUT_BITS = (8, 0x70000007)  # what is zero has no bytes in the file
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 from ptxspec.terms.availability import available
 from ptxspec.terms.core import TermError

@@ -12,13 +12,13 @@ import pytest
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.assembler import assemble, newest_ptxas, ptxas
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
-from ptxspec.evidence.record.assembler import assemble, newest_ptxas, ptxas
 from ptxspec.language.check import check
 from ptxspec.language.forms import Form
 

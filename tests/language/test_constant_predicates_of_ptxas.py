@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 
 #: what is tried in place of `c`; the first is a register

@@ -6,7 +6,7 @@ import pytest
 from verdicts import HEADER
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 pytestmark = pytest.mark.usefixtures("assembler")
 

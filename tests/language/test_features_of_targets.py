@@ -9,7 +9,7 @@ from test_what_no_page_describes import module
 
 import ptxspec
 from ptxspec import contracts
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 
 #: the generations that another name is assembled for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 REGISTERS = (
     ".reg .b8 %q<3>; .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .f16 %k<4>; .reg .f16x2 %w<4>; .reg .f32 %f<4>;"

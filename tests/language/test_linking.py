@@ -12,7 +12,7 @@ import pytest
 from verdicts import HEADER
 
 import ptxspec
-from ptxspec.evidence.record.assembler import ptxas
+from ptxspec.evidence.assembler import ptxas
 
 CASES = r"""
     .extern .global .u32 x; .visible .entry k(){ st.global.u32 [x], 1; ret; } @@ .visible .global .u32 x = 5;

@@ -10,7 +10,7 @@ import pytest
 from test_what_no_page_describes import module
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 from ptxspec.terms import TYPES
 

@@ -9,7 +9,7 @@ import pytest
 from test_narrow_conversions_of_ptxas import refused_here
 from test_what_no_page_describes import module
 
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 EIGHTS = ("e4m3", "e5m2")
 PAIRS = [

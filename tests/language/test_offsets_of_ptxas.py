@@ -12,7 +12,7 @@ from verdicts import body
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 
 VARIABLES = ".shared .align 8 .b8 v[64];"

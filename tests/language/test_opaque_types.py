@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 HEAD = ".version {}\n.target {}\n{}"
 NOW = HEAD.format("8.3", "sm_90", ".address_size 64\n")

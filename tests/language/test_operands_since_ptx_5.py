@@ -6,7 +6,7 @@ import pytest
 from test_what_no_page_describes import REGISTERS
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 
 #: what is tried for every operand of each of these, one after the other

@@ -8,7 +8,7 @@ import pytest
 from verdicts import HEADER, body
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 P = ".param .u64 p"
 SHARED = ".shared .align 8 .u32 a[4];"

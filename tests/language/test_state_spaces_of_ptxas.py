@@ -7,7 +7,7 @@ import pytest
 from verdicts import refused
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 HEADER = ".version {}\n.target {}\n"
 REGISTERS = ".reg .u32 r; .reg .u64 d; .reg .v4 .u32 v; .reg .pred p; .reg .f32 f, g;"

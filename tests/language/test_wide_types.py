@@ -10,7 +10,7 @@ from cubins import assembled
 from verdicts import HEADER
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.diagnostics import MOST_ERRORS
 from ptxspec.language.forms import registry
 

@@ -452,7 +452,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("access", REFUSED)
 def test_what_ptxas_refuses_too(access: str) -> None:
-    from ptxspec.evidence.record import assembler
+    from ptxspec.evidence import assembler
 
     source = text(f"ld.param.u64 %rd0, [out]; {access} ret;")
     with pytest.raises(ptxspec.PtxError):
@@ -483,7 +483,7 @@ def test_what_ptxas_refuses_too(access: str) -> None:
 )
 def test_forms_have_their_versions_and_targets(version: str, target: str, access: str, complaint: str) -> None:
     """As ptxas has them."""
-    from ptxspec.evidence.record import assembler
+    from ptxspec.evidence import assembler
 
     def source(version: str, target: str) -> str:
         registers = ".reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f64 %fd<4>;"

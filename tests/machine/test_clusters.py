@@ -599,7 +599,7 @@ def test_it_goes_together_with_the_barriers_of_the_cta() -> None:
     ],
 )  # fmt: skip
 def test_what_ptxas_refuses_is_refused(line: str) -> None:
-    from ptxspec.evidence.record import assembler
+    from ptxspec.evidence import assembler
 
     source = kernel(f".shared .u32 s; {line}", module=".global .u32 g;")
     with pytest.raises(ptxspec.PtxError):
@@ -621,7 +621,7 @@ def test_what_ptxas_refuses_is_refused(line: str) -> None:
     ],
 )  # fmt: skip
 def test_what_ptxas_takes_is_taken(line: str) -> None:
-    from ptxspec.evidence.record import assembler
+    from ptxspec.evidence import assembler
 
     source = kernel(line, module=".extern .shared .align 4 .b8 d[];")
     ptxspec.load(source)

@@ -11,10 +11,11 @@ import pytest
 
 import ptxspec
 from ptxspec.base import places
-from ptxspec.evidence.generate.function_cases import table_of
+from ptxspec.evidence.kernels.function_cases import table_of
 from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Registry, registry
 from ptxspec.literate import finder
+from ptxspec.pages.register import entries
 from ptxspec.site import changes
 from ptxspec.terms import TermError
 from ptxspec.terms.core import integer
@@ -305,7 +306,7 @@ def test_a_boundary_that_no_text_mentions_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_the_pages_show_their_changes() -> None:
     """Every page with a change has the table, and no other; the page of all changes has what the others have."""
-    register = changes.pages.entries(places.DOCUMENTS)
+    register = entries(places.DOCUMENTS)
     shown = changes.markdown("ptxspec.spec.changes", register)
     count = 0
     for module in changes.pages.with_forms():

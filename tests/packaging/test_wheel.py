@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.location import FOLDER, PACKAGE
+from ptxspec.evidence.location import FOLDER, PACKAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 

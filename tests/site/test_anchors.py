@@ -6,7 +6,7 @@ import doctest
 from collections import Counter
 
 from ptxspec.language.forms import page_name, registry
-from ptxspec.site import anchors
+from ptxspec.pages import anchors
 
 
 def test_every_form_has_an_anchor_of_its_own() -> None:

@@ -29,7 +29,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from ptxspec.language import gaps
-from ptxspec.site import anchors
+from ptxspec.pages import anchors
 from ptxspec.site.export import isa
 from ptxspec.site.finding import cuda_names, forms_data, general_index, marks, search_data, sections, things
 

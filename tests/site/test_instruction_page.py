@@ -15,15 +15,9 @@ from building import build
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import Fence
 from ptxspec.literate.notation import parse
-from ptxspec.site import (
-    availability_table,
-    code_links,
-    instruction_page,
-    modifier_links,
-    operand_table,
-    pages,
-    syntax_summary,
-)
+from ptxspec.pages import syntax_summary
+from ptxspec.pages.register import anchor
+from ptxspec.site import availability_table, code_links, instruction_page, modifier_links, operand_table, pages
 
 INSTRUCTIONS = "ptxspec.spec.instructions"
 
@@ -126,7 +120,7 @@ def targets(docname: str) -> set[str]:
     text = (DOCUMENTS / f"{docname}.md").read_text("utf-8")
     headings = re.findall(r"^#{2,3} (.+)$", text, re.M)
     definitions = [f"def-{name}" for name in re.findall(r"^def (\w+)", text, re.M)]
-    return {"", *map(pages.anchor, headings), *re.findall(r"\{#([\w-]+)\}", text), *definitions}
+    return {"", *map(anchor, headings), *re.findall(r"\{#([\w-]+)\}", text), *definitions}
 
 
 def test_shared_modifiers_are_those_that_some_instruction_has() -> None:

@@ -22,6 +22,8 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
+from ptxspec.pages.anchors import form_anchor
+from ptxspec.pages.register import Entry, UnknownFreedom, entries
 from ptxspec.site import (
     contents,
     corner_cases,
@@ -36,13 +38,12 @@ from ptxspec.site import (
     transforms,
     vocabulary_tables,
 )
-from ptxspec.site.anchors import form_anchor
 from ptxspec.terms import TYPES
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 DIV = "ptxspec.spec.instructions.integer.div"
-KNOWN = pages.entries(DOCUMENTS)
-REGISTER = {"division-by-zero": pages.Entry("AMB-001", "division-by-zero", "amb-001-division-by-zero")}
+KNOWN = entries(DOCUMENTS)
+REGISTER = {"division-by-zero": Entry("AMB-001", "division-by-zero", "amb-001-division-by-zero")}
 
 
 def rows(markdown: str, form: str) -> list[list[str]]:
@@ -98,7 +99,7 @@ def test_a_row_that_does_not_fit() -> None:
 
 def tables_of(names: Iterable[str]) -> None:
     """Make the tables of some pages."""
-    known = pages.entries(DOCUMENTS)
+    known = entries(DOCUMENTS)
     for name in names:
         if pages.forms(name):
             corner_cases.markdown(name, [], known)
@@ -161,16 +162,16 @@ def test_freedoms_name_entry_and_choices() -> None:
 
 
 def test_a_deviation_is_documented_where_no_profile_knows_of_it() -> None:
-    known = {"video-machine-code": pages.Entry("AMB-045", "video-machine-code", "amb-045-video-machine-code")}
+    known = {"video-machine-code": Entry("AMB-045", "video-machine-code", "amb-045-video-machine-code")}
     text = freedoms.markdown("ptxspec.spec.instructions.video.vset", known, "spec/page")
     (row,) = [line for line in text.splitlines() if "amb-045-video-machine-code" in line]
     assert "deviation" in row and "as documented" in row and "<spec.profiles.hopper." in row and "left open" not in row
 
 
 def test_a_freedom_without_an_entry_is_refused() -> None:
-    with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
+    with pytest.raises(UnknownFreedom, match="division-by-zero"):
         freedoms.markdown(DIV, {}, "spec/page")
-    with pytest.raises(pages.UnknownFreedom, match="division-by-zero"):
+    with pytest.raises(UnknownFreedom, match="division-by-zero"):
         corner_cases.markdown(DIV, [], {})
 
 
@@ -201,11 +202,11 @@ def test_what_was_computed_before_is_shown_with_its_day(monkeypatch: pytest.Monk
         "opcodes": {
             name: {"digest": known, "forms": {str(f): columns for f in pages.forms(BFE)}}
             for name, known in (
-                ("bfe", precomputed.digest(frozenset(["bfe"]), precomputed._answers())),
+                ("bfe", precomputed.digest(frozenset(["bfe"]), precomputed.answers())),
                 ("bfi", "of another definition"),
             )
         },
-        "verdicts": {precomputed._key(claim): {"status": claim.expected}},
+        "verdicts": {precomputed.key(claim): {"status": claim.expected}},
     }
     monkeypatch.setattr(precomputed, "_read", lambda: kept)
     rows = precomputed.rows([])

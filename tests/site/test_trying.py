@@ -18,7 +18,7 @@ from browser import ROOT, chromium
 from docutils import nodes
 
 import ptxspec
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.query.fragments import read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as
 from ptxspec.site.trying import answers, archive, box, npm

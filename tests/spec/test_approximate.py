@@ -17,10 +17,11 @@ from approximations import OPCODES, approximate_forms
 import ptxspec
 from ptxspec.evidence import ledger
 from ptxspec.evidence.compare import choices, interpretations
-from ptxspec.evidence.generate import function_cases, signatures
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels import function_cases, signatures
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.evidence.record import stored_answers
 from ptxspec.evidence.record.families import FUNCTIONS
+from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import Form
 from ptxspec.site import evidence_section as shown
 from ptxspec.terms import exact
@@ -419,10 +420,10 @@ def test_a_choice_takes_part_in_the_comparison(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(choices, "_choices", lambda: fresh)
     monkeypatch.delitem(CHOICES["hopper"], "approximate-ex2", raising=False)
     assert choices.awaited(form) == ["approximate-ex2"]
-    assert ledger._agrees(form, {}) == ledger.NEEDS_CHOICE and ledger._agrees(form, {str(form): "…"}) is False
+    assert computing._agrees(form, {}) == ledger.NEEDS_CHOICE and computing._agrees(form, {str(form): "…"}) is False
     assert choices.settled(freedom_of(form)).attrs == (0xFFFFFFFF,)
     monkeypatch.setitem(CHOICES["hopper"], "approximate-ex2", lambda type, x, ftz: x ^ 0x1234)
-    assert choices.awaited(form) == [] and ledger._agrees(form, {}) is True
+    assert choices.awaited(form) == [] and computing._agrees(form, {}) is True
     assert not interpretations.compare([form], count=64, symbolic=4)
     values = {"a": pattern(1.5)}
     assert exact.evaluate(form.meaning().results[0].values[0], values, choices.settled_value) == pattern(1.5) ^ 0x1234

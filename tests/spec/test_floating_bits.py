@@ -9,7 +9,7 @@ import struct
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.terms.types import TYPES
 
 FORMAT = {"f32": ("<f", "<I", 32, 23), "f64": ("<d", "<Q", 64, 52)}

@@ -13,8 +13,8 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare.compiled_loops import run_native
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form
 from ptxspec.terms.profiles import Profile
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptxspec.evidence import assembler
 from ptxspec.evidence.compare import checksums
 from ptxspec.evidence.generate import multifunction_kernels, multifunction_operands
-from ptxspec.evidence.record import assembler, multifunction_answers
+from ptxspec.evidence.record import multifunction_answers
 from ptxspec.terms import TYPES
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate

@@ -13,10 +13,10 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
+from ptxspec.pages import facts
 from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
 from ptxspec.site import changes
-from ptxspec.site.export import facts
 from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 
 rng = np.random.default_rng(162)
 EDGES = np.array([0, 1, 2, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0xFFFE], np.uint16)

@@ -14,7 +14,7 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare.compiled_loops import run_native
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.terms.types import TYPES
 
 SIGN, INFINITY, LEAST_NORMAL, GREATEST = 1 << 31, 0x7F800000, 1 << 23, 0x7F7FFFFF

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.record.assembler import assemble
+from ptxspec.evidence.assembler import assemble
 from ptxspec.literate.finder import install
 
 install()

@@ -137,7 +137,7 @@ def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -
     if ptxas is None:
         own = targets.Native()
         return own, own.facts()
-    from ptxspec.evidence.record import assembler
+    from ptxspec.evidence import assembler
 
     wanted = tuple(f"-O{level.strip()}" for level in levels.split(","))
     if not set(wanted) <= {"-O0", "-O1", "-O2", "-O3"}:

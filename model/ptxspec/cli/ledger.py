@@ -61,10 +61,10 @@ def command(bring_up_to_date: bool, opcode: str | None, as_json: bool) -> None:
 
 def _updated(as_json: bool) -> list[dict[str, Any]]:
     """The rows, computed now where they are missing."""
-    from ptxspec.evidence import ledger as book
+    from ptxspec.evidence.rows import computing
 
     try:
-        with book.shown_progress() as progress:
-            return book.update(progress=progress)
+        with computing.shown_progress() as progress:
+            return computing.update(progress=progress)
     except OSError as error:
         raise Failed(str(error), "file") from None

@@ -17,7 +17,7 @@ from ptxspec.language.forms import registry
 from ptxspec.language.outline import Kind, Run, mnemonic_at, runs
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import END, Split
-from ptxspec.site.export import facts
+from ptxspec.pages import facts
 from ptxspec.terms.types import TYPES
 
 _WRITTEN = re.compile(r"(?:::|[\w.$%])*\Z")

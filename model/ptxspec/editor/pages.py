@@ -12,11 +12,10 @@ from ptxspec.base import places
 from ptxspec.language.forms import Form, Opcode, bound_values, page_name, registry
 from ptxspec.literate import finder
 from ptxspec.literate.notation import Slot, SyntaxLine
-from ptxspec.site import syntax_summary
-from ptxspec.site.anchors import form_anchor, page_address
-from ptxspec.site.export import facts
-from ptxspec.site.export.operands import operand_types
-from ptxspec.site.export.prose import cells_about, sentence_about, title_and_summary
+from ptxspec.pages import facts, syntax_summary
+from ptxspec.pages.anchors import form_anchor, page_address
+from ptxspec.pages.operands import operand_types
+from ptxspec.pages.prose import cells_about, sentence_about, title_and_summary
 from ptxspec.terms.types import TYPES, Type
 
 #: so many lines of syntax, and so many forms of one mnemonic, are shown

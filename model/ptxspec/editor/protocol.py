@@ -11,7 +11,7 @@ from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, PARAMETER, REGISTER, TA
 from ptxspec.editor.pages import Links
 from ptxspec.editor.text import Text
 from ptxspec.language.outline import Kind
-from ptxspec.site.anchors import page_address
+from ptxspec.pages.anchors import page_address
 
 ITEM_KINDS = {
     Of.OPCODE: lsp.CompletionItemKind.Function,

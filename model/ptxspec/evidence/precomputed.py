@@ -2,25 +2,20 @@
 
 Computing them takes a quarter of an hour. Each is stored under a digest of the definitions that it depends on: of the pages of
 its opcodes and of all pages that these import, what their fences hold. One whose definitions have changed since is not used.
-`python -m ptxspec.evidence.precomputed` writes the file anew, of what `make ledger` and `make proofs` computed.
 """
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import lzma
-import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ptxspec import __version__
-from ptxspec.evidence import ledger
-from ptxspec.evidence.generate.signatures import pure
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.kernels.signatures import pure
+from ptxspec.evidence.location import FOLDER
 from ptxspec.language.forms import forms, registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import fences
@@ -54,7 +49,7 @@ def _fences(path: Path) -> bytes:
 
 
 @cache
-def _answers() -> str:
+def answers() -> str:
     """A digest of the facts of the recorded answers, which hold the digests of these."""
     total = hashlib.sha256()
     for path in sorted(FOLDER.rglob("*.json")):
@@ -73,7 +68,7 @@ def rows(computed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _rows_of(opcode: str) -> list[dict[str, Any]]:
     data = _read()
     kept = data["opcodes"].get(opcode)
-    if kept is None or kept["digest"] != digest(frozenset([opcode]), _answers()):
+    if kept is None or kept["digest"] != digest(frozenset([opcode]), answers()):
         return []
     mentions = _mentions().get(opcode, 0)
     return [
@@ -100,11 +95,11 @@ def _mentions() -> dict[str, int]:
 def verdict(claim: Identity) -> dict[str, Any] | None:
     """The verdict of the file on a claim, with its date as `computed`; None if there is none, or if a definition has changed
     since."""
-    kept = _read()["verdicts"].get(_key(claim))
+    kept = _read()["verdicts"].get(key(claim))
     return None if kept is None else {**kept, "computed": _read()["date"]}
 
 
-def _key(claim: Identity) -> str:
+def key(claim: Identity) -> str:
     known = registry().opcodes
     stated = (*claim[:6], *claim[8:])
     profile = _fences(_profiles()[claim.profile]).hex()
@@ -117,29 +112,6 @@ def _profiles() -> dict[str, Path]:
     return {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
 
 
-def _write() -> str:
-    """Write the file of what was computed here, and say what it holds."""
-    by_opcode: dict[str, dict[str, Any]] = {}
-    for row in ledger.rows():
-        opcode = row["opcode"]
-        kept = by_opcode.setdefault(opcode, {"digest": digest(frozenset([opcode]), _answers()), "forms": {}})
-        kept["forms"][row["form"]] = [row[column] for column in COLUMNS]
-    verdicts = {_key(c): _brief(v) for c in identities.load_all() if (v := identities.kept(c)) is not None}
-    facts = {"version": __version__, "date": datetime.date.today().isoformat(), "programs": ledger.versions()}
-    text = json.dumps({**facts, "opcodes": by_opcode, "verdicts": verdicts}, sort_keys=True, separators=(",", ":"))
-    FILE.parent.mkdir(exist_ok=True)
-    FILE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
-    _read.cache_clear()
-    return f"{FILE.name}: {len(by_opcode)} of {len(registry().opcodes)} opcodes, {len(verdicts)} verdicts"
-
-
-def _brief(verdict: dict[str, Any]) -> dict[str, Any]:
-    """What the site shows of a verdict."""
-    counterexample = verdict.get("counterexample") or {}
-    shown = {name: counterexample[name] for name in ("inputs", "choices") if counterexample.get(name)}
-    return {"status": verdict["status"], **({"counterexample": shown} if shown else {})}
-
-
 @cache
 def _read() -> dict[str, Any]:
     """What the file holds; nothing where there is none. Raises ValueError for a file that is damaged."""
@@ -150,8 +122,3 @@ def _read() -> dict[str, Any]:
     except (lzma.LZMAError, ValueError) as error:
         raise ValueError(f"{FILE.name} is damaged: {error}") from None
     return found
-
-
-if __name__ == "__main__":
-    print(_write())
-    sys.exit(0)

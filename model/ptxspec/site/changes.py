@@ -16,8 +16,9 @@ from ptxspec import contracts
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
+from ptxspec.pages.register import REGISTER, Entry, entry
 from ptxspec.site import pages
-from ptxspec.site.pages import Entry, code, entry, forms, table
+from ptxspec.site.pages import code, forms, table
 from ptxspec.terms.definitions import Definition
 from ptxspec.terms.editions import Edition, shown
 
@@ -131,7 +132,7 @@ def _prose(path: Path) -> str:
 
 def _entries(root: Path) -> dict[str, str]:
     """The text of each entry of the register, by its number and its names."""
-    register = (root / f"{pages.REGISTER}.md").read_text("utf-8")
+    register = (root / f"{REGISTER}.md").read_text("utf-8")
     found: dict[str, str] = {}
     for text in re.split(r"^## ", register, flags=re.M)[1:]:
         found |= dict.fromkeys(text.partition("\n")[0].split(), text)

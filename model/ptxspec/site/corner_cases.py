@@ -14,12 +14,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.generate.operand_rows import special
-from ptxspec.evidence.generate.signatures import inputs_of, results_of
-from ptxspec.evidence.generate.signatures import pure as is_pure
+from ptxspec.evidence.kernels.operand_rows import special
+from ptxspec.evidence.kernels.signatures import inputs_of, results_of
+from ptxspec.evidence.kernels.signatures import pure as is_pure
 from ptxspec.language.forms import Form
+from ptxspec.pages.register import Entry, entry
 from ptxspec.site.numerals import parsed, reading, written
-from ptxspec.site.pages import Entry, code, definitions, entry, forms, profiles, table
+from ptxspec.site.pages import code, definitions, forms, profiles, table
 from ptxspec.terms import exact
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptxspec.literate.documents import read_by_programs
-from ptxspec.site import pages
+from ptxspec.pages.register import entries
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -50,7 +50,7 @@ def _note(env: Any, names: Iterable[str]) -> None:
 def digest(name: str) -> str:
     """A digest of a dependency; "" for a file that is not there."""
     if name.startswith(_REGISTER):
-        return _short(repr(sorted(pages.entries(Path(name.removeprefix(_REGISTER))).items())).encode())
+        return _short(repr(sorted(entries(Path(name.removeprefix(_REGISTER))).items())).encode())
     try:
         state = os.stat(name)
     except OSError:

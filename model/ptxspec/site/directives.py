@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from ptxspec.evidence import ledger, precomputed, vector_contents
 from ptxspec.evidence.mutation import score
 from ptxspec.literate import finder
+from ptxspec.pages.register import Entry, entries
 from ptxspec.site import (
     changes,
     contents,
@@ -67,10 +68,10 @@ class Computed(SphinxDirective):
         return self.source_folder / str(self.config.ptxspec_build)
 
     @property
-    def register(self) -> dict[str, pages.Entry]:
+    def register(self) -> dict[str, Entry]:
         """The register of ambiguities of this source tree."""
         dependencies.note_register(self.env, self.source_folder)
-        return pages.entries(self.source_folder)
+        return entries(self.source_folder)
 
     def depends(self, *paths: Path) -> None:
         """The page is read again when one of these files has changed: of a document, what programs read of it."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ptxspec.evidence.disputes import readings, recorded
 from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
+from ptxspec.pages.register import Entry
 from ptxspec.site.identity_tables import UNCHECKED
-from ptxspec.site.pages import Entry, code, docname_of, gap, table
+from ptxspec.site.pages import code, docname_of, gap, table
 
 #: what a page may ask for
 KINDS = ("disputes", "faults", "open", "extent", "summary")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import SyntaxLine
-from ptxspec.site.anchors import form_anchor, operands_anchor
+from ptxspec.pages.anchors import form_anchor, operands_anchor
 from ptxspec.site.pages import forms
 from ptxspec.terms.kinds import Special, VectorOf, vector_length
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from ptxspec.evidence.generate.image_terms import image_terms
 from ptxspec.language.forms import Form
+from ptxspec.pages.register import Entry, entry
 from ptxspec.site import pages
-from ptxspec.site.pages import Entry, entry, forms, section, table
+from ptxspec.site.pages import forms, section, table
 from ptxspec.terms.core import Int
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, load

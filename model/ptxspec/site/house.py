@@ -19,6 +19,7 @@ ORDER = (
         "adapters",
         "query",
         "evidence",
+        "pages",
         "site",
         "editor",
         "cli",

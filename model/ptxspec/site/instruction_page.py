@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 
-from ptxspec.site import availability_table, operand_table, pages, syntax_summary
+from ptxspec.pages import syntax_summary
+from ptxspec.site import availability_table, operand_table, pages
 from ptxspec.site.nodes import Details
 
 if TYPE_CHECKING:

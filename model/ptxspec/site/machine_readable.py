@@ -13,7 +13,8 @@ from ptxspec.base.files import write_whole
 from ptxspec.evidence import ledger, precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate import finder
-from ptxspec.site import anchors, freedoms, store
+from ptxspec.pages import anchors
+from ptxspec.site import freedoms, store
 from ptxspec.site.export import evidence, forms, isa
 from ptxspec.site.finding import forms_data
 

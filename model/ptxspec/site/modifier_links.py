@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptxspec.base import places
-from ptxspec.site.pages import address, anchor, docname_of
+from ptxspec.pages.register import anchor
+from ptxspec.site.pages import address, docname_of
 
 #: the page whose tables say where modifiers are defined
 PAGE = "spec/syntax/modifiers"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from ptxspec.base import places
 from ptxspec.language.forms import Form, registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import Heading, headings
+from ptxspec.pages.register import anchor
 from ptxspec.terms.definitions import DEFINITIONS, Definition
 from ptxspec.terms.profiles import names
 
-REGISTER = "spec/ambiguities"
 #: line 12 of a document's Python is the target `L-12` of its page
 LINE = "L"
 
@@ -69,43 +67,6 @@ def profiles() -> dict[str, Path]:
     """The pages of the profiles, by name."""
     found = {path.stem: path for _, path in finder.pages("ptxspec.spec", "profiles")}
     return {name: found[name] for name in names() if name != "index"}
-
-
-def anchor(heading: str) -> str:
-    """The target that a heading makes: lower case, blanks as hyphens, no punctuation."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
-class Entry(NamedTuple):
-    """An entry of the register of ambiguities: its number (AMB-001), a name of it, its target on the site."""
-
-    number: str
-    slug: str
-    anchor: str
-
-    @property
-    def link(self) -> str:
-        """A Markdown link to the entry, its name as the text."""
-        return f"[{self.slug}](/{REGISTER}.md#{self.anchor})"
-
-
-def entries(root: Path) -> dict[str, Entry]:
-    """The register's entries below the folder `root`, by name."""
-    path = root / f"{REGISTER}.md"
-    headings = r"^## ((AMB-\d+) ([\w-]+(?: [\w-]+)*))[ \t]*$"
-    found = re.findall(headings, path.read_text("utf-8"), re.M) if path.is_file() else []
-    return {slug: Entry(number, slug, anchor(heading)) for heading, number, slugs in found for slug in slugs.split()}
-
-
-class UnknownFreedom(Exception):
-    """A definition names a freedom for which the register has no entry."""
-
-
-def entry(register: dict[str, Entry], slug: str, user: str) -> Entry:
-    """The entry of a name. Raises UnknownFreedom, which says who uses it."""
-    if slug not in register:
-        raise UnknownFreedom(f"{user} names the freedom {slug!r}, which has no entry in {REGISTER}.md")
-    return register[slug]
 
 
 def section(path: Path, line: int) -> tuple[str, str]:

@@ -11,8 +11,9 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
+from ptxspec.pages.register import REGISTER, entries
 from ptxspec.site.nodes import Details
-from ptxspec.site.pages import LINE, REGISTER, entries
+from ptxspec.site.pages import LINE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ptxspec.evidence.generate.cases import PROFILE
+from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec.language.forms import Form
 from ptxspec.terms.core import constant, integer
 from ptxspec.terms.profiles import Profile

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence.compare.choices import settled
-from ptxspec.evidence.generate.signatures import inputs_of, results_of
+from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.loops import Loop, callable_at, function, stored_bits
 from ptxspec.terms.native import Library, pays_as_vectors

@@ -15,10 +15,10 @@ import numpy as np
 from ptxspec.evidence.compare.image_runs import computed
 from ptxspec.evidence.compare.kernel_runs import Machine
 from ptxspec.evidence.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
-from ptxspec.evidence.generate.cases import PROFILE, Case
 from ptxspec.evidence.generate.image_cases import ImageCase
 from ptxspec.evidence.generate.image_kernels import mnemonic
 from ptxspec.evidence.generate.image_sweeps import cases as image_cases
+from ptxspec.evidence.kernels.cases import PROFILE, Case
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ImageAccess
 

@@ -11,9 +11,9 @@ import numpy as np
 from ptxspec.evidence.compare.choices import awaited
 from ptxspec.evidence.compare.compiled_loops import run_native
 from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate.cases import Case, unlike
-from ptxspec.evidence.generate.function_cases import FunctionCase
-from ptxspec.evidence.generate.signatures import inputs_of, results_of
+from ptxspec.evidence.kernels.cases import Case, unlike
+from ptxspec.evidence.kernels.function_cases import FunctionCase
+from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning

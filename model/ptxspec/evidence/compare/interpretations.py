@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ptxspec.evidence.compare.choices import settled, settled_value
 from ptxspec.evidence.compare.compiled_loops import number_at, run_native
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of, results_of
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of, results_of
 from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning

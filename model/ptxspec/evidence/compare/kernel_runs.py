@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.base.options import Engine
-from ptxspec.evidence.generate.cases import FILL, Case, Launch, chunks, module_of, named
+from ptxspec.evidence.kernels.cases import FILL, Case, Launch, chunks, module_of, named
 from ptxspec.machine.module import Module
 
 

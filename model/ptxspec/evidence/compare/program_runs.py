@@ -8,8 +8,8 @@ import numpy as np
 
 from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import launched, load
-from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.fuzzing.random_program import Program, module
+from ptxspec.evidence.kernels.cases import PROFILE
 
 
 def answers_here(programs: Sequence[Program], engine: Engine = "native") -> list[np.ndarray]:

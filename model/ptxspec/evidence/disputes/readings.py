@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.disputes.claims import Dispute
-from ptxspec.evidence.generate.function_cases import table_of
-from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.kernels.function_cases import table_of
+from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Form, registry
 from ptxspec.query.equivalence import prove

@@ -15,7 +15,7 @@ import numpy as np
 from ptxspec.evidence.compare.kernel_runs import load
 from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Extent, Fault
 from ptxspec.evidence.disputes.kernels import FILL, NAME
-from ptxspec.evidence.record.location import FOLDER, MISSING
+from ptxspec.evidence.location import FOLDER, MISSING
 from ptxspec.evidence.record.stored_answers import Answers, read_archive
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.module import Module

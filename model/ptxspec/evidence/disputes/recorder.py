@@ -21,8 +21,8 @@ import numpy as np
 from ptxspec.evidence.disputes.claims import Fault, load_all
 from ptxspec.evidence.disputes.kernels import CELLS, FILL, NAME, cells
 from ptxspec.evidence.disputes.recorded import WAYS, key, record
-from ptxspec.evidence.generate.operand_rows import special
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.kernels.operand_rows import special
+from ptxspec.evidence.location import FOLDER
 from ptxspec.evidence.record.stored_answers import write_archive
 from ptxspec.terms.types import TYPES
 
@@ -59,7 +59,7 @@ def operands(fault: Fault) -> np.ndarray:
 def assemble(folder: Path) -> None:
     """Write the cubins and the operands of all kernels that have not been asked. Raises FileNotFoundError without an
     assembler, and CalledProcessError for a kernel that one does not take."""
-    from ptxspec.evidence.record.assembler import newest_ptxas, ptxas
+    from ptxspec.evidence.assembler import newest_ptxas, ptxas
 
     programs = {"13.0": ptxas(), "13.5": newest_ptxas()}
     folder.mkdir(parents=True, exist_ok=True)

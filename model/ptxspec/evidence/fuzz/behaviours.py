@@ -14,7 +14,7 @@ from ptxspec.base.options import Engine
 from ptxspec.evidence.compare.kernel_runs import load
 from ptxspec.evidence.fuzz.cases import Case
 from ptxspec.evidence.fuzz.contracted_texts import contracted_texts
-from ptxspec.evidence.generate.cases import FILL, PROFILE
+from ptxspec.evidence.kernels.cases import FILL, PROFILE
 from ptxspec.query.bounds import farthest_pattern
 from ptxspec.terms.profiles import Profile
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxspec.base import storage
-from ptxspec.evidence.generate import function_cases, warp_cases
+from ptxspec.evidence.generate import warp_cases
 from ptxspec.evidence.generate.contraction_kernels import ContractionKernel
 from ptxspec.evidence.generate.contraction_kernels import module as contraction_module
 from ptxspec.evidence.generate.fuzzing import alphabet, layout, random_program
 from ptxspec.evidence.generate.fuzzing.reduction import fewer, reduced
+from ptxspec.evidence.kernels import function_cases
 
 #: of so many seeds one makes a kernel of products and sums that an assembler may contract
 CONTRACTED = 8

@@ -15,7 +15,7 @@ from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, ran
 from ptxspec.evidence.fuzz import library
 from ptxspec.evidence.fuzz.behaviours import launched
 from ptxspec.evidence.fuzz.cases import Case
-from ptxspec.evidence.generate.cases import FILL, PROFILE, Launch
+from ptxspec.evidence.kernels.cases import FILL, PROFILE, Launch
 
 #: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
 ARCH, CAPABILITY = "sm_90", (9, 0)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.evidence.generate import matrix_cases
-from ptxspec.evidence.generate.cases import Launch, blank_rows
 from ptxspec.evidence.generate.matrix_cases import LANES, MatrixCase
+from ptxspec.evidence.kernels.cases import Launch, blank_rows
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import Type
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import Extents, Launch, blank_rows, plain_module, unlike
 from ptxspec.evidence.generate.cluster_kernels import (
     ADDRESSES,
     BLOCK,
@@ -27,9 +26,10 @@ from ptxspec.evidence.generate.cluster_kernels import (
     store_lines,
     update_text,
 )
-from ptxspec.evidence.generate.function_cases import says_how
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.kernels.cases import Extents, Launch, blank_rows, plain_module, unlike
+from ptxspec.evidence.kernels.function_cases import says_how
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Access, ClusterBarrier, Load, Update, seen_alone
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ptxspec.evidence.generate.cases import STRIDE, entry
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import STRIDE, entry
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import Form

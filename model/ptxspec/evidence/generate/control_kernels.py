@@ -12,8 +12,8 @@ import random
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import STRIDE, blank_rows, entry
-from ptxspec.evidence.generate.kernel_operands import called, ways
+from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
+from ptxspec.evidence.kernels.kernel_operands import called, ways
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
     Branch,

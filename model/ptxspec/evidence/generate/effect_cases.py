@@ -21,18 +21,18 @@ from ptxspec.evidence.generate import (
     memory_kernels,
     warp_cases,
 )
-from ptxspec.evidence.generate.cases import Launch, blank_rows, key, plain_module, unlike
-from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import Launch, blank_rows, key, plain_module, unlike
+from ptxspec.evidence.kernels.function_cases import comparable
+from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
     module_for,
     words,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module,
 )
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of, undefined, updates
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of, undefined, updates
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Access, ImageAccess, Load, seen_alone
 

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
+from ptxspec.evidence.kernels.function_cases import columns
+from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
     kernel,
     module_for,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
 from ptxspec.language.forms import Form

@@ -5,8 +5,8 @@ The checksum of a block is the sum of mix(mix(i) + answer) modulo 2^64.
 
 from __future__ import annotations
 
-from ptxspec.evidence.generate.cases import HEAD
 from ptxspec.evidence.generate.multifunction_operands import BLOCK, DOUBLE, FUNCTIONS, SINGLE, Function, masks
+from ptxspec.evidence.kernels.cases import HEAD
 
 #: CTAs that share a block, and threads of each
 CTAS, THREADS = 64, 256

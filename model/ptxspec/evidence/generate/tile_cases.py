@@ -13,11 +13,6 @@ from zlib import crc32
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.generate.cases import CELLS, STRIDE, Launch, entry, unlike
-from ptxspec.evidence.generate.former_modules import asked_in
-from ptxspec.evidence.generate.instruction_modules import (
-    module_around,
-)
 from ptxspec.evidence.generate.matrix_cases import (
     FLOATS,
     LANES,
@@ -30,6 +25,11 @@ from ptxspec.evidence.generate.matrix_cases import (
     moves,
     on_tiles,
     registers_of,
+)
+from ptxspec.evidence.kernels.cases import CELLS, STRIDE, Launch, entry, unlike
+from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.instruction_modules import (
+    module_around,
 )
 from ptxspec.language.forms import Form
 from ptxspec.terms.types import TYPES, Type

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.generate import matrix_cases
-from ptxspec.evidence.generate.cases import Launch, blank_rows, key, unlike
-from ptxspec.evidence.generate.former_modules import asked_in
-from ptxspec.evidence.generate.function_cases import columns
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import Launch, blank_rows, key, unlike
+from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.function_cases import columns
+from ptxspec.evidence.kernels.instruction_kernels import (
     TAKES_PART,
     kernel,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Collective, ImageAccess
 from ptxspec.terms.types import TYPES

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.generate.operand_rows import rows
+from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.mutation.meanings import bodies_in, machine
 from ptxspec.query.identities import Identity, load_all
 from ptxspec.query.paths.asking import beyond

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.generate.operand_rows import rows
+from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.mutation.meanings import bodies_in, machine
 from ptxspec.evidence.mutation.mutants import Mutant, roots, source
 from ptxspec.evidence.mutation.reach import Name, Place, graph, keys

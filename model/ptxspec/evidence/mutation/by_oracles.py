@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.evidence.compare.image_runs import computed
-from ptxspec.evidence.generate import function_cases, image_sweeps
+from ptxspec.evidence.generate import image_sweeps
 from ptxspec.evidence.generate.effect_cases import asks_images
 from ptxspec.evidence.generate.image_cases import ImageCase, TextureCase
 from ptxspec.evidence.generate.image_kernels import mnemonic
-from ptxspec.evidence.generate.signatures import approximate, inputs_of, results_of
+from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels.signatures import approximate, inputs_of, results_of
 from ptxspec.evidence.mutation.meanings import Case
 from ptxspec.evidence.record.families import FAMILIES, FUNCTIONS
 from ptxspec.evidence.record.image_answers import KEPT

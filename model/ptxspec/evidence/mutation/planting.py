@@ -14,7 +14,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ptxspec import terms
-from ptxspec.evidence.generate import signatures
+from ptxspec.evidence.kernels import signatures
 from ptxspec.evidence.mutation.mutants import TABLE, Mutant, mutated
 from ptxspec.evidence.mutation.reach import graph, origins, table_names
 from ptxspec.literate import finder

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.evidence.mutation.by_parts import Parts
 from ptxspec.evidence.mutation.meanings import Case, Leaves, alike, machine
 from ptxspec.evidence.mutation.mutants import Mutant

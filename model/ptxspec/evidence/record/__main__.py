@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import PROFILE
-from ptxspec.evidence.generate.function_cases import ROWS, SEED
-from ptxspec.evidence.record import assembler
+from ptxspec.evidence import assembler
+from ptxspec.evidence.kernels.cases import PROFILE
+from ptxspec.evidence.kernels.function_cases import ROWS, SEED
 from ptxspec.evidence.record.driver import Gpu, GpuError
 from ptxspec.evidence.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 from ptxspec.evidence.record.recorder import answers_of_gpu, record

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ptxspec.base.options import Engine
+from ptxspec.evidence import assembler
 from ptxspec.evidence.compare.kernel_runs import launched, load
 from ptxspec.evidence.generate.address_kernels import AddressKernel, kernels, module
-from ptxspec.evidence.generate.cases import PROFILE
-from ptxspec.evidence.record import assembler
+from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_question
 from ptxspec.evidence.record.stored_answers import H100

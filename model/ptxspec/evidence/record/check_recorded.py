@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.base.parallel import on_all_cores
+from ptxspec.evidence.location import MISSING
 from ptxspec.evidence.record.families import FUNCTIONS, MATRICES, WARPS
-from ptxspec.evidence.record.location import MISSING
 from ptxspec.language.forms import no_page_defines, registry
 
 #: the families whose answers are values alone

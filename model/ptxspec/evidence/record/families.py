@@ -17,14 +17,14 @@ from ptxspec.evidence.generate import (
     aimed_matrix_cases,
     cluster_cases,
     effect_cases,
-    function_cases,
     matrix_cases,
     matrix_moves,
     tile_cases,
     warp_cases,
 )
-from ptxspec.evidence.generate.cases import Case, key
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels.cases import Case, key
+from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
 )
 from ptxspec.evidence.record import stored_answers

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.evidence.generate.effect_cases import asks_images
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.instruction_kernels import (
     comes_later,
 )
 from ptxspec.evidence.record import image_answers
@@ -69,8 +69,3 @@ def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[st
         "date": kept.facts["date"],
         "device": kept.facts["device"],
     }
-
-
-def is_gap(row: Mapping[str, Any]) -> bool:
-    """Whether a row of the ledger is of a form that no GPU was asked about, though one can be."""
-    return row["gpu"] is None and not row.get("unasked")

@@ -12,7 +12,7 @@ from ptxspec.evidence.generate.image_cases import row_count
 from ptxspec.evidence.generate.image_kernels import mnemonic
 from ptxspec.evidence.generate.image_spellings import UNREACHABLE
 from ptxspec.evidence.generate.image_sweeps import cases
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.location import FOLDER
 
 KEPT = FOLDER / "images"
 

@@ -12,7 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from ptxspec.evidence.record import assembler
+from ptxspec.evidence import assembler
+from ptxspec.evidence.record.refusals import assembler_for
 
 #: how the assembler is asked: without rewriting a program, and with all that it may do
 LEVELS = ("-O0", "-O3")
@@ -23,7 +24,7 @@ T = TypeVar("T")
 def assemble(text: str, level: str) -> bytes:
     """A module's machine code for sm_90, or for sm_90a if it says so."""
     head = re.match(r"\.version (\d\.\d)\s+\.target (\w+)", text)
-    by, arch = assembler.assembler_for(*head.groups()) if head else (assembler.ptxas(), "sm_90")
+    by, arch = assembler_for(*head.groups()) if head else (assembler.ptxas(), "sm_90")
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
         source.write_text(text)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxspec.evidence.compare.checksums import table_digests
 from ptxspec.evidence.generate.multifunction_operands import FUNCTIONS
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.location import FOLDER
 
 #: the answers that are kept with the project
 KEPT = FOLDER / "multifunction"

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ptxspec.evidence import assembler
 from ptxspec.evidence.compare.checksums import differing, table_digests
 from ptxspec.evidence.generate.multifunction_kernels import CTAS, THREADS, kernels
 from ptxspec.evidence.generate.multifunction_operands import BLOCK, BLOCKS, FUNCTIONS, samples
-from ptxspec.evidence.record import assembler
 from ptxspec.evidence.record.driver import Gpu, GpuError
 from ptxspec.evidence.record.machine_code import assemble
 from ptxspec.evidence.record.multifunction_answers import read

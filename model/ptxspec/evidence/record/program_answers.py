@@ -16,7 +16,7 @@ import numpy as np
 from ptxspec.evidence.generate.fuzzing.alphabet import Alphabet
 from ptxspec.evidence.generate.fuzzing.layout import inputs
 from ptxspec.evidence.generate.fuzzing.random_program import Program, made, module
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.location import FOLDER
 
 #: the programs that are kept with the project
 KEPT = FOLDER / "programs"

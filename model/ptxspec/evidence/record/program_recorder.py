@@ -24,14 +24,14 @@ import numpy as np
 from ptxspec.base.campaign_options import where_options
 from ptxspec.base.campaigns import Where
 from ptxspec.base.parallel import on_all_cores
+from ptxspec.evidence import assembler
 from ptxspec.evidence.compare.program_runs import answers_here, differing
-from ptxspec.evidence.generate.cases import PROFILE
 from ptxspec.evidence.generate.fuzzing.alphabet import names
 from ptxspec.evidence.generate.fuzzing.layout import CELL_NAMES, THREADS
 from ptxspec.evidence.generate.fuzzing.random_program import Program, module
 from ptxspec.evidence.generate.fuzzing.random_statements import flat
 from ptxspec.evidence.generate.fuzzing.reduction import reduced
-from ptxspec.evidence.record import assembler
+from ptxspec.evidence.kernels.cases import PROFILE
 from ptxspec.evidence.record.driver import Gpu
 from ptxspec.evidence.record.machine_code import LEVELS, assemble
 from ptxspec.evidence.record.program_answers import digest_of, digest_of_text, recorded_programs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.evidence.compare.expectations import Expectation, difference
-from ptxspec.evidence.generate.cases import Case, Question, chunks, module_of, named
+from ptxspec.evidence.kernels.cases import Case, Question, chunks, module_of, named
 from ptxspec.evidence.record.families import Family
 from ptxspec.evidence.record.machine_code import assembled_modules
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.evidence.record.location import FOLDER
+from ptxspec.evidence.location import FOLDER
 
 #: the answers that are kept with the project
 H200 = FOLDER / "h200"

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language.forms import Form, opcode_of, opcodes, page_name, registry
 from ptxspec.literate.notation import Operand, Slot, SyntaxLine
+from ptxspec.pages.anchors import form_anchor, spelled
+from ptxspec.pages.operands import operand_types
+from ptxspec.pages.register import Entry
+from ptxspec.pages.values import edition, plain, target, version
 from ptxspec.site import freedoms, pages
-from ptxspec.site.anchors import form_anchor, spelled
 from ptxspec.site.export import evidence
-from ptxspec.site.export.operands import operand_types
-from ptxspec.site.export.values import edition, plain, target, version
 from ptxspec.terms.availability import Implication
 
 
-def opcode(name: str, register: dict[str, pages.Entry]) -> dict[str, Any]:
+def opcode(name: str, register: dict[str, Entry]) -> dict[str, Any]:
     """Everything about one opcode of PTX, of which perhaps no page says anything."""
     gaps = contracts.gaps()
     missing = [{"name": n, **_family(f)} for n, f in gaps.FAMILIES.items() if opcode_of(n) == name] + [
@@ -74,7 +75,7 @@ class _Tables(NamedTuple):
     evidence: _Shared
 
 
-def _definition(own: list[Form], register: dict[str, pages.Entry]) -> dict[str, Any]:
+def _definition(own: list[Form], register: dict[str, Entry]) -> dict[str, Any]:
     """A definition with its forms."""
     definition = own[0].definition
     tables = _Tables(list(dict.fromkeys(form.syntax for form in own)), *(_Shared() for _ in range(5)))
@@ -155,7 +156,7 @@ def _members(spelled: str) -> list[str]:
     return [member.strip().removeprefix(".") for member in spelled.split(",")]
 
 
-def _form(form: Form, modifiers: dict[str, list[Any]], tables: _Tables, register: dict[str, pages.Entry]) -> list[Any]:
+def _form(form: Form, modifiers: dict[str, list[Any]], tables: _Tables, register: dict[str, Entry]) -> list[Any]:
     """Mnemonic, numbers of signature and evidence, and of the modifiers' values up to the last that there is."""
     values = [_number(known, plain(form.modifiers.get(name))) for name, known in modifiers.items()]
     while values and not values[-1]:
@@ -171,7 +172,7 @@ def _number(known: list[Any], value: Any) -> int:
     return known.index(value)
 
 
-def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) -> dict[str, Any]:
+def _signature(form: Form, tables: _Tables, register: dict[str, Entry]) -> dict[str, Any]:
     """What many forms have in common."""
     gone = form.removal
     since, number = form.availability
@@ -192,7 +193,7 @@ def _signature(form: Form, tables: _Tables, register: dict[str, pages.Entry]) ->
     }
 
 
-def _unspecified(form: Form, register: dict[str, pages.Entry]) -> list[dict[str, str]]:
+def _unspecified(form: Form, register: dict[str, Entry]) -> list[dict[str, str]]:
     """The results of a form that are left open, in any edition."""
     found = Counter((f.attrs[0], f.attrs[2], str(f.attrs[3])) for f in freedoms.below(form))
     return [{"name": n, "entry": register[n].number, "kind": kind, "type": type} for n, kind, type in sorted(found)]

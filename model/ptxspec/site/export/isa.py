@@ -8,8 +8,9 @@ from typing import Any
 
 from ptxspec import __version__
 from ptxspec.language.forms import opcodes
-from ptxspec.site.export import evidence, facts, forms
-from ptxspec.site.pages import Entry
+from ptxspec.pages import facts
+from ptxspec.pages.register import Entry
+from ptxspec.site.export import evidence, forms
 
 #: of the format: the first number changes where something that was there is gone or means something else, the second where
 #: something is added; whoever reads it accepts any second number, and fields that they do not know

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ptxspec.language.forms import registry
+from ptxspec.pages.prose import title_and_summary
 from ptxspec.site import pages
-from ptxspec.site.export.prose import title_and_summary
 from ptxspec.site.finding.things import chapter, instruction_pages
 
 #: the document of the table, and the file of its data below the folder of what is static, with the name of the value in it

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ptxspec.language.forms import registry
-from ptxspec.site.anchors import word_anchor
-from ptxspec.site.export.prose import title_and_summary
+from ptxspec.pages.anchors import word_anchor
+from ptxspec.pages.prose import title_and_summary
 from ptxspec.site.finding.things import KINDS, Thing, instruction_pages, modifiers, shown_title, things
 
 #: kinds that have a group of their own; definitions, words and identities have pages that list them

@@ -11,10 +11,11 @@ from docutils import nodes
 
 from ptxspec.base import places
 from ptxspec.language.forms import registry
+from ptxspec.pages import anchors, facts
+from ptxspec.pages.prose import has_word
+from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
-from ptxspec.site import anchors, contents, pages
-from ptxspec.site.export import facts
-from ptxspec.site.export.prose import has_word
+from ptxspec.site import contents, pages
 from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def _manual() -> list[str]:
                 found.append(entry.docname)
 
     walk("spec")
-    return [d for d in found if d not in ("spec/index", "spec/changes", "spec/gaps", pages.REGISTER)]
+    return [d for d in found if d not in ("spec/index", "spec/changes", "spec/gaps", REGISTER)]
 
 
 def mark_words(app: Sphinx, doctree: nodes.document) -> None:
     """Give the words of a page their anchors, and the entries of the register those that are their numbers."""
     docname = app.env.docname
-    if docname == pages.REGISTER:
+    if docname == REGISTER:
         for section in doctree.findall(nodes.section):
             named = re.match(r"AMB-\d+", section.next_node(nodes.title).astext())
             if named and anchors.entry_anchor(named[0]) not in section["ids"]:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ptxspec.base.places import DOCUMENTS
+from ptxspec.pages import facts
+from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
 from ptxspec.site import pages
-from ptxspec.site.export import facts
 from ptxspec.site.finding.sections import plain, sections
 from ptxspec.site.finding.things import SINGULAR, Thing, instruction_pages, shown_title, things
 from ptxspec.terms.types import TYPES
@@ -73,9 +74,7 @@ def _pages(root: Path, documents: list[str]) -> list[Record]:
             titles = [title for line, title in claims.get(docname, ()) if part.line < line < until]
             text = " ".join([plain(part.text), *titles])
             if part is not parts[0]:
-                if part.text and not (
-                    docname == pages.REGISTER and part.title.startswith("AMB-")
-                ):  # a thing with a name
+                if part.text and not (docname == REGISTER and part.title.startswith("AMB-")):  # a thing with a name
                     shown = f"{part.title} – {parts[0].title}"
                     found.append(Record("section", shown, f"{docname}.html#{part.anchor}", part.about, "", text))
                 continue
@@ -105,7 +104,7 @@ def _types(mnemonic: str) -> list[str]:
 
 def _things(documents: set[str]) -> list[Record]:
     found = []
-    said = {part.title.split()[0]: part.text for part in sections(DOCUMENTS / f"{pages.REGISTER}.md")}
+    said = {part.title.split()[0]: part.text for part in sections(DOCUMENTS / f"{REGISTER}.md")}
     for thing in things():
         if thing.kind in NAMED and (thing.docname in documents or thing.kind == "mod"):
             about = plain(thing.about)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ptxspec.site.export.prose import without_links
+from ptxspec.pages.prose import without_links
 
 #: headings of this depth and less have anchors (`myst_heading_anchors` of conf.py)
 DEPTH = 3

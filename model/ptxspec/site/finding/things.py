@@ -15,11 +15,12 @@ import ptxspec.terms
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.language import gaps
 from ptxspec.language.forms import page_name, registry
+from ptxspec.pages import facts
+from ptxspec.pages.anchors import form_anchor, identity_anchor, word_anchor
+from ptxspec.pages.prose import title_and_summary
+from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
 from ptxspec.site import code_links, contents, pages, vocabulary_tables
-from ptxspec.site.anchors import form_anchor, identity_anchor, word_anchor
-from ptxspec.site.export import facts
-from ptxspec.site.export.prose import title_and_summary
 from ptxspec.site.finding import cuda_names, marks
 from ptxspec.site.finding.sections import plain
 
@@ -219,7 +220,7 @@ def _concepts() -> Iterator[Thing]:
 
 def _entries() -> Iterator[Thing]:
     for entry in facts.ambiguities():
-        yield Thing("amb", entry["number"], pages.REGISTER, entry["anchor"], entry["question"])
+        yield Thing("amb", entry["number"], REGISTER, entry["anchor"], entry["question"])
 
 
 def _rules() -> Iterator[Thing]:

@@ -11,11 +11,11 @@ from typing import Any
 from ptxspec.base import places
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import Form, registry
+from ptxspec.pages.register import REGISTER, Entry, entries
 from ptxspec.query.evaluate import Chosen, Results, executed
 from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as, values_of_texts
 from ptxspec.query.values import labelled
-from ptxspec.site.pages import REGISTER, Entry, entries
 from ptxspec.site.trying import programs
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.kinds import Immediate, VectorOf, vector_length

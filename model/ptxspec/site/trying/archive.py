@@ -43,6 +43,8 @@ _PARTS = (
     "machine/*.py",
     "machine/driver/*.py",
     "query/*.py",
+    "pages/__init__.py",
+    "pages/register.py",
     "site/__init__.py",
     "site/pages.py",
     "site/trying/__init__.py",

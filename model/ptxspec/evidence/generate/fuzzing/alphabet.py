@@ -8,9 +8,9 @@ from functools import cache, partial
 from typing import Any
 
 from ptxspec.evidence.generate import warp_cases
-from ptxspec.evidence.generate.cases import PROFILE
-from ptxspec.evidence.generate.function_cases import comparable
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import PROFILE
+from ptxspec.evidence.kernels.function_cases import comparable
+from ptxspec.evidence.kernels.instruction_kernels import (
     TODAY,
     module_for,
 )

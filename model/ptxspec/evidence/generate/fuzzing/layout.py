@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.terms.types import TYPES
 
 THREADS = 64

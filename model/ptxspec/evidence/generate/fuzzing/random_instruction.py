@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxspec.evidence.generate.fuzzing.alphabet import meets_whole, types_of
 from ptxspec.evidence.generate.fuzzing.layout import THREADS
-from ptxspec.evidence.generate.operand_rows import special
+from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.kinds import Immediate
 from ptxspec.terms.types import TYPES, Type

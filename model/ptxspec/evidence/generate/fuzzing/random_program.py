@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 import numpy as np
 
-from ptxspec.evidence.generate.cases import HEAD, Launch
 from ptxspec.evidence.generate.fuzzing.alphabet import Alphabet, alphabet
 from ptxspec.evidence.generate.fuzzing.layout import (
     CELLS,
@@ -26,6 +25,7 @@ from ptxspec.evidence.generate.fuzzing.layout import (
     inputs,
 )
 from ptxspec.evidence.generate.fuzzing.random_statements import Block, Function, Statement, Writer, flat
+from ptxspec.evidence.kernels.cases import HEAD, Launch
 
 
 class Program:

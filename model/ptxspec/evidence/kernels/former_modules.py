@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.instruction_kernels import (
     module_for,
 )
 from ptxspec.language.forms import Form

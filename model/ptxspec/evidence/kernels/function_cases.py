@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.evidence.generate.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.generate.former_modules import asked_in
-from ptxspec.evidence.generate.instruction_kernels import (
+from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
+from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.instruction_kernels import (
     Kernel,
     cell_types,
     kernel,
     words,
 )
-from ptxspec.evidence.generate.instruction_modules import (
+from ptxspec.evidence.kernels.instruction_modules import (
     module_around,
 )
-from ptxspec.evidence.generate.kernel_operands import IMMEDIATE
-from ptxspec.evidence.generate.operand_rows import rows
-from ptxspec.evidence.generate.signatures import inputs_of, pure, results_of, undefined
+from ptxspec.evidence.kernels.kernel_operands import IMMEDIATE
+from ptxspec.evidence.kernels.operand_rows import rows
+from ptxspec.evidence.kernels.signatures import inputs_of, pure, results_of, undefined
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.effects import Access

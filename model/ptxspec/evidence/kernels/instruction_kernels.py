@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ptxspec.evidence.generate.kernel_operands import (
+from ptxspec.evidence.kernels.kernel_operands import (
     POLICY,
     SAMPLER,
     cell_register,

@@ -12,10 +12,10 @@ from ptxspec.base import places
 from ptxspec.language.forms import page_name, registry
 from ptxspec.language.syntax import syntax
 from ptxspec.literate import finder
-from ptxspec.site import pages
-from ptxspec.site.anchors import entry_anchor, page_address, register_anchor, rule_anchor
-from ptxspec.site.export.prose import row_about, sentence_about, title_and_summary, without_links
-from ptxspec.site.export.values import target, version
+from ptxspec.pages.anchors import entry_anchor, page_address, register_anchor, rule_anchor
+from ptxspec.pages.prose import row_about, sentence_about, title_and_summary, without_links
+from ptxspec.pages.register import REGISTER, Entry, entries
+from ptxspec.pages.values import target, version
 from ptxspec.terms.registries import RULES, SPECIAL_REGISTERS, SYSTEM_FUNCTIONS
 from ptxspec.terms.types import TYPES
 
@@ -155,7 +155,7 @@ def ambiguities() -> list[dict[str, Any]]:
         own = {
             "number": entry.number,
             "names": [],
-            "page": f"{pages.REGISTER}.md",
+            "page": f"{REGISTER}.md",
             "anchor": entry_anchor(entry.number),
         }
         found.setdefault(entry.number, own | _said(entry.number))["names"].append(slug)
@@ -163,15 +163,15 @@ def ambiguities() -> list[dict[str, Any]]:
 
 
 @functools.cache
-def known_entries() -> dict[str, pages.Entry]:
+def known_entries() -> dict[str, Entry]:
     """The register's entries by name."""
-    return pages.entries(places.DOCUMENTS)
+    return entries(places.DOCUMENTS)
 
 
 @functools.cache
 def _bodies() -> dict[str, str]:
     """What stands under each entry's heading."""
-    text = (places.DOCUMENTS / f"{pages.REGISTER}.md").read_text("utf-8")
+    text = (places.DOCUMENTS / f"{REGISTER}.md").read_text("utf-8")
     return dict(re.findall(r"^## (AMB-\d+) [^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S))
 
 
@@ -181,7 +181,7 @@ def _said(number: str) -> dict[str, str | None]:
     parts = dict(re.findall(r"^\*\*(\w+)\.\*\* *(.*?)(?=^\*\*\w+\.\*\*|\Z)", _bodies()[number], re.M | re.S))
     edition = _EDITION.match(parts.get("Edition", ""))
     if edition is None:
-        raise ValueError(f"{pages.REGISTER}.md: {number} has no edition such as {_EXAMPLE!r}")
+        raise ValueError(f"{REGISTER}.md: {number} has no edition such as {_EXAMPLE!r}")
     said: dict[str, str | None] = {key.lower(): without_links(parts.get(key, "")) for key in ("Question", "Reading")}
     return said | edition.groupdict()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ptxspec.evidence.generate.instruction_kernels import IN_BODY, PARAMETERS, TODAY, Kernel, words_in
-from ptxspec.evidence.generate.kernel_operands import FUNCTIONS, SAMPLER
+from ptxspec.evidence.kernels.instruction_kernels import IN_BODY, PARAMETERS, TODAY, Kernel, words_in
+from ptxspec.evidence.kernels.kernel_operands import FUNCTIONS, SAMPLER
 
 
 def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = TODAY[1]) -> str:
