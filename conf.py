@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if importlib.util.find_spec("ptxspec") is None:  # not installed: take the checkout's
     sys.path.insert(0, str(Path(__file__).resolve().parent / "model"))
 
+import click
+
 from ptxspec import __version__
+from ptxspec.cli import main
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -52,7 +55,9 @@ copybutton_exclude = ".linenos, .gp"
 
 
 def setup(app: Sphinx) -> None:
-    """Keep what Sphinx remembers between builds beside the site and not in it."""
+    """Have the reference show the commands of all packages, and keep what Sphinx remembers between builds beside the site and not
+    in it."""
+    main.list_commands(click.Context(main))
     inside = Path(app.outdir) / ".doctrees"
     if Path(app.doctreedir) == inside:
         app.doctreedir = type(app.doctreedir)(inside.parent.parent / "doctrees")

@@ -1,4 +1,4 @@
-"""The command `ptxspec`. Each of its commands has a file of its own here and takes --json.
+"""The command `ptxspec`. Each of its commands has a file of its own here, or in a package that adds it, and takes --json.
 
 What a question needs is imported when it is asked, so that help is there at once.
 """
@@ -15,14 +15,13 @@ from typing import Any
 import click
 
 from ptxspec.cli import (
+    added,
     check,
     eval,
     explain,
-    export,
     find,
     format,
     forms,
-    fuzz,
     ledger,
     lsp,
     page,
@@ -49,6 +48,18 @@ class Commands(click.Group):
             warnings.showwarning = _shown
             sys.exit(status_of(lambda: self._called(words, **more), words))
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands; those of other packages are commands of this group from then on."""
+        for name in added.commands():
+            self.get_command(ctx, name)
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name: one of these, or one that another package adds."""
+        if cmd_name not in self.commands and cmd_name in added.commands():
+            self.add_command(added.commands()[cmd_name].load(), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
     def _called(self, words: list[str], **more: Any) -> Any:
         """What a command returns: its exit status, or None."""
         try:
@@ -67,7 +78,7 @@ def _shown(
     line: str | None = None,
 ) -> None:
     """A warning: in one line where it is one of ours."""
-    if category.__module__.startswith("ptxspec."):
+    if category.__module__.startswith(NAME):
         say(f"{NAME}: {message}", err=True, fg="yellow")
     else:
         _plainly(message, category, filename, lineno, file, line)
@@ -156,10 +167,8 @@ for _module in (
     synthesize,
     forms,
     page,
-    export,
     vectors,
     ledger,
-    fuzz,
     lsp,
 ):
     main.add_command(_module.command)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
+from ptxspec.cli import added
 from ptxspec.cli.failures import Failed, gap_failure
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
@@ -61,10 +63,8 @@ def command(bring_up_to_date: bool, opcode: str | None, as_json: bool) -> None:
 
 def _updated(as_json: bool) -> list[dict[str, Any]]:
     """The rows, computed now where they are missing."""
-    from ptxspec.evidence.rows import computing
-
+    update: Callable[[], list[dict[str, Any]]] = added.part("ledger.update")
     try:
-        with computing.shown_progress() as progress:
-            return computing.update(progress=progress)
+        return update()
     except OSError as error:
         raise Failed(str(error), "file") from None

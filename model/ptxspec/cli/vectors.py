@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ptxspec.cli import added
 from ptxspec.cli.failures import FAILED, Failed, asked_rightly
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
@@ -131,9 +132,7 @@ def vectors_check(
 
 def _recorded(opcodes: tuple[str, ...], show: int, as_json: bool) -> int:
     """Hold the recorded answers against the definitions, under the profile of the machine."""
-    from ptxspec.evidence.record.check_recorded import check_recorded
-
-    facts, found = check_recorded(opcodes)
+    facts, found = added.part("vectors.recorded")(opcodes)
     differing = {form: what for one in found for form, what in one.differing.items()}
     answered, unanswered = sum(one.answered for one in found), sum(one.unanswered for one in found)
     rows = sum(one.rows for one in found)

@@ -155,13 +155,18 @@ def shown_progress() -> Iterator[Callable[[str, int, int], None] | None]:
         yield lambda name, n, of: bar.update(task, completed=n, total=of, description=f"ledger: {name}")
 
 
+def update_and_show() -> list[dict[str, Any]]:
+    """What `update` gives for all opcodes; a terminal shows how far it is. Raises OSError."""
+    with shown_progress() as progress:
+        return update(progress=progress)
+
+
 def _one(opcode: str) -> tuple[str, list[dict[str, Any]]]:
     return opcode, opcode_rows(opcode)
 
 
 def main() -> int:
-    with shown_progress() as progress:
-        found = update(progress=progress)
+    found = update_and_show()
     for name, count in (counts := ledger.summary(found)).items():
         print(f"{name:<24} {count:>6}")
     for opcode, count in ledger.unanswered(found).items():
