@@ -53,20 +53,20 @@ lint: install
 	$(BIN)/ruff format --check model tests docs conf.py
 	$(BIN)/mypy
 	$(BIN)/python -m ptxspec.literate.lint
-	$(BIN)/python -m ptxspec.site.changes
+	$(BIN)/python -m ptxspec_workshop.site.changes
 
 ledger: install
-	$(BIN)/python -m ptxspec.evidence.rows
+	$(BIN)/python -m ptxspec_workshop.ledger
 
 mutation: install
-	$(BIN)/python -m ptxspec.evidence.mutation
+	$(BIN)/python -m ptxspec_workshop.mutation
 
 proofs: install
 	$(BIN)/python -m ptxspec.query.identities
 
 # what a site shows without running it again, stored beside the recorded answers
 evidence: ledger proofs
-	$(BIN)/python -m ptxspec.evidence.rows.writing
+	$(BIN)/python -m ptxspec_workshop.ledger.writing
 
 site: ledger proofs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html . build/site

@@ -23,7 +23,7 @@ author = "The ptxspec authors"
 release = version = __version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx_click", "ptxspec.site"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx_click", "ptxspec_workshop.site"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 include_patterns = ["index.md", "spec/**", "proofs/**", "docs/**"]
@@ -44,7 +44,7 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = "ptxspec"
-html_favicon = "model/ptxspec/site/static/favicon.svg"
+html_favicon = "model/ptxspec_workshop/site/static/favicon.svg"
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False  # a page shows all of its document that is more than words, and where each line of it is

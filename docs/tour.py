@@ -140,8 +140,8 @@ def proofs() -> None:
 
 def evidence() -> None:
     """Hold the forms of one chapter against ptxas, the other interpretations and the recorded answers of a GPU."""
-    from ptxspec.evidence.rows import computing
     from ptxspec.language.forms import registry
+    from ptxspec_workshop.ledger import computing
 
     table = Table(title=f"What holds instructions of {CHAPTER} to account, computed now")
     for column in (

@@ -228,7 +228,7 @@ def test_the_extra_has_what_a_cluster_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["ptxspec.query.identities", "ptxspec.evidence.mutation", "ptxspec.evidence.record.program_recorder"]
+    "module", ["ptxspec.query.identities", "ptxspec_workshop.mutation", "ptxspec_workshop.record.program_recorder"]
 )
 def test_campaigns_say_who_does_the_work(module: str) -> None:
     run = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True)

@@ -266,7 +266,7 @@ def test_differing_vectors(tmp_path: Path) -> None:
 
 def test_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxspec.evidence import ledger, precomputed
-    from ptxspec.evidence.rows import computing
+    from ptxspec_workshop.ledger import computing
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ledger, "rows", lambda: [])

@@ -23,8 +23,8 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.evidence.kernels.instruction_modules import (
     alone,
 )
-from ptxspec.evidence.record import multifunction_answers, refusals
-from ptxspec.evidence.record.families import FUNCTIONS
+from ptxspec_workshop.record import multifunction_answers, refusals
+from ptxspec_workshop.record.families import FUNCTIONS
 
 Lines = dict[str, dict[str, Any]]
 

@@ -19,22 +19,22 @@ from ptxspec.contracts import ContractError, resolving
 from ptxspec.literate import finder
 from ptxspec.literate.documents import DocumentError
 
-MODEL = Path(ptxspec.__file__).parent
+MODEL = Path(ptxspec.__file__).parents[1]
 #: whoever goes through the pages that there are, and loads each
 READERS = {
-    "contracts/resolving.py",
-    "evidence/disputes/claims.py",
-    "evidence/mutation/by_oracles.py",
-    "evidence/mutation/mutants.py",
-    "evidence/mutation/planting.py",
-    "evidence/mutation/reach.py",
-    "language/forms.py",
-    "language/syntax.py",
-    "pages/prose.py",
-    "query/identities.py",
-    "query/invariants.py",
-    "site/pages.py",
-    "terms/profiles.py",
+    "ptxspec/contracts/resolving.py",
+    "ptxspec_workshop/disputes/claims.py",
+    "ptxspec_workshop/mutation/by_oracles.py",
+    "ptxspec_workshop/mutation/mutants.py",
+    "ptxspec_workshop/mutation/planting.py",
+    "ptxspec_workshop/mutation/reach.py",
+    "ptxspec/language/forms.py",
+    "ptxspec/language/syntax.py",
+    "ptxspec/pages/prose.py",
+    "ptxspec/query/identities.py",
+    "ptxspec/query/invariants.py",
+    "ptxspec_workshop/site/pages.py",
+    "ptxspec/terms/profiles.py",
 }
 
 each = pytest.mark.parametrize("declared", resolving.DECLARED, ids=lambda d: f"{d.name}: {d.contract.__name__}")
@@ -171,10 +171,10 @@ def test_the_seam_stays() -> None:
     found = list(calls())
     by_string = [(file, what) for file, called, what in found if called != "finder.load"]
     assert by_string == [
-        ("__init__.py", "_PLACES[name]"),
-        ("base/processes.py", "spec.name"),
-        ("literate/finder.py", "name"),
-        ("query/identities.py", "'ptxspec.query.identities'"),
+        ("ptxspec/__init__.py", "_PLACES[name]"),
+        ("ptxspec/base/processes.py", "spec.name"),
+        ("ptxspec/literate/finder.py", "name"),
+        ("ptxspec/query/identities.py", "'ptxspec.query.identities'"),
     ]
     loaded = {file: what for file, called, what in found if called == "finder.load"}
     assert loaded.keys() == READERS
@@ -192,7 +192,7 @@ def test_no_page_is_imported_otherwise() -> None:
 
 def test_contracts_come_before_whoever_uses_them() -> None:
     """What a contract needs when it is loaded is the finder alone; of terms it names types."""
-    for path in (MODEL / "contracts").glob("*.py"):
+    for path in (MODEL / "ptxspec" / "contracts").glob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec"):
                 assert node.module.startswith(("ptxspec.contracts", "ptxspec.literate")), f"{path}:{node.lineno}"

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.disputes import claims, readings, recorded
-from ptxspec.evidence.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
 from ptxspec.evidence.location import FOLDER
 from ptxspec.pages.register import entries
+from ptxspec_workshop.disputes import claims, readings, recorded
+from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
 
 CLAIMS = load_all()
 BY_TITLE = {claim.title: claim for claim in CLAIMS.faults}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptxspec.evidence import assembler
-from ptxspec.evidence.disputes.kernels import kernel
+from ptxspec_workshop.disputes.kernels import kernel
 
 INPUTS, RESULTS = {"a": "b16", "b": "b16", "p": "pred"}, {"q": "pred"}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.disputes.kernels import CELLS, FILL, NAME, cells, kernel
+from ptxspec_workshop.disputes.kernels import CELLS, FILL, NAME, cells, kernel
 
 
 def test_a_kernel_hands_operands_in_and_results_out() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.disputes.claims import load_all
 from ptxspec.pages.register import entries
-from ptxspec.site import dispute_tables
+from ptxspec_workshop.disputes.claims import load_all
+from ptxspec_workshop.site import dispute_tables
 
 REGISTER = entries(DOCUMENTS)
 OPEN = "docs/disputes/open-results"

@@ -17,7 +17,7 @@ import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import vector_contents
 from ptxspec.literate.documents import parse
-from ptxspec.site.directives import VectorFormat
+from ptxspec_workshop.site.directives import VectorFormat
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = ROOT / "docs"

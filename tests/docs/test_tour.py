@@ -42,7 +42,7 @@ def test_a_kernel_that_differs_ends_the_tour(tour: dict[str, Any]) -> None:
 
 
 def test_evidence_that_fails_ends_the_tour(tour: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.rows import computing
+    from ptxspec_workshop.ledger import computing
 
     row = {"opcode": "bfe", "ptxas": None, "interpretations": True, "gpu": {"agrees": True, "vectors": 7}}
     monkeypatch.setattr(computing, "update", lambda opcodes: [row])

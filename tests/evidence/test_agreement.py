@@ -12,15 +12,12 @@ from ptxspec.spec.arithmetic import rounding as page
 
 import ptxspec
 from ptxspec.evidence import assembler
-from ptxspec.evidence.compare import engines, interpretations
-from ptxspec.evidence.compare.kernel_runs import Machine
+from ptxspec.evidence.compare import interpretations
 from ptxspec.evidence.kernels import signatures
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
 )
 from ptxspec.evidence.kernels.operand_rows import rows, special
-from ptxspec.evidence.record import gaps, refusals
-from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import Fencing
@@ -30,6 +27,10 @@ from ptxspec.terms.native import Emitter
 from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import SHORTCUTS, meaning_of
+from ptxspec_workshop.compare import engines
+from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.ledger import computing
+from ptxspec_workshop.record import gaps, refusals
 
 
 @cache

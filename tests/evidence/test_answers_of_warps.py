@@ -10,12 +10,12 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.compare.open_rows import open_rows
-from ptxspec.evidence.generate import warp_cases
-from ptxspec.evidence.generate.warp_cases import WarpCase, taking_part
 from ptxspec.evidence.kernels import cases, function_cases
-from ptxspec.evidence.record.families import WARPS
+from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.open_rows import open_rows
+from ptxspec_workshop.generate import warp_cases
+from ptxspec_workshop.generate.warp_cases import WarpCase, taking_part
+from ptxspec_workshop.record.families import WARPS
 
 ANSWERS = WARPS.read()
 OPCODES = ("shfl", "vote", "activemask", "match", "redux", "elect", "bar", "barrier")

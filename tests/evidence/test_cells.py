@@ -20,12 +20,12 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.evidence.kernels.instruction_modules import (
     module,
 )
-from ptxspec.evidence.record import stored_answers
-from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import Update
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES
+from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.families import FUNCTIONS
 
 UPDATES = [f for o in ("atom", "red") for f in ptxspec.forms(o)]
 CARRIES = [f for o in ("add", "addc", "mad", "madc", "sub", "subc") for f in ptxspec.forms(o) if f.meaning().uses_carry]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ptxspec
-from ptxspec.evidence.generate import cluster_cases
 from ptxspec.evidence.kernels import cases
-from ptxspec.evidence.record import stored_answers
-from ptxspec.evidence.record.families import CLUSTERS
+from ptxspec_workshop.generate import cluster_cases
+from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.families import CLUSTERS
 
 ANSWERS = CLUSTERS.read()
 

@@ -16,11 +16,12 @@ from click.testing import CliRunner
 import ptxspec
 from ptxspec.cli import main
 from ptxspec.evidence import ledger, precomputed
-from ptxspec.evidence.compare import checksums, compiled_loops
-from ptxspec.evidence.generate import multifunction_operands
-from ptxspec.evidence.record import multifunction_answers
-from ptxspec.site import evidence_section as shown
+from ptxspec.evidence.compare import compiled_loops
 from ptxspec.terms.profiles import Profile
+from ptxspec_workshop.compare import checksums
+from ptxspec_workshop.generate import multifunction_operands
+from ptxspec_workshop.record import multifunction_answers
+from ptxspec_workshop.site import evidence_section as shown
 
 #: those of early modules are said in terms of others
 APPROXIMATE = {f.mnemonic: f for f in approximate_forms() if f.removal is None}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import ptxspec
-from ptxspec.evidence.generate import effect_cases, memory_kernels
-from ptxspec.evidence.record import gaps, stored_answers
-from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 from ptxspec.language.forms import Form, registry
 from ptxspec.terms.effects import Load, Store
+from ptxspec_workshop.generate import effect_cases, memory_kernels
+from ptxspec_workshop.record import gaps, stored_answers
+from ptxspec_workshop.record.families import CLUSTERS, EFFECTS, FUNCTIONS, MATRICES, WARPS
 
 ANSWERS = EFFECTS.read()
 #: those that were asked about; forms that were not are gaps (test_gaps.py)

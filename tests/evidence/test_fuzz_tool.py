@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 from ptxspec.base.processes import ran
-from ptxspec.evidence.fuzz import behaviours, cases, judging, reports, targets
-from ptxspec.evidence.fuzz.cases import Case
-from ptxspec.evidence.fuzz.contracted_texts import MOST, contracted_texts
-from ptxspec.evidence.fuzz.judging import Job
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
+from ptxspec_workshop.fuzz import behaviours, cases, judging, reports, targets
+from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.contracted_texts import MOST, contracted_texts
+from ptxspec_workshop.fuzz.judging import Job
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
 from validated import asked, call

@@ -18,10 +18,10 @@ import ptxspec
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import assembler, ledger
-from ptxspec.evidence.record import gaps, image_answers
-from ptxspec.evidence.record.families import FUNCTIONS
-from ptxspec.evidence.rows import computing
-from ptxspec.site import evidence_section as shown
+from ptxspec_workshop.ledger import computing
+from ptxspec_workshop.record import gaps, image_answers
+from ptxspec_workshop.record.families import FUNCTIONS
+from ptxspec_workshop.site import evidence_section as shown
 
 #: a page of an instruction that no GPU was asked about: there is none
 PAGE = """# dp3a
@@ -109,7 +109,7 @@ def python(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_page_without_answers_is_a_gap(planted: Path) -> None:
     """It works at once, and the ledger says of it what can be said without a GPU."""
     code = (
-        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec.evidence.rows import computing; from ptxspec.evidence.record import gaps; rows = computing.opcode_rows('dp3a'); "
+        "import json, ptxspec; from ptxspec.evidence import ledger; from ptxspec_workshop.ledger import computing; from ptxspec_workshop.record import gaps; rows = computing.opcode_rows('dp3a'); "
         "value = ptxspec.evaluate('dp3a.s32.u32 d, a, b, c;', a=0x000080FF, b=0x0203, c=1)['d']; "
         "print(json.dumps([value, [r['form'] for r in rows if ledger.is_gap(r)], rows, ledger.summary(rows)]))"
     )
@@ -230,7 +230,7 @@ def test_a_better_sentence_leaves_the_ledger_as_it_is(monkeypatch: pytest.Monkey
 def test_the_digest_covers_every_file_that_a_row_is_computed_by() -> None:
     """A form of each way to be asked: nothing of this package that they load is left out."""
     code = (
-        "import sys; from pathlib import Path; from ptxspec.evidence import ledger; from ptxspec.evidence.rows import computing; "
+        "import sys; from pathlib import Path; from ptxspec.evidence import ledger; from ptxspec_workshop.ledger import computing; "
         "[computing.opcode_rows(o) for o in ('popc', 'activemask', 'prefetchu', 'getctarank', 'istypep', 'txq')]; "
         "files = {Path(m.__file__) for n, m in sys.modules.items() if n.startswith('ptxspec') and getattr(m, '__file__', None)}; "
         "print(len(files), *sorted(files - set(ledger.covered())))"

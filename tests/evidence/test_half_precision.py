@@ -12,8 +12,8 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence.compare.compiled_loops import compile_loops
-from ptxspec.evidence.record.stored_answers import H200
 from ptxspec.terms.profiles import Profile
+from ptxspec_workshop.record.stored_answers import H200
 
 RECORDED: dict[str, Any] = json.loads((H200 / "half-precision.json").read_text())
 

@@ -13,11 +13,11 @@ import pytest
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.compare.image_runs import computed
-from ptxspec.evidence.generate.image_cases import ImageCase, SurfaceCase, TextureCase
-from ptxspec.evidence.generate.image_kernels import kernel_text, mnemonic
-from ptxspec.evidence.generate.image_spellings import UNREACHABLE
-from ptxspec.evidence.generate.image_sweeps import cases
+from ptxspec_workshop.compare.image_runs import computed
+from ptxspec_workshop.generate.image_cases import ImageCase, SurfaceCase, TextureCase
+from ptxspec_workshop.generate.image_kernels import kernel_text, mnemonic
+from ptxspec_workshop.generate.image_spellings import UNREACHABLE
+from ptxspec_workshop.generate.image_sweeps import cases
 
 _FOLDER = Path(DOCUMENTS, "tests/vectors/images")
 EVERY = {case.name: case for case in cases()}

@@ -14,9 +14,9 @@ from ptxspec.base import storage
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.cli import main
 from ptxspec.evidence import ledger, precomputed
-from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import registry
 from ptxspec.query import identities
+from ptxspec_workshop.ledger import computing
 
 
 @pytest.fixture

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from ptxspec.evidence.generate.image_cases import SurfaceCase, TextureCase
-from ptxspec.evidence.mutation import by_oracles, by_tests, judging, sameness
-from ptxspec.evidence.mutation.by_parts import Parts
-from ptxspec.evidence.mutation.judging import KILLED, UNDECIDED, Hint, Judgement, judge
-from ptxspec.evidence.mutation.meanings import cases, leaves
-from ptxspec.evidence.mutation.mutants import Mutant, of_page
-from ptxspec.evidence.mutation.planting import planted
-from ptxspec.evidence.mutation.reach import graph
 from ptxspec.terms import integer, select, undefined
 from ptxspec.terms.core import variable
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import low_bits, maximum, minimum
+from ptxspec_workshop.generate.image_cases import SurfaceCase, TextureCase
+from ptxspec_workshop.mutation import by_oracles, by_tests, judging, sameness
+from ptxspec_workshop.mutation.by_parts import Parts
+from ptxspec_workshop.mutation.judging import KILLED, UNDECIDED, Hint, Judgement, judge
+from ptxspec_workshop.mutation.meanings import cases, leaves
+from ptxspec_workshop.mutation.mutants import Mutant, of_page
+from ptxspec_workshop.mutation.planting import planted
+from ptxspec_workshop.mutation.reach import graph
 
 CODES = "tests/spec/test_surfaces_of_the_gpu.py::test_codes_of_opencl"
 WRONG = """

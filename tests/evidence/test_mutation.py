@@ -14,16 +14,16 @@ import ptxspec
 from ptxspec.base import campaigns
 from ptxspec.base.campaigns import Where
 from ptxspec.base.processes import Reply
-from ptxspec.evidence.mutation import campaign, score
-from ptxspec.evidence.mutation.campaign import Before
-from ptxspec.evidence.mutation.isolated import Ended, call
-from ptxspec.evidence.mutation.judging import EQUIVALENT, KILLED, SURVIVOR, judge
-from ptxspec.evidence.mutation.listing import listed, spread
-from ptxspec.evidence.mutation.mutants import Mutant, mutated, of_page, source
-from ptxspec.evidence.mutation.operators import OPERATORS, replacements
-from ptxspec.evidence.mutation.planting import planted
-from ptxspec.evidence.mutation.reach import graph
 from ptxspec.language.forms import registry
+from ptxspec_workshop.mutation import campaign, score
+from ptxspec_workshop.mutation.campaign import Before
+from ptxspec_workshop.mutation.isolated import Ended, call
+from ptxspec_workshop.mutation.judging import EQUIVALENT, KILLED, SURVIVOR, judge
+from ptxspec_workshop.mutation.listing import listed, spread
+from ptxspec_workshop.mutation.mutants import Mutant, mutated, of_page, source
+from ptxspec_workshop.mutation.operators import OPERATORS, replacements
+from ptxspec_workshop.mutation.planting import planted
+from ptxspec_workshop.mutation.reach import graph
 
 
 def difference(new: str = "b - a") -> Mutant:
@@ -168,7 +168,7 @@ def test_a_call_has_limits() -> None:
 @pytest.fixture(autouse=True, scope="module")
 def few_claims() -> Iterator[None]:
     """Claims about what is planted here: to read all identities takes a quarter of a minute."""
-    from ptxspec.evidence.mutation import by_identities
+    from ptxspec_workshop.mutation import by_identities
 
     everything = by_identities.load_all
     with pytest.MonkeyPatch.context() as patch:
@@ -183,7 +183,7 @@ def few_claims() -> Iterator[None]:
 
 def constructed(mutant: Mutant, new: str, monkeypatch: pytest.MonkeyPatch) -> Mutant:
     """A mutant that puts any text in the place of an expression."""
-    from ptxspec.evidence.mutation import mutants as module
+    from ptxspec_workshop.mutation import mutants as module
 
     old = module._each
 
@@ -217,7 +217,7 @@ def test_a_mutant_that_is_a_constant_is_killed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_identities_recorded_answers_kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.mutation import by_identities, by_oracles, by_tests
+    from ptxspec_workshop.mutation import by_identities, by_oracles, by_tests
 
     own = difference()
     monkeypatch.setattr(by_tests, "noticed", lambda mutant, first="": None)
@@ -230,7 +230,7 @@ def test_without_identities_recorded_answers_kill(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_claim_that_fails_without_a_mistake_is_a_failure_of_the_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.mutation import by_identities
+    from ptxspec_workshop.mutation import by_identities
 
     claim = by_identities.claims()[0][0]._replace(
         left="sub.u32 d, a, b;", right="sub.u32 d, b, a;", assume=None, relation="equal", expected="proved"
@@ -250,8 +250,8 @@ def of(module: str, original: str, new: str) -> Mutant:
 
 def test_a_refinement_that_is_refuted_and_holds_with_the_mistake_kills(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that is too wide refutes nothing: that a result beyond it is not allowed tells."""
-    from ptxspec.evidence.mutation import by_identities
     from ptxspec.query.identities import load_all
+    from ptxspec_workshop.mutation import by_identities
 
     own = [c for c in load_all() if c.title.startswith("an approximate tangent")]
     asked = tuple((claim, by_identities.asked(claim)) for claim in own)
@@ -278,7 +278,7 @@ def test_what_nobody_reads_means_the_same(
     module: str, original: str, new: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What lanes give that only wait, and what a deviation is given beside what any profile makes of it."""
-    from ptxspec.evidence.mutation import by_identities
+    from ptxspec_workshop.mutation import by_identities
 
     monkeypatch.setattr(by_identities, "claims", lambda: ())
     assert judge(of(module, original, new)).status == EQUIVALENT
@@ -290,7 +290,7 @@ def scale(new: str = "row | 7") -> Mutant:
 
 
 def test_a_law_kills() -> None:
-    from ptxspec.evidence.mutation import by_laws
+    from ptxspec_workshop.mutation import by_laws
 
     own = scale()
     found = judge(own)
@@ -305,7 +305,7 @@ def test_a_law_kills() -> None:
 
 
 def test_a_law_says_nothing_of_what_it_does_not_reach_or_what_means_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.mutation import by_laws
+    from ptxspec_workshop.mutation import by_laws
 
     assert by_laws.about(difference()) == []
     own = constructed(scale(), "7 & row", monkeypatch)
@@ -315,7 +315,7 @@ def test_a_law_says_nothing_of_what_it_does_not_reach_or_what_means_the_same(mon
 
 
 def test_a_law_is_known_by_what_it_says() -> None:
-    from ptxspec.evidence.mutation import by_laws
+    from ptxspec_workshop.mutation import by_laws
 
     keys = [by_laws.key(law) for law, _ in by_laws.laws()]
     assert len(set(keys)) == len(keys) and all(len(key) >= 2 for key in keys)
@@ -348,7 +348,7 @@ def test_what_a_law_killed_is_taken_over_while_the_law_is_there() -> None:
 
 def test_what_an_oracle_noticed_is_put_to_the_claims_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """When there are other claims: with them it is one of theirs, else what the oracle said stands, and nothing else is asked."""
-    from ptxspec.evidence.mutation import by_identities, by_laws
+    from ptxspec_workshop.mutation import by_identities, by_laws
 
     own = difference()
     row = {"place": str(own), "status": KILLED, "by": "recorded answer", "name": "sub", "shown": "", "seconds": 1.0,
@@ -374,7 +374,7 @@ def test_what_nothing_can_notice_is_not_asked_again() -> None:
 
 
 def test_what_nothing_noticed_is_asked_again_when_there_are_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxspec.evidence.mutation import by_tests
+    from ptxspec_workshop.mutation import by_tests
 
     own = difference()
     row = campaign._row(own, campaign.Judgement(SURVIVOR), 1.0)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxspec.evidence.compare import program_runs
-from ptxspec.evidence.generate.fuzzing import layout, random_statements, reduction
 from ptxspec.evidence.kernels import cases
-from ptxspec.evidence.record import program_answers
 from ptxspec.language.check import check
 from ptxspec.language.forms import registry
 from ptxspec.machine.module import Module
+from ptxspec_workshop.compare import program_runs
+from ptxspec_workshop.generate.fuzzing import layout, random_statements, reduction
+from ptxspec_workshop.record import program_answers
 
 ANSWERS = program_answers.read()
 #: the smallest programs on which the machine, or one of its levels, gives something else than we do

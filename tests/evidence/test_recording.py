@@ -13,10 +13,10 @@ import pytest
 
 import ptxspec
 from ptxspec.evidence import assembler
-from ptxspec.evidence.record import __main__ as recording
-from ptxspec.evidence.record import families, machine_code, program_answers, program_recorder
-from ptxspec.evidence.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
 from ptxspec.language.forms import Form
+from ptxspec_workshop.record import __main__ as recording
+from ptxspec_workshop.record import families, machine_code, program_answers, program_recorder
+from ptxspec_workshop.record.families import AIMED_MATRICES, CLUSTERS, EFFECTS, FAMILIES, FUNCTIONS, WARPS
 
 #: a form or some of each kind of kernel
 ASKED = [

@@ -1,4 +1,4 @@
-"""The rooms of the evidence: each imports those before it, and no file imports one that imports it."""
+"""The rooms of the evidence, and of what is computed for it: each imports those before it, and no file imports one that imports it."""
 
 from __future__ import annotations
 
@@ -8,35 +8,41 @@ from pathlib import Path
 
 import pytest
 
+import ptxspec_workshop
 from ptxspec import evidence
 
-FOLDER = Path(evidence.__file__).parent
-ROOMS = ("location", "kernels", "assembler", "generate", "compare", "record")
-FILES = {".".join(path.relative_to(FOLDER).with_suffix("").parts): path for path in sorted(FOLDER.rglob("*.py"))}
+EVIDENCE, WORKSHOP = Path(evidence.__file__).parent, Path(ptxspec_workshop.__file__).parent
+#: what other files of ptxspec's evidence stand on, and the folders of the workshop that generate, ask and judge
+ROOMS = ("location", "kernels", "assembler", "compare")
+FOLDERS = ("generate", "compare", "record", "ledger", "disputes", "mutation", "fuzz")
+FILES = {
+    ".".join(path.relative_to(EVIDENCE.parents[1]).with_suffix("").parts).removesuffix(".__init__"): path
+    for folder in (EVIDENCE, *(WORKSHOP / name for name in FOLDERS))
+    for path in sorted(folder.rglob("*.py"))
+}
 
 
 def imports(path: Path) -> set[str]:
-    """The files of the evidence that one imports, wherever in it."""
+    """The files of these folders that one imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec.evidence"):
-            place = (node.module or "").removeprefix("ptxspec.evidence").lstrip(".")
-            names = {f"{place}.{alias.name}".lstrip(".") for alias in node.names}
-            found |= (names & set(FILES)) or {place}
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ptxspec"):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in FILES else str(node.module) for name in names} & set(FILES)
     return found
 
 
 def order(name: str) -> int:
-    """How far up a file stands; what is in no room stands above them all."""
-    room = name.split(".")[0]
+    """How far up a file of the evidence stands; what is in no room stands above them all, and the workshop above that."""
+    if name.startswith("ptxspec_workshop."):
+        return len(ROOMS) + 1
+    room = name.removeprefix("ptxspec.evidence.").split(".")[0]
     return ROOMS.index(room) if room in ROOMS else len(ROOMS)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_room_imports_none_behind_it(name: str) -> None:
-    found = imports(FILES[name])
-    assert found <= set(FILES), "every import is of a file"
-    assert [other for other in found if order(other) > order(name)] == []
+    assert [other for other in imports(FILES[name]) if order(other) > order(name)] == []
 
 
 def test_no_imports_in_a_circle() -> None:

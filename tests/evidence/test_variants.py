@@ -11,11 +11,11 @@ from ptxspec.evidence.kernels import function_cases
 from ptxspec.evidence.kernels.instruction_kernels import (
     kernels_for,
 )
-from ptxspec.evidence.record import gaps, stored_answers
-from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import SPREAD, Form, registry, spread
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.native import Emitter
+from ptxspec_workshop.record import gaps, stored_answers
+from ptxspec_workshop.record.families import FUNCTIONS
 
 #: the opcodes of video instructions, whose operands have selectors and signs
 MARKED = sorted(o for o in registry().opcodes if o.startswith("v") and o != "vote")

@@ -13,10 +13,10 @@ import pytest
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.evidence.kernels import function_cases
-from ptxspec.evidence.record import stored_answers
-from ptxspec.evidence.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 from ptxspec.evidence.vector_contents import opcodes
 from ptxspec.language.forms import registry
+from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.families import CLUSTERS, EFFECTS, FUNCTIONS
 
 ANSWERS = FUNCTIONS.read()
 

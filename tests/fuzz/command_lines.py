@@ -25,10 +25,10 @@ from validated import COMMANDS, STATUSES, validated  # noqa: E402
 
 from ptxspec.cli import arguments, main, shared  # noqa: E402
 from ptxspec.evidence import ledger, vector_contents, vector_files, vector_results  # noqa: E402
-from ptxspec.evidence.record import check_recorded  # noqa: E402
 from ptxspec.language.forms import registry  # noqa: E402
-from ptxspec.site.export import isa  # noqa: E402
 from ptxspec.terms.types import TYPES  # noqa: E402
+from ptxspec_workshop.record import check_recorded  # noqa: E402
+from ptxspec_workshop.site.export import isa  # noqa: E402
 
 #: what is no argument of anything; no word may hold a NUL, which no system passes on
 HOSTILE = [

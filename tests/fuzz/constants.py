@@ -21,11 +21,11 @@ import numpy as np
 from fuzzing import Finding, Unfit
 
 import ptxspec
-from ptxspec.evidence.generate.fuzzing import random_instruction
-from ptxspec.evidence.generate.fuzzing.alphabet import types_of
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.machine.native import code, engine
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.generate.fuzzing import random_instruction
+from ptxspec_workshop.generate.fuzzing.alphabet import types_of
 
 SECONDS, GIBIBYTES = 120, 8
 #: programs that share a loop, and groups of them in a kernel

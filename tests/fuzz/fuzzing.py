@@ -30,7 +30,7 @@ from typing import NamedTuple, Protocol
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "model")]
 
-from ptxspec.evidence.generate.fuzzing.reduction import fewer  # noqa: E402
+from ptxspec_workshop.generate.fuzzing.reduction import fewer  # noqa: E402
 
 FUZZERS = {
     "launch": "launches",

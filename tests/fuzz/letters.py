@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from ptxspec.evidence.generate.fuzzing.alphabet import types_of
 from ptxspec.evidence.kernels.function_cases import comparable
 from ptxspec.evidence.kernels.instruction_kernels import (
     is_of_today,
@@ -15,6 +14,7 @@ from ptxspec.terms.kinds import VectorOf
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import freedoms_in
+from ptxspec_workshop.generate.fuzzing.alphabet import types_of
 
 PROFILE = "hopper"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import letters
 from writing import Base, Lines, statement
 
-from ptxspec.evidence.generate.fuzzing import random_instruction
+from ptxspec_workshop.generate.fuzzing import random_instruction
 
 SPECIAL = {
     32: ["%tid.x", "%tid.y", "%ctaid.x", "%ctaid.z", "%ntid.x", "%nctaid.x", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%clock",

@@ -9,12 +9,12 @@ import pytest
 from test_mutations import RICH
 
 import ptxspec
-from ptxspec.evidence.generate.fuzzing.alphabet import alphabet
-from ptxspec.evidence.generate.fuzzing.random_program import Program
 from ptxspec.language.formatting import changes, formatted
 from ptxspec.language.parser import parse
 from ptxspec.language.syntax import syntax
 from ptxspec.language.tree import placeless
+from ptxspec_workshop.generate.fuzzing.alphabet import alphabet
+from ptxspec_workshop.generate.fuzzing.random_program import Program
 
 #: what may stand between two words, or instead of blanks there
 BETWEEN = [" ", "\n", "\n\n\n", "\t \f", " // one\n", "/**/", "\n/* two\n   lines */", " /* inline */ ", "\n  // é 𝄞 alone \n",

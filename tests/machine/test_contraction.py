@@ -10,8 +10,8 @@ import pytest
 import ptxspec
 from ptxspec import contracts
 from ptxspec.base.options import Contract, Engine
-from ptxspec.evidence.generate.contraction_kernels import kernels
-from ptxspec.evidence.record.contraction import answers_here, digest_of_kernel, read
+from ptxspec_workshop.generate.contraction_kernels import kernels
+from ptxspec_workshop.record.contraction import answers_here, digest_of_kernel, read
 
 HEAD = ".version 8.6\n.target {target}\n.address_size 64\n"
 

@@ -12,16 +12,16 @@ import pytest
 import ptxspec
 from ptxspec.base import places
 from ptxspec.evidence.kernels.function_cases import table_of
-from ptxspec.evidence.record.families import FUNCTIONS
 from ptxspec.language.forms import Registry, registry
 from ptxspec.literate import finder
 from ptxspec.pages.register import entries
-from ptxspec.site import changes
 from ptxspec.terms import TermError
 from ptxspec.terms.core import integer
 from ptxspec.terms.definitions import Definition
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.profiles import CHOICES
+from ptxspec_workshop.record.families import FUNCTIONS
+from ptxspec_workshop.site import changes
 
 ENGINES = ("exact", "native")
 MODULE = """.version {version}

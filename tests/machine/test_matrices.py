@@ -11,10 +11,10 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.compare.kernel_runs import Machine
-from ptxspec.evidence.generate import aimed_matrix_cases, matrix_cases
-from ptxspec.evidence.record.families import AIMED_MATRICES, MATRICES
 from ptxspec.terms.vocabulary import freedoms_in, is_allowed
+from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.generate import aimed_matrix_cases, matrix_cases
+from ptxspec_workshop.record.families import AIMED_MATRICES, MATRICES
 
 ANSWERS = MATRICES.read()
 OPCODES = ("mma", "ldmatrix", "stmatrix", "movmatrix")

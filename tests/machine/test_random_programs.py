@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from launching import both, text
 
-from ptxspec.evidence.generate.fuzzing import layout, random_program
+from ptxspec_workshop.generate.fuzzing import layout, random_program
 
 MASK = 0xFFFFFFFF
 R, RD, H, P = (

@@ -9,8 +9,8 @@ import pytest
 
 import ptxspec
 from ptxspec.base.options import Engine
-from ptxspec.evidence.record.families import MATRICES
 from ptxspec.language.forms import registry
+from ptxspec_workshop.record.families import MATRICES
 
 ANSWERS = MATRICES.read()
 ENGINES = ("exact", "native")

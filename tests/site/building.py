@@ -14,7 +14,7 @@ def build(root: Path) -> str:
     """Build a source tree; the warnings."""
     warnings = io.StringIO()
     settings = {
-        "extensions": ["myst_parser", "ptxspec.site"],
+        "extensions": ["myst_parser", "ptxspec_workshop.site"],
         "html_theme": "basic",
         "myst_enable_extensions": ["attrs_inline"],
         "myst_heading_anchors": 3,

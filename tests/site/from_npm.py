@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from ptxspec.site.trying.npm import Package, Unavailable, fetched
+from ptxspec_workshop.site.trying.npm import Package, Unavailable, fetched
 
 __all__ = ["Unavailable", "member", "not_tested"]
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,8 +14,8 @@ pytest.importorskip("sphinx")
 
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import DocumentError
-from ptxspec.site import cuda_names
-from ptxspec.site.cuda_names import CudaName, names, read
+from ptxspec_workshop.site import cuda_names
+from ptxspec_workshop.site.cuda_names import CudaName, names, read
 
 #: an instruction of a function's body, without its operands
 INSTRUCTION = re.compile(r"(?:^|[{;\t])\s*(?:@!?%?\w+\s+)?\{?([a-z]\w*(?:\.[\w:]+)*)(?=[\s;])", re.M)

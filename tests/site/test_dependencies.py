@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptxspec.site import dependencies
+from ptxspec_workshop.site import dependencies
 
 PAGE = "# One\n\nThe first.\n\n```python\nx = 1\n```\n\nA sentence about it.\n"
 REGISTER = "# Register\n\n## AMB-001 first-slug\n\nText.\n"

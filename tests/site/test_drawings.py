@@ -27,15 +27,15 @@ from building import build
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.evidence.mutation.planting import forget
 from ptxspec.literate import finder
 from ptxspec.query import repeated
-from ptxspec.site import drawing
-from ptxspec.site.corner_cases import RowError
-from ptxspec.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
-from ptxspec.site.drawing.asked import parsed
-from ptxspec.site.drawing.canvas import Canvas, Label
-from ptxspec.site.drawing.sources import Bit, Element, Run, parts, runs, sources
+from ptxspec_workshop.mutation.planting import forget
+from ptxspec_workshop.site import drawing
+from ptxspec_workshop.site.corner_cases import RowError
+from ptxspec_workshop.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
+from ptxspec_workshop.site.drawing.asked import parsed
+from ptxspec_workshop.site.drawing.canvas import Canvas, Label
+from ptxspec_workshop.site.drawing.sources import Bit, Element, Run, parts, runs, sources
 
 WORD = 0xFFFFFFFF
 #: bytes that one SVG may have

@@ -12,7 +12,7 @@ pytest.importorskip("sphinx")
 from browser import chromium
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.site import drawing
+from ptxspec_workshop.site import drawing
 
 STYLES = (Path(drawing.__file__).parents[1] / "static/ptxspec.css").read_text("utf-8")
 #: what the theme says beside the styles: its fonts, and the backgrounds of a light and of a dark page

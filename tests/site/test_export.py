@@ -18,8 +18,8 @@ from referencing import Registry, Resource
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import opcodes, registry
 from ptxspec.pages import anchors, prose
-from ptxspec.site import opcode_table, pages
-from ptxspec.site.export import isa
+from ptxspec_workshop.site import opcode_table, pages
+from ptxspec_workshop.site.export import isa
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemas"
 #: with open results, removals, editions, operands of every kind, gaps, and no page at all

@@ -30,8 +30,8 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from ptxspec.language import gaps
 from ptxspec.pages import anchors
-from ptxspec.site.export import isa
-from ptxspec.site.finding import cuda_names, forms_data, general_index, marks, search_data, sections, things
+from ptxspec_workshop.site.export import isa
+from ptxspec_workshop.site.finding import cuda_names, forms_data, general_index, marks, search_data, sections, things
 
 STATIC = Path(search_data.__file__).parents[1] / "static"
 #: a search finds its page first so often, in so many milliseconds, with so many bytes loaded
@@ -214,7 +214,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / page).parent.mkdir(parents=True, exist_ok=True)
         (folder / f"{page}.md").write_text((ROOT / f"{page}.md").read_text("utf-8"))
     settings: dict[str, Any] = {
-        "extensions": ["myst_parser", "ptxspec.site"],
+        "extensions": ["myst_parser", "ptxspec_workshop.site"],
         "html_theme": "furo",
         "myst_enable_extensions": ["attrs_inline"],
         "myst_heading_anchors": 3,

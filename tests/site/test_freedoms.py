@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxspec.site.freedoms import reachable
+from ptxspec_workshop.site.freedoms import reachable
 
 
 @pytest.mark.parametrize(

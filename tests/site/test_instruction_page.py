@@ -17,7 +17,7 @@ from ptxspec.literate.documents import Fence
 from ptxspec.literate.notation import parse
 from ptxspec.pages import syntax_summary
 from ptxspec.pages.register import anchor
-from ptxspec.site import availability_table, code_links, instruction_page, modifier_links, operand_table, pages
+from ptxspec_workshop.site import availability_table, code_links, instruction_page, modifier_links, operand_table, pages
 
 INSTRUCTIONS = "ptxspec.spec.instructions"
 

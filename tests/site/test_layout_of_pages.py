@@ -12,7 +12,7 @@ pytest.importorskip("sphinx")
 from docutils import nodes
 from docutils.utils import new_document
 
-from ptxspec.site import layout, transforms
+from ptxspec_workshop.site import layout, transforms
 
 
 def raised(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxspec.evidence.mutation import score
-from ptxspec.site import mutation_section
+from ptxspec_workshop.mutation import score
+from ptxspec_workshop.site import mutation_section
 
 
 def row(status: str, by: str, place: str = "spec/instructions/integer/min.md:4:1: twin: x -> y") -> dict[str, Any]:

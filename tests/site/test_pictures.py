@@ -17,8 +17,8 @@ from PIL import Image
 
 from ptxspec.base.places import DOCUMENTS
 from ptxspec.literate.documents import parse
-from ptxspec.site import pictures
-from ptxspec.site.corner_cases import RowError
+from ptxspec_workshop.site import pictures
+from ptxspec_workshop.site.corner_cases import RowError
 
 PAGES = sorted((DOCUMENTS / "spec").rglob("*.md"))
 LINES = [

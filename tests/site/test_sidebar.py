@@ -13,7 +13,7 @@ pytest.importorskip("sphinx")
 from browser import chromium, sample_site
 from lxml import html
 
-from ptxspec.site import navigation
+from ptxspec_workshop.site import navigation
 
 
 def links(site: Path) -> list[str]:

@@ -24,7 +24,8 @@ from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
 from ptxspec.pages.anchors import form_anchor
 from ptxspec.pages.register import Entry, UnknownFreedom, entries
-from ptxspec.site import (
+from ptxspec.terms import TYPES
+from ptxspec_workshop.site import (
     contents,
     corner_cases,
     evidence_section,
@@ -38,7 +39,6 @@ from ptxspec.site import (
     transforms,
     vocabulary_tables,
 )
-from ptxspec.terms import TYPES
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 DIV = "ptxspec.spec.instructions.integer.div"

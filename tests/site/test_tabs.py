@@ -7,7 +7,7 @@ from typing import Any
 
 from browser import chromium
 
-from ptxspec.site import corner_cases
+from ptxspec_workshop.site import corner_cases
 
 SCRIPT = Path(corner_cases.__file__).with_name("static") / "tabs.js"
 

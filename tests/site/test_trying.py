@@ -21,8 +21,8 @@ import ptxspec
 from ptxspec.evidence.kernels.operand_rows import special
 from ptxspec.query.fragments import read_fragment
 from ptxspec.query.operand_texts import operand_names, taken_as
-from ptxspec.site.trying import answers, archive, box, npm
-from ptxspec.site.trying.pyodide import PYODIDE
+from ptxspec_workshop.site.trying import answers, archive, box, npm
+from ptxspec_workshop.site.trying.pyodide import PYODIDE
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 #: chapters whose pages evaluate nothing: all their instructions have effects
@@ -141,7 +141,7 @@ def written(bits: int, type: Any, source: random.Random) -> str:
 
 def questions(count: int, seed: int = 1) -> list[tuple[str, dict[str, str], str]]:
     """(text, operands, profile) of so many evaluations, from every page that has any, in turn."""
-    from ptxspec.site.pages import with_forms
+    from ptxspec_workshop.site.pages import with_forms
 
     source = random.Random(seed)
     pages = [page for page in with_forms() if answers.mnemonics(page)]

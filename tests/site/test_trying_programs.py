@@ -23,9 +23,9 @@ from docutils import nodes
 import ptxspec
 from ptxspec.machine.leaving import shape
 from ptxspec.query import examples, program_images, programs
-from ptxspec.site import pages
-from ptxspec.site.trying import answers, archive, box, npm
-from ptxspec.site.trying import programs as boxes
+from ptxspec_workshop.site import pages
+from ptxspec_workshop.site.trying import answers, archive, box, npm
+from ptxspec_workshop.site.trying import programs as boxes
 
 EFFECTS = [page for page in pages.with_forms() if not answers.mnemonics(page)]
 HEAD = ".version 9.0 .target sm_90 .address_size 64 .global .u32 out; .visible .entry k() "
@@ -158,7 +158,7 @@ def test_arrays_that_travel_answer_as_numpy_does(tmp_path: Path) -> None:
     (tmp_path / "numpy" / "__init__.py").write_bytes(Path(answers.__file__).with_name("arrays.py").read_bytes())
     texts = [text for page in EFFECTS if (text := boxes.program_of(page))] + [fault(rule) for rule in FAULTS]
     work = (
-        "import json, sys, numpy; from ptxspec.site.trying import programs; assert not hasattr(numpy, 'linalg');"
+        "import json, sys, numpy; from ptxspec_workshop.site.trying import programs; assert not hasattr(numpy, 'linalg');"
         "json.dump([programs.answer(text, {}) for text in json.load(sys.stdin)], sys.stdout)"
     )
     path = f"{tmp_path}:{ROOT / 'model'}"

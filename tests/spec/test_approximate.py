@@ -19,15 +19,15 @@ from ptxspec.evidence import ledger
 from ptxspec.evidence.compare import choices, interpretations
 from ptxspec.evidence.kernels import function_cases, signatures
 from ptxspec.evidence.kernels.operand_rows import special
-from ptxspec.evidence.record import stored_answers
-from ptxspec.evidence.record.families import FUNCTIONS
-from ptxspec.evidence.rows import computing
 from ptxspec.language.forms import Form
-from ptxspec.site import evidence_section as shown
 from ptxspec.terms import exact
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed
+from ptxspec_workshop.ledger import computing
+from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.families import FUNCTIONS
+from ptxspec_workshop.site import evidence_section as shown
 
 SIGN, INFINITY = 1 << 31, 0x7F800000
 #: of two values at once, tests/spec/test_half_precision.py says that they are those of each

@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 
 from ptxspec.evidence import assembler
-from ptxspec.evidence.compare import checksums
-from ptxspec.evidence.generate import multifunction_kernels, multifunction_operands
-from ptxspec.evidence.record import multifunction_answers
 from ptxspec.terms import TYPES
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate
@@ -22,6 +19,9 @@ from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.symbolic import Script, ground
 from ptxspec.terms.vocabulary import make
+from ptxspec_workshop.compare import checksums
+from ptxspec_workshop.generate import multifunction_kernels, multifunction_operands
+from ptxspec_workshop.record import multifunction_answers
 
 ANSWERS = multifunction_answers.read()
 BY_NAME = {f.instruction: f for f in multifunction_operands.FUNCTIONS}

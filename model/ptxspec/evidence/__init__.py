@@ -1,9 +1,6 @@
-"""What holds the definitions to account, in three rooms.
+"""What holds the definitions to account, as far as it is read or exchanged here.
 
-`generate` makes what is asked: operands, one-instruction kernels, images, random programs. `compare` has a question answered in
-two ways here, by interpretations of a term or by engines, and tells what differs. `record` asks a GPU and the assembler, keeps
-the answers, and holds them against ours. A room imports those before it and none behind it.
-
-Above them stand the account of it all (`ledger.py`) and the exchange with other implementations (`vector_files.py`,
-`vector_results.py`, `vector_folder.py`).
+`kernels` has operands and kernels of single instructions, and `compare` has a question answered by several interpretations of a
+term. Above them stand the ledger (`ledger.py`, `precomputed.py`), which is read here, and the exchange with other
+implementations (`vector_files.py`, `vector_results.py`, `vector_folder.py`). A room imports those before it and none behind it.
 """

@@ -28,6 +28,12 @@ NAME = "ledger.json"
 #: what the interpretations of an approximate form would have to agree on, and do not have yet
 NEEDS_CHOICE = "needs a profile's choice"
 
+#: what computes the rows: packages, and folders of each. The second is read here as files are, and not imported
+COMPUTED_BY = {
+    "ptxspec": ("base", "literate", "terms", "contracts", "language", "machine", "query", "evidence"),
+    "ptxspec_workshop": ("generate", "compare", "record", "ledger"),
+}
+
 
 @cache
 def versions() -> dict[str, str | None]:
@@ -51,12 +57,12 @@ def _installed(name: str) -> str | None:
 
 
 def covered() -> list[Path]:
-    """The files that a row depends on: the pages with their definitions and proofs; the machinery but for the site and the
-    command, all rooms of the evidence among it; and the facts of recorded answers, which hold the digests of these."""
-    model = Path(__file__).resolve().parents[1]
-    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md"), (model, "*.py")]
-    folders = ("base", "literate", "terms", "contracts", "language", "machine", "query", "evidence")
-    places += [(model / folder, "**/*.py") for folder in folders]
+    """The files that a row depends on: the pages with their definitions and proofs; what computes it; and the facts of recorded
+    answers, which hold the digests of these."""
+    model = Path(__file__).resolve().parents[2]
+    places = [(DOCUMENTS / "spec", "**/*.md"), (DOCUMENTS / "proofs", "**/*.md")]
+    for package, folders in COMPUTED_BY.items():
+        places += [(model / package, "*.py"), *((model / package / folder, "**/*.py") for folder in folders)]
     places.append((FOLDER, "**/*.json"))
     return [path for folder, pattern in places for path in sorted(folder.glob(pattern))]
 

@@ -1,6 +1,6 @@
 """Linting and type-checking the documents' Python: `python -m ptxspec.literate.lint`.
 
-The blanked text of every document is laid out as a tree of modules beside the real package, ruff and mypy run on that, and
+The blanked text of every document is laid out as a tree of modules beside the real packages, ruff and mypy run on that, and
 what they say is reported under the documents' names. Lines are the documents' as they stand.
 """
 
@@ -23,11 +23,13 @@ _NOT_FOR_PAGES = "E402,I001,RUF100"
 def lay_out(folder: Path, roots: dict[str, Path] | None = None) -> dict[str, Path]:
     """Write the tree of modules; returns for each file written (relative to `folder`) the document it came from."""
     package = Path(__file__).resolve().parents[1]
-    target = folder / "ptxspec"
+    target = folder / package.name
     target.mkdir(parents=True)
     for entry in package.iterdir():
         if entry.name not in ("__pycache__", "documents"):
             (target / entry.name).symlink_to(entry)
+    for other in package.parent.glob(f"{package.name}_*/__init__.py"):
+        (folder / other.parent.name).symlink_to(other.parent)
     written: dict[str, Path] = {}
     for root in roots or ROOTS:
         for name, path in pages(root):

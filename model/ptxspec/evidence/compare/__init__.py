@@ -1,1 +1,1 @@
-"""One question, two answers from here: the interpretations of a term, the engines on a kernel, and what differs between them."""
+"""One question, several answers from here: the interpretations of a term, and what differs between them."""

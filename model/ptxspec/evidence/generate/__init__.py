@@ -1,2 +1,0 @@
-"""What is asked: operand rows, kernels of one instruction, cases for a GPU, images, and random programs. Everything is made again
-from seeds and names, so that answers alone have to be kept."""

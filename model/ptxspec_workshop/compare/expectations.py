@@ -1,0 +1,115 @@
+"""What a case is expected to answer, and what differs from that in somebody's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ptxspec.evidence.compare.choices import awaited
+from ptxspec.evidence.compare.compiled_loops import run_native
+from ptxspec.evidence.kernels.cases import Case, unlike
+from ptxspec.evidence.kernels.function_cases import FunctionCase
+from ptxspec.evidence.kernels.signatures import inputs_of, results_of
+from ptxspec.language.forms import Form
+from ptxspec.terms import exact
+from ptxspec.terms.definitions import Meaning
+from ptxspec.terms.profiles import Profile
+from ptxspec_workshop.compare.kernel_runs import Machine
+
+
+class Expectation(NamedTuple):
+    """What the definitions give for a case, None where a bound decides; and a function that tells which rows of an answer are
+    wrong."""
+
+    ours: np.ndarray | None
+    wrong: Callable[[np.ndarray], np.ndarray]
+
+
+class Difference(NamedTuple):
+    """One row on which the definitions, under a profile, give something else than the GPU did; `ours` is None if it was not
+    among several results allowed. `row` counts through the launches."""
+
+    form: str
+    row: int
+    operands: tuple[int, ...]
+    ours: tuple[int, ...] | None
+    gpu: tuple[int, ...]
+
+    def __str__(self) -> str:
+        operands, gpu = (", ".join(map(hex, values)) for values in (self.operands, self.gpu))
+        where = f"{self.form} row {self.row}, of {operands}"
+        if self.ours is None:
+            return f"{where}: the GPU gives {gpu}, which is not allowed"
+        return f"{where}: the definition gives {', '.join(map(hex, self.ours))}, the GPU {gpu}"
+
+
+def difference(case: Case, row: int, ours: np.ndarray | None, gpu: np.ndarray) -> Difference:
+    """A row of a case's answers that differs."""
+    own = None if ours is None else tuple(map(int, ours[row]))
+    return Difference(case.name, row, case.operands(row), own, tuple(map(int, gpu[row])))
+
+
+def of_kernels(machine: Machine, cases: Sequence[Case]) -> list[Expectation]:
+    """What our machine answers to the cases' kernels."""
+    answers = machine.answers(cases)
+    return [Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases]
+
+
+def of_functions(profile: Profile, cases: Sequence[FunctionCase]) -> list[Expectation]:
+    """What the definitions give for the cases' rows; where a profile leaves open an approximate result, a bound decides."""
+    meanings = [c.meaning for c in cases]
+    wanted = expected([(c.form, m) for c, m in zip(cases, meanings, strict=True)], [c.table for c in cases], profile)
+    return [
+        Expectation(want, partial(wrong, meaning, case.table, want=want, profile=profile))
+        for case, meaning, want in zip(cases, meanings, wanted, strict=True)
+    ]
+
+
+def expected(
+    cases: Sequence[tuple[Form, Meaning]], tables: Sequence[list[tuple[int, ...]]], profile: Profile
+) -> list[np.ndarray | None]:
+    """For each form, its results over its rows (a column a result) under a profile; None where that leaves open an approximate
+    result, so that a bound decides (see `wrong`)."""
+    chosen = [i for i, (form, _) in enumerate(cases) if not awaited(form, profile)]
+    computed = run_native([cases[i][1] for i in chosen], [tables[i] for i in chosen], profile.term) if chosen else []
+    found: list[np.ndarray | None] = [None] * len(cases)
+    for i, columns in zip(chosen, computed, strict=True):
+        found[i] = np.concatenate([c.astype(np.uint64).reshape(len(c), -1) for c in columns], axis=1)
+    return found
+
+
+def wrong(
+    meaning: Meaning,
+    table: Sequence[tuple[int, ...]],
+    answers: np.ndarray,
+    want: np.ndarray | None,
+    profile: Profile,
+) -> np.ndarray:
+    """Which rows of a machine's answers are not what the definition expects, or not among what it allows."""
+    if want is not None:
+        return unlike(answers.astype(np.uint64), want)
+    names = inputs_of(meaning)
+    found = np.zeros(len(table), bool)
+    for i, (row, bits) in enumerate(zip(table, answers.tolist(), strict=True)):
+        values = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(names, row, strict=True)}
+        terms = [term for _, term in results_of(meaning)]
+        settled: dict[Any, int] = {}
+        found[i] = not all(
+            exact.allows(t, values, b, profile.chosen, settled) for t, b in zip(terms, bits, strict=True)
+        )
+    return found
+
+
+def differences(
+    cases: Iterable[Case], expectations: Iterable[Expectation], answers: Mapping[str, np.ndarray]
+) -> tuple[int, list[Difference]]:
+    """(rows compared, rows that differ) between somebody's answers, by the cases' names, and what is expected."""
+    count, found = 0, []
+    for case, want in zip(cases, expectations, strict=True):
+        answer = answers[case.name]
+        count += len(answer)
+        found += [difference(case, int(i), want.ours, answer) for i in np.flatnonzero(want.wrong(answer))]
+    return count, found

@@ -1,0 +1,194 @@
+"""Who is asked: an assembler with or without a GPU, a library, or our native engine. Whatever it does, we go on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, ran
+from ptxspec.evidence.kernels.cases import FILL, PROFILE, Launch
+from ptxspec_workshop.fuzz import library
+from ptxspec_workshop.fuzz.behaviours import launched
+from ptxspec_workshop.fuzz.cases import Case
+
+#: the target of programs, as the assembler is told; a GPU that runs them has at least this compute capability
+ARCH, CAPABILITY = "sm_90", (9, 0)
+#: seconds in which an assembler says its version
+SECONDS_FOR_VERSION = 60.0
+Kind = Literal["left", "accepted", "refused", "crashed", "hung"]
+
+
+class Answer(NamedTuple):
+    """What a target said to a case: `who` is a level of the assembler or nothing, `memory` the rows that were left, if `kind` is
+    "left", and `message` what went wrong otherwise."""
+
+    who: str
+    kind: Kind
+    message: str = ""
+    memory: np.ndarray | None = None
+
+
+class Ptxas(NamedTuple):
+    """An assembler, at some levels; `runs` says whether a GPU executes what it makes."""
+
+    path: str
+    levels: tuple[str, ...]
+    runs: bool = False
+
+    @property
+    def executes(self) -> bool:
+        """Whether there is a GPU that runs programs."""
+        return self.runs
+
+    def ask(self, case: Case, limit: float) -> list[Answer]:
+        """What comes of a case, each step in so many seconds."""
+        return [self._asked(case, level, limit) for level in self.levels]
+
+    def _asked(self, case: Case, level: str, limit: float) -> Answer:
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
+            source.write_text(case.text)
+            command = [self.path, f"-arch={ARCH}", "-w", level, str(source), "-o", str(target)]
+            run = ran(command, limit)
+            if run.late:
+                return Answer(level, "hung", f"no answer within {limit:g} seconds")
+            said = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
+            if run.wrote_much:
+                return Answer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {said}"[:2000])
+            # a shell passes the signal that ended a program on as 128 and more; ptxas itself ends with 255 where it refuses
+            if run.status < 0 or 128 < run.status <= 128 + 64:
+                number = -run.status if run.status < 0 else run.status - 128
+                return Answer(level, "crashed", f"signal {number}: {said}"[:2000])
+            if run.status or not target.is_file():
+                return Answer(level, "refused", said[:2000] or f"status {run.status}")
+            cubin = target.read_bytes()
+        if not self.runs:
+            return Answer(level, "accepted")
+        return _answer(level, _sandbox().ask(_on_gpu, (cubin, case), limit))
+
+    def facts(self) -> dict[str, Any]:
+        """What it is. Raises OSError for a path that cannot be called."""
+        run = ran([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
+        if run.late or run.wrote_much:
+            raise OSError(f"{self.path} --version {'does not end' if run.late else 'does not stop writing'}")
+        said = run.output.decode(errors="backslashreplace")
+        version = re.search(r"release (\d+\.\d+)", said)
+        return {
+            "ptxas": self.path,
+            "version": version[1] if version else said.strip()[:200],
+            "levels": list(self.levels),
+        }
+
+
+class Library(NamedTuple):
+    """A shared library with ptx_run."""
+
+    path: str
+
+    @property
+    def executes(self) -> bool:
+        """Whether the target runs programs."""
+        return True
+
+    def ask(self, case: Case, limit: float) -> list[Answer]:
+        """What a launch leaves."""
+        asked = library.Asked(self.path, case.text, case.cells, np.full_like(case.cells, FILL))
+        return [_answer("", _sandbox().ask(library.run, asked, limit))]
+
+    def facts(self) -> dict[str, Any]:
+        """What it is. Raises OSError for what cannot be loaded."""
+        process = Process(listens=True)
+        try:
+            reply = process.ask(library.check, self.path, 60)
+        finally:
+            process.close()
+        if reply.kind != "done":
+            raise OSError(f"{self.path} is no library with ptx_run: {reply.value or reply.message}")
+        return {"library": self.path, "sha256": hashlib.sha256(Path(self.path).read_bytes()).hexdigest()}
+
+
+class Native(NamedTuple):
+    """Our native engine, against the exact one."""
+
+    @property
+    def executes(self) -> bool:
+        """Whether the target runs programs."""
+        return True
+
+    def ask(self, case: Case, limit: float) -> list[Answer]:
+        """What a launch leaves."""
+        return [_answer("", _sandbox().ask(_by_native, case, limit))]
+
+    def facts(self) -> dict[str, Any]:
+        return {"engine": "native"}
+
+
+Target = Ptxas | Library | Native
+
+
+class Gpu(NamedTuple):
+    """The GPU of the machine that does the work; `reason` says why there is none that could run programs."""
+
+    name: str = ""
+    driver: str = ""
+    reason: str = ""
+
+
+def gpu(_: object = None) -> Gpu:
+    """What GPU there is."""
+    from ptxspec_workshop.record import driver
+
+    try:
+        found = driver.Gpu()
+        capability = found.capability()
+    except (OSError, driver.GpuError) as error:
+        return Gpu(reason=f"there is no GPU: {error}")
+    if capability < CAPABILITY:
+        return Gpu(found.name, found.driver, f"{found.name} cannot run programs for {ARCH}")
+    return Gpu(found.name, found.driver)
+
+
+def _on_gpu(asked: tuple[bytes, Case]) -> np.ndarray:
+    """Runs in a process of its own, which an error of the driver ends: its context is of no use any more."""
+    cubin, case = asked
+    own = _gpu()
+    places = own.allocate(case.cells.nbytes), own.allocate(case.cells.nbytes)
+    image = own.load(cubin)
+    found: np.ndarray = own.run(image, case.name, Launch(case.cells), *places)
+    own.call("cuModuleUnload", image)
+    own.free(*places)
+    return found
+
+
+@cache
+def _gpu() -> Any:
+    from ptxspec_workshop.record.driver import Gpu as Driver
+
+    return Driver()
+
+
+def _by_native(case: Case) -> np.ndarray:
+    return launched(case, "native", profile=PROFILE)
+
+
+@cache
+def _sandbox() -> Process:
+    """The process in which targets run; this one goes on when it ends."""
+    return Process(listens=True)
+
+
+def _answer(who: str, reply: Reply) -> Answer:
+    if reply.kind == "done":
+        return Answer(who, "left", memory=reply.value)
+    if reply.kind == "late":
+        return Answer(who, "hung", reply.message)
+    if reply.kind == "ended":
+        return Answer(who, "crashed", reply.message)
+    _sandbox().close()
+    return Answer(who, "refused", f"{type(reply.value).__name__}: {reply.value}")

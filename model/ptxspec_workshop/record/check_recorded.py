@@ -1,0 +1,67 @@
+"""All recorded answers of some opcodes, held against the definitions anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ptxspec.base.parallel import on_all_cores
+from ptxspec.evidence.location import MISSING
+from ptxspec.language.forms import no_page_defines, registry
+from ptxspec_workshop.record.families import FUNCTIONS, MATRICES, WARPS
+
+#: the families whose answers are values alone
+_ASKED = (FUNCTIONS, WARPS, MATRICES)
+
+
+class Recorded(NamedTuple):
+    """What came of one opcode's recorded answers: rows compared, the forms answered and those not, and by form how many rows
+    differ, with the first of them."""
+
+    opcode: str
+    rows: int
+    answered: int
+    unanswered: int
+    differing: dict[str, tuple[int, str]]
+
+
+def _answered_forms(opcode: str) -> list[str]:
+    """The names under which answers of an opcode's forms are recorded."""
+    own = registry().opcodes[opcode].forms
+    return list(dict.fromkeys(case.name for family in _ASKED for case in family.cases(own)))
+
+
+def _recorded_one(opcode: str) -> Recorded:
+    own = registry().opcodes[opcode].forms
+    rows = 0
+    differing: dict[str, tuple[int, str]] = {}
+    here: set[str] = set()
+    for family in _ASKED:
+        answers = family.read()
+        if answers is None:
+            continue
+        here |= set(answers.values)
+        count, differences = family.compare(own, answers)
+        rows += count
+        for one in differences:
+            before, first = differing.get(one.form, (0, str(one)))
+            differing[one.form] = (before + 1, first)
+    names = _answered_forms(opcode)
+    answered = sum(name in here for name in names)
+    return Recorded(opcode, rows, answered, len(names) - answered, differing)
+
+
+def check_recorded(asked: Sequence[str] = ()) -> tuple[dict[str, Any], list[Recorded]]:
+    """(the facts of the recorded answers, what came of each opcode). Raises ValueError if there are none, or none of one that
+    was asked for."""
+    answers = FUNCTIONS.read()
+    if answers is None:
+        raise ValueError(MISSING)
+    for opcode in asked:
+        if opcode not in registry().opcodes:
+            raise ValueError(no_page_defines(opcode))
+        if not _answered_forms(opcode):
+            raise ValueError(f"{opcode}: no answers of this opcode can be recorded")
+    names = list(dict.fromkeys(asked)) or [o for o in sorted(registry().opcodes) if _answered_forms(o)]
+    facts: dict[str, Any] = {k: answers.facts[k] for k in ("device", "date", "profile") if k in answers.facts}
+    return facts, sorted(on_all_cores(_recorded_one, names))

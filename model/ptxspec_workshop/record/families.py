@@ -1,0 +1,259 @@
+"""The families of forms that a GPU was asked about with kernels of one shape, and where their answers lie: functions of operands,
+what meets in a warp or at a barrier, products of matrices, effects, and clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ptxspec.base.options import Engine
+from ptxspec.evidence.kernels import function_cases
+from ptxspec.evidence.kernels.cases import Case, key
+from ptxspec.evidence.kernels.instruction_kernels import (
+    comes_later,
+)
+from ptxspec.language.forms import Form, forms
+from ptxspec.terms.profiles import Profile
+from ptxspec_workshop.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
+from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.open_rows import open_rows
+from ptxspec_workshop.generate import (
+    aimed_matrix_cases,
+    cluster_cases,
+    effect_cases,
+    matrix_cases,
+    matrix_moves,
+    tile_cases,
+    warp_cases,
+)
+from ptxspec_workshop.record import stored_answers
+from ptxspec_workshop.record.stored_answers import H100, H200, Answers
+
+Expecting = Callable[[Sequence[Any]], list[Expectation]]
+
+
+class Family:
+    """Forms that are asked about with kernels of one shape."""
+
+    #: where the answers lie below the folder of a GPU
+    place = ""
+    seed: str
+    #: the engine under which our machine answers
+    engine: Engine = "exact"
+
+    def asks(self, form: Form) -> bool:
+        """Whether the form is one of the family."""
+        raise NotImplementedError
+
+    def names(self, form: Form) -> list[str]:
+        """The names of a form's answers: if all are there, it was asked about."""
+        raise NotImplementedError
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        """The cases of some forms."""
+        raise NotImplementedError
+
+    def every(self) -> Sequence[Case]:
+        """All cases."""
+        return self.cases(forms())
+
+    def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
+        """A function from cases to what is expected of them."""
+        machine = Machine(profile, engine or self.engine)
+        return lambda cases: of_kernels(machine, cases)
+
+    def remarks(
+        self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
+    ) -> dict[str, Any]:
+        """What else is kept of a case some of whose rows differ."""
+        return {}
+
+    def folder(self, folder: Path = H200) -> Path:
+        """Where the answers lie."""
+        return folder / self.place
+
+    def read(self, folder: Path = H200) -> Answers | None:
+        """The answers of a GPU's folder, or None if there are none. Raises ValueError if they are not what was recorded."""
+        return stored_answers.read(self.folder(folder))
+
+    def write(
+        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
+    ) -> None:
+        """Keep answers in a GPU's folder."""
+        own = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write(self.folder(folder), {**own, "seed": self.seed}, values, differing)
+
+    def compare(
+        self, own: Iterable[Form | Case], answers: Answers, engine: Engine | None = None
+    ) -> tuple[int, list[Difference]]:
+        """(rows compared, rows that differ) over those of the forms, or of the cases, that were answered, under the answers'
+        profile. Rows that hang on a freedom are compared too."""
+        own = list(own)
+        cases = [c for c in own if not isinstance(c, Form)] + list(self.cases(f for f in own if isinstance(f, Form)))
+        chosen = [c for c in cases if c.name in answers.values]
+        expected = self.expectations(answers.facts["profile"], engine)(chosen) if chosen else []
+        return differences(chosen, expected, answers.values)
+
+
+class Functions(Family):
+    """Forms that are functions of their operands, with 512 rows each."""
+
+    seed = function_cases.SEED
+
+    def asks(self, form: Form) -> bool:
+        return function_cases.comparable(form) and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [str(v) for v in form.variants]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return function_cases.cases(form for form in own if self.asks(form))
+
+    def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
+        choices = Profile(profile)
+        return lambda cases: of_functions(choices, cases)
+
+    def write(
+        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
+    ) -> None:
+        stored_answers.write(folder, dict(facts), values, differing)
+
+
+class Warps(Family):
+    """Forms whose results depend on other threads, of a warp or at a barrier."""
+
+    seed = warp_cases.SEED
+    engine: Engine = "native"
+
+    def asks(self, form: Form) -> bool:
+        return warp_cases.meets(form) and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [str(form)]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return warp_cases.cases(form for form in own if not comes_later(form))
+
+    def remarks(
+        self, case: Any, want: Expectation, got: Mapping[str, np.ndarray], differing: np.ndarray
+    ) -> dict[str, Any]:
+        """How many rows hang on a freedom, and some of the others and of these with their values."""
+        is_open = open_rows(case.form, case.absent)
+        examples = [*np.flatnonzero(differing & ~is_open)[:6], *np.flatnonzero(differing & is_open)[:6]]
+        answers = {"ours": want.ours, **{level.strip("-"): answer for level, answer in got.items()}}
+        return {
+            "open": int(is_open.sum()),
+            "open, O3 differs": int((want.wrong(got["-O3"]) & is_open).sum()),
+            "examples": [
+                {"row": int(i), "open": bool(is_open[i]), "operands": list(map(hex, case.operands(i)))}
+                | {who: [hex(int(v)) for v in answer[i]] for who, answer in answers.items() if answer is not None}
+                for i in examples
+            ],
+        }
+
+    def read(self, folder: Path = H200) -> Answers | None:
+        return stored_answers.read_archive(folder, "warps")
+
+    def write(
+        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
+    ) -> None:
+        own = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write_archive(folder, "warps", {**own, "seed": self.seed}, values, differing)
+
+
+class Matrices(Family):
+    """Products of matrices, and what moves matrices."""
+
+    seed = matrix_cases.SEED
+    engine: Engine = "native"
+
+    def asks(self, form: Form) -> bool:
+        return matrix_cases.asks(form) and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [case.name for case in self.cases([form])]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        own = [form for form in own if not comes_later(form)]
+        return [*matrix_cases.cases(own), *matrix_moves.cases(own), *tile_cases.cases(own)]
+
+    def read(self, folder: Path = H200) -> Answers | None:
+        return stored_answers.read_archive(folder, "matrices")
+
+    def write(
+        self, folder: Path, facts: Mapping[str, Any], values: dict[str, np.ndarray], differing: list[dict[str, Any]]
+    ) -> None:
+        own = {k: v for k, v in facts.items() if k != "rows"}
+        stored_answers.write_archive(folder, "matrices", {**own, "seed": self.seed}, values, differing)
+
+
+class AimedMatrices(Family):
+    """Products of matrices with factors that are aimed at limits. All forms are among the products of `Matrices`, too, so that
+    whether a form was asked about does not depend on these."""
+
+    place = "aimed"
+    seed = aimed_matrix_cases.SEED
+    engine: Engine = "native"
+
+    def asks(self, form: Form) -> bool:
+        return not comes_later(form) and aimed_matrix_cases.aims(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [case.name for case in self.cases([form])]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return aimed_matrix_cases.cases(form for form in own if not comes_later(form))
+
+    def read(self, folder: Path = H100) -> Answers | None:
+        return super().read(folder)
+
+
+class Effects(Family):
+    """Forms whose effect is on memory or on the course of a program."""
+
+    place = "effects"
+    seed = effect_cases.SEED
+
+    def asks(self, form: Form) -> bool:
+        return effect_cases.kind(form) is not None and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [key(v, absent) for v in form.variants for absent in form.absences]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return effect_cases.cases(form for form in own if not comes_later(form))
+
+
+class Clusters(Family):
+    """Forms that may reach another CTA of a cluster."""
+
+    place = "clusters"
+    seed = cluster_cases.SEED
+
+    def asks(self, form: Form) -> bool:
+        return cluster_cases.asks(form) and not comes_later(form)
+
+    def names(self, form: Form) -> list[str]:
+        return [str(form)]
+
+    def cases(self, own: Iterable[Form]) -> Sequence[Case]:
+        return cluster_cases.cases(form for form in own if not comes_later(form))
+
+    def every(self) -> Sequence[Case]:
+        """Those of the forms, and those of the special registers."""
+        return [*super().every(), *cluster_cases.registers()]
+
+
+FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = Functions(), Warps(), Matrices(), Effects(), Clusters()
+AIMED_MATRICES = AimedMatrices()
+#: by what the ledger calls them
+FAMILIES: dict[str, Family] = {
+    "vectors": FUNCTIONS,
+    "warps": WARPS,
+    "matrices": MATRICES,
+    "effects": EFFECTS,
+    "clusters": CLUSTERS,
+}
