@@ -25,8 +25,8 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 )
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.literate.finder import document_of
-from ptxspec.query.examples import is_program
 from ptxspec.query.fragments import read_fragment
+from ptxspec_workshop.programs.examples import is_program
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "language"))  # of these tests, some have texts that are modules

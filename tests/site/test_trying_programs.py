@@ -22,7 +22,8 @@ from docutils import nodes
 
 import ptxspec
 from ptxspec.machine.leaving import shape
-from ptxspec.query import examples, program_images, programs
+from ptxspec_workshop.programs import alone, examples
+from ptxspec_workshop.programs.images import images_of
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying import answers, archive, box, npm
 from ptxspec_workshop.site.trying import programs as boxes
@@ -86,18 +87,18 @@ def opcodes_in(text: str) -> set[str]:
 def test_the_native_engine_leaves_the_same_in_memory(page: str) -> None:
     text = boxes.program_of(page)
     assert text is not None
-    ran = programs.run(text)
-    module, images = ptxspec.load(text), program_images.images_of(text)
+    ran = alone.run(text)
+    module, images = ptxspec.load(text), images_of(text)
     for name, thing in images.things.items():
         module.bind(name, thing)
-    kernel = programs.entry_of(module)
+    kernel = alone.entry_of(module)
     try:
         module.launch(kernel.name, *shape(kernel))
     except ptxspec.LaunchError as error:
         assert ran.error is not None and ran.error.rule == error.rule
     else:
         assert ran.error is None
-    assert [h.after for h in ran.held] == list(programs.contents(module, images).values())
+    assert [h.after for h in ran.held] == list(alone.contents(module, images).values())
 
 
 @pytest.mark.parametrize("page", [p for p in EFFECTS if p.rpartition(".")[2] in ("atom", "shfl", "trap", "sust")])

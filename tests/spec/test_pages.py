@@ -13,13 +13,13 @@ from ptxspec.base.places import DOCUMENTS
 from ptxspec.language.forms import page_name, registry
 from ptxspec.literate.finder import document_of, install, pages
 from ptxspec.pages import facts
-from ptxspec.query import examples
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms import editions
 from ptxspec.terms.effects import terms_of
 from ptxspec.terms.profiles import CHOICES, Profile
 from ptxspec.terms.vocabulary import SHORTCUTS, freedoms_in
 from ptxspec_workshop.generate.image_terms import image_terms
+from ptxspec_workshop.programs import examples
 from ptxspec_workshop.site import changes
 
 install()

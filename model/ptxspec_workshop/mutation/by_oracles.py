@@ -19,7 +19,6 @@ from ptxspec.evidence.kernels import function_cases
 from ptxspec.evidence.kernels.signatures import approximate, inputs_of, results_of
 from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
-from ptxspec.query.examples import failures
 from ptxspec.terms import exact
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import Script
@@ -29,6 +28,7 @@ from ptxspec_workshop.generate.effect_cases import asks_images
 from ptxspec_workshop.generate.image_cases import ImageCase, TextureCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
 from ptxspec_workshop.mutation.meanings import Case
+from ptxspec_workshop.programs.examples import failures
 from ptxspec_workshop.record.families import FAMILIES, FUNCTIONS
 from ptxspec_workshop.record.image_answers import KEPT
 

@@ -46,6 +46,7 @@ _PARTS = (
     "ptxspec/pages/__init__.py",
     "ptxspec/pages/register.py",
     "ptxspec_workshop/__init__.py",
+    "ptxspec_workshop/programs/*.py",
     "ptxspec_workshop/site/__init__.py",
     "ptxspec_workshop/site/pages.py",
     "ptxspec_workshop/site/trying/__init__.py",

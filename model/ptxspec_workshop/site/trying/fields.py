@@ -10,9 +10,9 @@ from typing import NamedTuple
 from ptxspec.language.checked import Checked, Place
 from ptxspec.language.tree import Instruction, Name, Number, Real
 from ptxspec.query.numbers import Unfit, bits_of_text
-from ptxspec.query.programs import elements
 from ptxspec.query.values import labelled
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.programs.alone import elements
 
 #: an array of more elements has no field
 MOST = 16

@@ -11,10 +11,10 @@ from typing import Any
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.leaving import Left, shape
-from ptxspec.query import examples
-from ptxspec.query.programs import Held, Ran, Unrunnable, entry_of, run
 from ptxspec.query.values import labelled
 from ptxspec.terms.types import Type
+from ptxspec_workshop.programs import examples
+from ptxspec_workshop.programs.alone import Held, Ran, Unrunnable, entry_of, run
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying.fields import fields, rewritten
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ptxspec.query.evaluate import evaluate
-from ptxspec.query.programs import Held, Ran, run
 from ptxspec.terms.types import Type
+from ptxspec_workshop.programs.alone import Held, Ran, run
 
 _COMMENT = re.compile(r"//([^\n]*)")
 _CLAIM = re.compile(r"(?<![\w%$.\]])([\w%$.]+)(?:\[(\d+)\])? = (\{[^}]*\}|-?[\w.]+)")

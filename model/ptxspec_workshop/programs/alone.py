@@ -1,7 +1,7 @@
 """Programs that need nothing from outside: a module whose variables hold what goes in and what comes out, run alone.
 
 The entry takes no parameters. Its directives say how many threads there are: `.reqntid` those of a CTA, `.reqnctapercluster` the
-CTAs; else there is one. What images its names stand for is said in comments: see `program_images.py`.
+CTAs; else there is one. What images its names stand for is said in comments: see `images.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ptxspec.language.checked import Kernel, Place
 from ptxspec.machine.errors import LaunchError
 from ptxspec.machine.leaving import Left, left
 from ptxspec.machine.module import Module
-from ptxspec.query.program_images import Images, images_of
 from ptxspec.terms.types import TYPES, Type
+from ptxspec_workshop.programs.images import Images, images_of
 
 
 class Unrunnable(ValueError):
