@@ -11,6 +11,7 @@ from ptxspec.contracts.syntax import Version
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
     from ptxspec.terms.effects import Effect
+    from ptxspec.terms.static_rules import StaticRule
 
 
 class Variables(Protocol):
@@ -143,16 +144,85 @@ class OpaqueTypes(Protocol):
         """The greatest magnitude of a level of detail or a bias that the host says."""
 
     @property
-    def INDIRECT(self) -> tuple[Version, int]:
-        """The first version and target with handles in registers."""
+    def opaque_variables_are_global(self) -> StaticRule[str, bool]:
+        """Where one is declared: of the state space, and whether that is in a function."""
 
     @property
-    def INDIRECT_SAMPLERS(self) -> Version:
-        """The first version with those of samplers, and of textures beside samplers."""
+    def opaque_variables_are_not_common(self) -> StaticRule[str | None]:
+        """Of its linkage, without a dot."""
 
     @property
-    def OPAQUE_SINCE(self) -> Version:
-        """The version that brought opaque types, and ended .tex."""
+    def functions_take_handles(self) -> StaticRule[str]:
+        """Of the type of a function's parameter."""
+
+    @property
+    def opaque_variables_are_no_arrays(self) -> StaticRule[bool]:
+        """Of whether it is declared as an array."""
+
+    @property
+    def opaque_variables_are_no_vectors(self) -> StaticRule[int]:
+        """Of the number of elements, 1 of what is no vector."""
+
+    @property
+    def samplers_are_apart_in_independent_mode(self) -> StaticRule[str, bool]:
+        """Of a type, and whether the module is in independent mode."""
+
+    @property
+    def independent_mode_names_samplers(self) -> StaticRule[bool, bool]:
+        """Of that, and whether an instruction leaves a sampler out."""
+
+    @property
+    def unified_mode_names_no_samplers(self) -> StaticRule[bool, bool]:
+        """Of that, and whether an instruction names a sampler."""
+
+    @property
+    def opaque_variables_begin_with_fields(self) -> StaticRule[bool]:
+        """Of whether an initializer has names of fields."""
+
+    @property
+    def is_a_field(self) -> StaticRule[str, str]:
+        """Of a type and a field."""
+
+    @property
+    def takes_a_word(self) -> StaticRule[str]:
+        """Of a field that is given a word."""
+
+    @property
+    def is_a_word_of(self) -> StaticRule[str, str]:
+        """Of such a field, which takes words, and the word."""
+
+    @property
+    def fields_are_whole(self) -> StaticRule[bool]:
+        """Of whether a field is given a floating-point number."""
+
+    @property
+    def has_handles_for(self) -> StaticRule[int]:
+        """Of the number of a module's opaque variables and parameters."""
+
+    @property
+    def has_tex(self) -> StaticRule[Version]: ...
+
+    @property
+    def is_a_type_in_tex(self) -> StaticRule[str]: ...
+
+    @property
+    def tex_is_not_initialized(self) -> StaticRule[bool]:
+        """Of whether a variable in .tex has an initializer."""
+
+    @property
+    def may_name_so_many(self) -> StaticRule[str, int]:
+        """Of an opaque type and how many variables of it an entry names."""
+
+    @property
+    def has_opaque_types(self) -> StaticRule[Version]: ...
+
+    @property
+    def has_handles_in_registers(self) -> StaticRule[Version, int]:
+        """Of the version and the target's number."""
+
+    @property
+    def has_handles_of_samplers_in_registers(self) -> StaticRule[Version]:
+        """The same where the handle is that of a sampler, or stands beside one."""
 
     @overload
     def may_be_read(self, marks: int, writes: bool) -> bool: ...

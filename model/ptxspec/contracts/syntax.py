@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Int
+    from ptxspec.terms.static_rules import StaticRule
     from ptxspec.terms.types import Type
 
 #: a version of PTX ISA: its two numbers
@@ -165,8 +166,75 @@ class Directives(Protocol):
         """The bits of an address, where the module says this of them and something in it may need 32."""
 
     @property
-    def PRESERVED(self) -> Mapping[str, int]:
-        """The directives about preserved registers, each with the greatest number that it takes."""
+    def limits_are_positive(self) -> StaticRule[str, int]:
+        """Of a directive and its number."""
+
+    @property
+    def limits_have_32_bits(self) -> StaticRule[int]:
+        """Of its number."""
+
+    @property
+    def ALTERNATIVES(self) -> Sequence[tuple[str, str]]:
+        """Directives of which an entry has one."""
+
+    @property
+    def has_one_of(self) -> StaticRule[tuple[str, str], Collection[str]]:
+        """Of two such directives and those that an entry has."""
+
+    @property
+    def blocks_are_clusters_of_a_size(self) -> StaticRule[Collection[str]]:
+        """Of the directives that an entry has."""
+
+    @property
+    def limited_entries_are_defined(self) -> StaticRule[Collection[str], bool]:
+        """Of the directives that an entry has, and whether it has a body."""
+
+    @property
+    def preserves_what_there_is(self) -> StaticRule[str, int]:
+        """Of a directive about preserved registers and its number."""
+
+    @property
+    def functions_with_results_return(self) -> StaticRule[str, bool]:
+        """Of a directive after a function's parameters, and whether it has results."""
+
+    @property
+    def is_an_address_size(self) -> StaticRule[int]:
+        """Of a number of bits."""
+
+    @property
+    def has_addresses_of(self) -> StaticRule[int, int]:
+        """Of what a module says of the bits of its addresses, and the target's number."""
+
+    @property
+    def is_a_version(self) -> StaticRule[Version]: ...
+
+    @property
+    def version_has(self) -> StaticRule[str, Version]:
+        """Of a use of a directive, and the module's version."""
+
+    @property
+    def target_has(self) -> StaticRule[str, int]:
+        """Of a use of a directive, and the target's number."""
+
+    @property
+    def version_still_has(self) -> StaticRule[str, Version]:
+        """Of a use of a directive, and the module's version."""
+
+    @property
+    def version_has_target(self) -> StaticRule[str, Version]:
+        """Of a target that there is, and the module's version."""
+
+    @property
+    def version_has_option(self) -> StaticRule[str, Version]:
+        """Of an option that there is, and the module's version."""
+
+    @property
+    def target_has_option(self) -> StaticRule[str, int]:
+        """Of an option that there is, and the target's number."""
+
+    @property
+    def has_one_texture_mode(self) -> StaticRule[Collection[str]]:
+        """Of the options of .target."""
 
 
 class TypeChecking(Protocol):

@@ -85,11 +85,9 @@ class Bodies:
 
     def _heading(self, function: tree.Function) -> None:
         """Complain of directives and linkages that the module's version does not have."""
-        gone = contracts.directives().GONE
         for directive in function.performance:
             self.context.since(directive, function.position)
-            if directive in gone:
-                self.context.before(directive, function.position)
+            self.context.before(directive, function.position)
         if function.linkage is not None:
             self.context.since(f".{function.linkage}", function.position)
 

@@ -57,9 +57,7 @@ class InstructionRules:
         if effect is not None:
             return False
         handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
-        early = handles and self.opaque.too_early_for_handles("samplerref" in handles)
-        if early:
-            self.context.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
+        if handles and not self.opaque.handles_in_registers(item, "samplerref" in handles):
             return True
         wrong = self.address_problem(op.operands, shape, kernel, item.position)
         if wrong:

@@ -16,6 +16,7 @@ from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.editions import Epoch
+from ptxspec.terms.static_rules import Facts, StaticRule
 from ptxspec.terms.types import TYPES, Type
 
 
@@ -72,6 +73,10 @@ class Context:
     def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
         self.complaints.add(position, message, page)
 
+    def require(self, rule: StaticRule[*Facts], position: int, *facts: *Facts, **fields: object) -> bool:
+        """Whether facts keep a rule of a page; complains if not. See Complaints.require."""
+        return self.complaints.require(rule, position, *facts, **fields)
+
     @property
     def address_size(self) -> int:
         """The bits of an address, once all bodies are checked."""
@@ -87,24 +92,14 @@ class Context:
         return found
 
     def since(self, directive: str, position: int) -> None:
-        """Complain of a directive that is newer than the module's version."""
-        first = contracts.directives().SINCE.get(directive, (1, 0))
-        if self.version < first:
-            major, minor = self.version
-            needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
-            self.complain(position, needs, cited.DIRECTIVES)
-        needed = contracts.directives().NEEDS.get(directive, 0)
-        if self.target < needed:
-            needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
-            self.complain(position, needs, cited.DIRECTIVES)
+        """Complain of a directive that is newer than the module's version or target."""
+        page = contracts.directives()
+        self.require(page.version_has, position, directive, self.version)
+        self.require(page.target_has, position, directive, self.target)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
-        gone = contracts.directives().GONE[what]
-        if self.version >= gone:
-            self.complain(position, f"{what} was removed in PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
-            return False
-        return True
+        return self.require(contracts.directives().version_still_has, position, what, self.version)
 
     def may_be_passed(self, type: str, is_array: bool, position: int) -> None:
         """Complain of a variable in .param that is no array and of a type that asks for one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.building.declarations import OPEN
 from ptxspec.language.checked import (
@@ -36,8 +37,8 @@ class Signatures:
         found: list[Formal] = []
         for parameter in parameters:
             if self.opaque.is_opaque(parameter.type):
-                problem = f"a function has no parameters of type .{parameter.type}: pass the handle"
-                self.context.complain(parameter.position, problem, cited.FUNCTIONS)
+                rule = contracts.opaque_types().functions_take_handles
+                self.context.require(rule, parameter.position, parameter.type)
                 continue
             type = self.context.type(parameter.type, parameter.position)
             if parameter.space == "reg":

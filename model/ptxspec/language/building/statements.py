@@ -99,9 +99,7 @@ class Statements:
         return Hint(at, word, ())
 
     def preserve(self, at: int, word: str, number: int) -> Hint:
-        most = contracts.directives().PRESERVED[word]
-        if number > most:
-            self.text.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
+        self.text.require(contracts.directives().preserves_what_there_is, at + 1, word, number)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -110,8 +108,7 @@ class Statements:
         """What follows the parameters of a function or a prototype, with its numbers."""
         for at, word, _ in hints:
             self.text.use(word, at)
-            if word == ".noreturn" and results:
-                self.text.complain(at, "a function with results returns, and is not .noreturn", cited.DIRECTIVES)
+            self.text.require(contracts.directives().functions_with_results_return, at, word, bool(results))
         return {word: numbers for _, word, numbers in hints}
 
     def pragma(self, at: int, texts: list[str]) -> Pragma:
