@@ -18,10 +18,12 @@ from ptxspec.contracts.arithmetic import (
 from ptxspec.contracts.calls import (
     ControlFlow,
     Functions,
+    Linking,
     Span,
     SystemFunctions,
     control_flow,
     functions,
+    linking,
     system_functions,
 )
 from ptxspec.contracts.contraction import Contraction, contraction
@@ -129,6 +131,7 @@ __all__ = [
     "Initializers",
     "Levels",
     "Limits",
+    "Linking",
     "Literals",
     "Lookups",
     "MemoryOrder",
@@ -172,6 +175,7 @@ __all__ = [
     "initializers",
     "levels",
     "limits",
+    "linking",
     "literals",
     "lookups",
     "memory_order",

@@ -253,6 +253,9 @@ class TypeChecking(Protocol):
     def widened(self, value: Int, type: Type, width: int) -> Int:
         """What a register of so many bits holds that gets a result of a type, which has no more."""
 
+    def takes_constant(self, type: Type, real_bits: int) -> bool:
+        """Whether a constant may be a value of a type: an integer (0), or a floating-point number of so many bits."""
+
     def constant_value(self, value: int, width: int) -> int:
         """What an integer constant is as a value of so many bits."""
 
@@ -265,8 +268,20 @@ class Types(Protocol):
         """The first version and target of a type, where not all have it."""
 
     @property
-    def ARRAYS_IN_PARAM(self) -> tuple[str, ...]:
-        """The types of which a variable in .param is an array."""
+    def lies_in_memory(self) -> StaticRule[str]:
+        """Of a type's name."""
+
+    @property
+    def version_has_type(self) -> StaticRule[str, Version]:
+        """Of a type's name and the module's version."""
+
+    @property
+    def target_has_type(self) -> StaticRule[str, int]:
+        """Of a type's name and the target's number."""
+
+    @property
+    def may_be_in_param(self) -> StaticRule[str, bool]:
+        """Of the type's name of a variable in .param, and whether it is an array."""
 
 
 literals = page("syntax.literals", Literals)

@@ -235,8 +235,8 @@ class Complaints:
             self._cut()
 
     def require(self, rule: StaticRule[*Facts], offset: int, *facts: *Facts, **fields: object) -> bool:
-        """Whether facts keep a rule of a page. If not, complains of what stands at the offset, and cites the rule's line. `fields`
-        are what the sentence names besides the facts."""
+        """Whether facts keep a rule of a page. If not, complains of what stands at the offset, and cites the rule's line. The
+        `fields` are what the sentence names besides the facts."""
         kept = rule(*facts)
         if not kept:
             self.add(offset, rule.said(*facts, **fields), where(rule))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.statements import Hint, Statements
@@ -96,22 +95,18 @@ class Modules:
             return standing
         word = linkage[1:] if linkage else None
         if isinstance(declared, Function):
-            if linkage == ".common":
-                self.text.complain(at, ".common belongs before a variable", cited.DIRECTIVES)
-            if linkage == ".extern" and declared.body is not None:
-                what = "an entry" if declared.is_entry else "a function"
-                self.text.complain(self.function_at, f"{what} with a body is not .extern", cited.DIRECTIVES)
+            self.text.require(contracts.linking().common_is_for_variables, at, word)
+            what, rule = "an entry" if declared.is_entry else "a function", contracts.functions().extern_is_elsewhere
+            self.text.require(rule, self.function_at, word, declared.body is not None, what=what)
             return declared._replace(linkage=word)
         space = declared[0].space
-        if space == "param" or (space == "reg" and linkage):
-            what = f"variables in .{space} are declared inside functions"
-            self.text.complain(at + (linkage is not None), what, cited.STATE_SPACES)
+        rule = contracts.state_spaces().modules_declare
+        if not self.text.require(rule, at + (linkage is not None), space, linkage is not None):
             return []
-        for variable in declared:
-            if linkage == ".common" and variable.space != "global":
-                self.text.complain(at, "a .common variable is in .global", cited.VARIABLES)
-            if linkage == ".extern" and variable.values is not None:
-                self.text.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
+        for variable in declared if linkage is not None else ():
+            self.text.require(contracts.linking().common_is_global, at, word, variable.space)
+            initialized = variable.values is not None
+            self.text.require(contracts.linking().extern_has_no_initializer, at, word, initialized)
         return [variable._replace(linkage=word) for variable in declared]
 
     def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:

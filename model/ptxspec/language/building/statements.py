@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.text import Text
@@ -55,10 +54,8 @@ class Statements:
 
     def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
         self.declarations.allow_zeros(False)
-        if variables[0].space == "tex":
-            self.text.complain(at, "variables in .tex are declared outside of functions", cited.STATE_SPACES)
-            return []
-        return variables
+        may_be = self.text.require(contracts.state_spaces().functions_declare, at, variables[0].space)
+        return variables if may_be else []
 
     # instructions --------------------------------------------------------------------------------------------------------
 
