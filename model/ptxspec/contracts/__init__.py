@@ -89,6 +89,7 @@ from ptxspec.contracts.synchronization import (
 )
 from ptxspec.contracts.syntax import (
     ConstantExpressions,
+    Debugging,
     Directives,
     Family,
     Gaps,
@@ -98,6 +99,7 @@ from ptxspec.contracts.syntax import (
     TypedConstant,
     Types,
     constant_expressions,
+    debugging,
     directives,
     gaps,
     literals,
@@ -119,6 +121,7 @@ __all__ = [
     "Contraction",
     "ControlFlow",
     "Copies",
+    "Debugging",
     "Directives",
     "Divergence",
     "Family",
@@ -163,6 +166,7 @@ __all__ = [
     "contraction",
     "control_flow",
     "copies",
+    "debugging",
     "directives",
     "divergence",
     "floating_point",

@@ -55,14 +55,14 @@ class ConstantExpressions(Protocol):
         """The casts, as they are written."""
 
     @property
-    def Refused(self) -> type[ValueError]:
-        """What `evaluated` raises for operands that an operator does not take."""
+    def is_whole(self) -> StaticRule[bool]:
+        """Of whether a constant that must be an integer is one."""
 
     def Constant(self, type: str, value: int) -> TypedConstant:
         """A constant of a type."""
 
     def evaluated(self, operator: str, operands: tuple[Any, ...]) -> TypedConstant:
-        """What an operator gives. Raises Refused."""
+        """What an operator gives. Raises BrokenRule for operands that it does not take."""
 
 
 class Mnemonics(Protocol):
@@ -237,12 +237,44 @@ class Directives(Protocol):
         """Of the options of .target."""
 
 
+class Debugging(Protocol):
+    """spec/directives/debugging.md."""
+
+    @property
+    def places_have_32_bits(self) -> StaticRule[int]:
+        """Of the number of a file, a line or a column."""
+
+    @property
+    def files_have_their_numbers(self) -> StaticRule[int, Collection[int]]:
+        """Of a file's number and those of the files before it."""
+
+    @property
+    def inlined_at_a_place(self) -> StaticRule[tuple[int, ...], Collection[tuple[int, ...]]]:
+        """Of a place, and those that .loc before it has."""
+
+    @property
+    def data_fit(self) -> StaticRule[int, int]:
+        """Of a number in a section and the bits of its line."""
+
+    @property
+    def addresses_fill(self) -> StaticRule[int]:
+        """Of the bits of a line with an address."""
+
+    @property
+    def labels_of_sections_differ(self) -> StaticRule[str, Collection[str]]:
+        """Of a label and those before it in its section."""
+
+
 class TypeChecking(Protocol):
     """spec/operands/type-checking.md: which register or constant may stand for a value of a type."""
 
     @property
     def TUPLES(self) -> tuple[int, ...]:
         """How many values braces may hold, ascending."""
+
+    @property
+    def guards_are_predicates(self) -> StaticRule[Type]:
+        """Of the type of a guard's register."""
 
     def agrees(self, wanted: Type, operand: Type) -> bool:
         """Whether a register of one type may stand where another is asked for."""
@@ -289,5 +321,6 @@ constant_expressions = page("syntax.constant_expressions", ConstantExpressions)
 mnemonics = page("instructions.index", Mnemonics)
 gaps = page("gaps", Gaps)
 directives = page("directives.index", Directives)
+debugging = page("directives.debugging", Debugging)
 type_checking = page("operands.type_checking", TypeChecking)
 types = page("types.index", Types)

@@ -24,8 +24,6 @@ from ptxspec.language.tree import (
     Variable,
 )
 
-SECTIONS = "spec/directives/debugging.md"
-
 
 class Hint(NamedTuple):
     """A word after the parameters of a function or a prototype, with its place and its numbers."""
@@ -115,15 +113,13 @@ class Statements:
     # for a debugger ------------------------------------------------------------------------------------------------------
 
     def _limited(self, at: int, value: int) -> int:
-        if value >= 1 << 32:
-            self.text.complain(at, f"{value} does not fit into 32 bits", SECTIONS)
+        self.text.require(contracts.debugging().places_have_32_bits, at, value)
         return value
 
     file_number = line_number = column_number = _limited
 
     def file(self, at: int, number: int, name: str, time: int | None, size: int | None) -> File:
-        if number in self.files:
-            self.text.complain(at + 1, f"there is a file {number} already", SECTIONS)
+        self.text.require(contracts.debugging().files_have_their_numbers, at + 1, number, self.files)
         self.files.add(number)
         facts = tuple(f for f in (time, size) if f is not None)
         return File(number, name[1:-1], facts, self.text.starts[at])
@@ -144,18 +140,16 @@ class Statements:
         return name, offset or 0, *place
 
     def inlined_place(self, at: int, place: tuple[int, ...]) -> tuple[int, ...]:
-        if place not in self.places:
-            self.text.complain(at, "inlined_at names a place that no .loc before it has", SECTIONS)
+        self.text.require(contracts.debugging().inlined_at_a_place, at, place, self.places)
         return place
 
     def section(self, at: int, name: str, lines: list[Any]) -> Section:
         self.text.use(".section", at)
-        seen = set()
+        seen: set[str] = set()
         for width, content in lines:
             if width is None:
                 label, where = content
-                if label in seen:
-                    self.text.complain(where, f"the label {label} is defined twice", SECTIONS)
+                self.text.require(contracts.debugging().labels_of_sections_differ, where, label, seen)
                 seen.add(label)
         return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.text.starts[at])
 
@@ -166,14 +160,12 @@ class Statements:
     def data(
         self, at: int, width: str, numbers: list[Any], mark: str | None, offset: int | None, less: str | None
     ) -> tuple[str, tuple[Any, ...]]:
-        bits = int(width[2:])
+        bits, page = int(width[2:]), contracts.debugging()
         if mark is not None:
-            if bits < 32:
-                self.text.complain(at + 1, "an address has 32 or 64 bits", SECTIONS)
+            self.text.require(page.addresses_fill, at + 1, bits)
             return width, (mark + (f"+{offset}" if offset else "") + (f"-{less}" if less else ""),)
         for value, where in numbers:
-            if not -(1 << bits - 1) <= value < 1 << bits:
-                self.text.complain(where, f"{value} does not fit into {bits} bits", SECTIONS)
+            self.text.require(page.data_fit, where, value, bits)
         return width, tuple(value for value, _ in numbers)
 
     def data_integer(self, at: int, sign: str | None, digits: str) -> tuple[int, int]:
