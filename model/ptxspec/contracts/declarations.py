@@ -128,10 +128,6 @@ class Initializers(Protocol):
         """Of whether a function's name stands alone, without an offset and without generic()."""
 
     @property
-    def registers_have_no_address(self) -> StaticRule[bool]:
-        """Of whether an address would be that of an element of a vector of registers."""
-
-    @property
     def takes_a_byte_of_an_address(self) -> StaticRule[str]:
         """Of the type's name of a variable that begins as one."""
 

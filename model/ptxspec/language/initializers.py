@@ -74,8 +74,6 @@ class Initializers:
         mask = None
         if isinstance(value, tree.Masked):
             mask, value = value
-        if isinstance(value, tree.Part):
-            page.registers_have_no_address.demand(True, register=value.name.text, element=value.selector)
         (page.takes_an_address if mask is None else page.takes_a_byte_of_an_address).demand(type.name)
         base, addend = (value, 0) if isinstance(value, tree.Name) else value
         generic = isinstance(value, tree.Generic)

@@ -139,12 +139,9 @@ class InstructionRules:
         modifiers = op.plan.form.modifiers
         if modifiers.get("ss") != "param::entry" and str(modifiers.get("space")).split("::")[0] != "param":
             return False
-        for operand in op.operands:
-            place = _named_place(operand, kernel)
-            framed, rule = place is not None and place.framed, spaces().entry_is_of_an_entry
-            if not self.context.require(rule, item.position, True, framed, mnemonic=item.mnemonic):
-                return True
-        return False
+        named = [_named_place(operand, kernel) for operand in op.operands]
+        names_a_functions, rule = any(p is not None and p.framed for p in named), spaces().entry_is_of_an_entry
+        return not self.context.require(rule, item.position, True, names_a_functions, mnemonic=item.mnemonic)
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
         for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):

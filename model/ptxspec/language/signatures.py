@@ -33,9 +33,8 @@ class Signatures:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
         found: list[Formal] = []
         for parameter in parameters:
-            if self.opaque.is_opaque(parameter.type):
-                rule = contracts.opaque_types().functions_take_handles
-                self.context.require(rule, parameter.position, parameter.type)
+            rule = contracts.opaque_types().functions_take_handles
+            if not self.context.require(rule, parameter.position, parameter.type):
                 continue
             type = self.context.type(parameter.type, parameter.position)
             if parameter.space == "reg":

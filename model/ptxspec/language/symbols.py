@@ -90,11 +90,10 @@ def unresolved(context: Context) -> None:
     defined = {f.name for f in context.module.functions if f.body is not None}
     defined |= {d.name for d in context.module.directives if isinstance(d, tree.Alias)}
     for name, function in context.functions.items():
-        if name in defined or name in SYSTEM_FUNCTIONS:
-            continue
         position = context.used.get(context.symbols[name]) if function.linkage == "extern" else function.position
         if position is not None and (context.part is None or function.linkage != "extern"):
-            context.require(contracts.linking().is_defined, position, False, name=name)
+            is_there = name in defined or name in SYSTEM_FUNCTIONS
+            context.require(contracts.linking().is_defined, position, is_there, name=name)
 
 
 def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:

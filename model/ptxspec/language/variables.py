@@ -64,20 +64,20 @@ class Variables:
         first, *others = variable.dimensions or (1,)
         sized_at_launch = variable.space == spaces().SIZED_AT_LAUNCH
         if first is None:
-            if variable.values is not None:
-                try:
-                    first = contracts.initializers().first_dimension(variable.values)
-                except BrokenRule as broken:
-                    self.context.complaints.add_broken(variable.position, broken)
-                    return None
-            elif variable.linkage == "extern":
+            page, initialized = contracts.initializers(), variable.values is not None
+            if not initialized and variable.linkage == "extern":
                 first = 0  # as large as the launch says, or another module
                 rule, is_linked = contracts.linking().sizes_are_known, self.context.part is not None
                 if not self.context.require(rule, variable.position, sized_at_launch, is_linked, name=variable.name):
                     return None
-            else:
-                self.context.require(contracts.initializers().open_arrays_are_initialized, variable.position, False)
+            elif not self.context.require(page.open_arrays_are_initialized, variable.position, initialized):
                 return None
+            else:
+                try:
+                    first = page.first_dimension(variable.values)
+                except BrokenRule as broken:
+                    self.context.complaints.add_broken(variable.position, broken)
+                    return None
         return [int(d or 0) for d in (first, *others)] if variable.dimensions else []
 
     def _laid_out(
@@ -141,8 +141,8 @@ class Variables:
         return Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)
 
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
-        if variable.dimensions:
-            self.context.require(contracts.variables().registers_are_no_arrays, variable.position, True)
+        page = contracts.variables()
+        if not self.context.require(page.registers_are_no_arrays, variable.position, bool(variable.dimensions)):
             return
         type = self.context.type(variable.type, variable.position)
         if variable.values is not None:
