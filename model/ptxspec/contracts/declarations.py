@@ -280,8 +280,12 @@ class OpaqueTypes(Protocol):
         """Of the version and the target's number."""
 
     @property
-    def has_handles_of_samplers_in_registers(self) -> StaticRule[Version]:
+    def has_handles_of_samplers_in_registers(self) -> StaticRule[Version, int]:
         """The same where the handle is that of a sampler, or stands beside one."""
+
+    @property
+    def gives_handles_of_textures(self) -> StaticRule[bool, Version]:
+        """Of whether the module is in independent mode, and its version."""
 
     @overload
     def may_be_read(self, marks: int, writes: bool) -> bool: ...

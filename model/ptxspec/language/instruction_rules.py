@@ -54,7 +54,7 @@ class InstructionRules:
         if effect is not None:
             return False
         handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
-        if handles and not self.opaque.handles_in_registers(item, "samplerref" in handles):
+        if not all(self.opaque.gives_handle(item, kind) for kind in handles):
             return True
         return not self.has_addresses(op.operands, shape, kernel, item.position)
 

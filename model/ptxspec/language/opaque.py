@@ -144,12 +144,18 @@ class OpaqueVariables:
 
     def handles_in_registers(self, item: tree.Instruction, of_sampler: bool) -> bool:
         """Whether a register of the module may hold a handle, of a sampler or beside one; complains if not."""
-        page, context, at = contracts.opaque_types(), self.context, item.position
-        return context.require(
-            page.has_handles_in_registers, at, context.version, context.target, mnemonic=item.mnemonic
-        ) and (
-            not of_sampler
-            or context.require(page.has_handles_of_samplers_in_registers, at, context.version, mnemonic=item.mnemonic)
+        page, at, now, require = contracts.opaque_types(), item.position, self.context.epoch, self.context.require
+        if not require(page.has_handles_in_registers, at, now.version, now.target, mnemonic=item.mnemonic):
+            return False
+        rule = page.has_handles_of_samplers_in_registers
+        return not of_sampler or require(rule, at, now.version, now.target, mnemonic=item.mnemonic)
+
+    def gives_handle(self, item: tree.Instruction, kind: str) -> bool:
+        """Whether an instruction that is none for images may name an opaque variable of a kind; complains if not."""
+        rule = contracts.opaque_types().gives_handles_of_textures
+        independent = self.independent and kind == self.opaque_kind("texref")
+        return self.handles_in_registers(item, kind == "samplerref") and self.context.require(
+            rule, item.position, independent, self.context.version, mnemonic=item.mnemonic
         )
 
     def count_handles(self, position: int, used: dict[str, Place]) -> None:
