@@ -190,7 +190,7 @@ def test_syntax_in_functions(text: str, message: str) -> None:
         (".reg .u32 ¦;", "expected a variable's name, not ';'"),
         (".reg .u32 ¦_;", "expected a variable's name, not '_'"),
         (".reg .u32 x<¦y>;", "expected how many, not 'y'"),
-        (".reg .u32 ¦x = 5;", "a register cannot be initialized"),
+        (".reg .u32 ¦x = 5;", "a variable in .reg cannot be initialized"),
         (".shared .u32 ¦x = 5;", "a variable in .shared cannot be initialized"),
         (".local .u32 ¦x[] ;", "an array without a size needs an initializer"),
         (".local .u32 x[2][¦];", "only an array's first dimension may be left out"),

@@ -18,10 +18,12 @@ from ptxspec.contracts.arithmetic import (
 from ptxspec.contracts.calls import (
     ControlFlow,
     Functions,
+    Linking,
     Span,
     SystemFunctions,
     control_flow,
     functions,
+    linking,
     system_functions,
 )
 from ptxspec.contracts.contraction import Contraction, contraction
@@ -87,6 +89,7 @@ from ptxspec.contracts.synchronization import (
 )
 from ptxspec.contracts.syntax import (
     ConstantExpressions,
+    Debugging,
     Directives,
     Family,
     Gaps,
@@ -96,6 +99,7 @@ from ptxspec.contracts.syntax import (
     TypedConstant,
     Types,
     constant_expressions,
+    debugging,
     directives,
     gaps,
     literals,
@@ -117,6 +121,7 @@ __all__ = [
     "Contraction",
     "ControlFlow",
     "Copies",
+    "Debugging",
     "Directives",
     "Divergence",
     "Family",
@@ -129,6 +134,7 @@ __all__ = [
     "Initializers",
     "Levels",
     "Limits",
+    "Linking",
     "Literals",
     "Lookups",
     "MemoryOrder",
@@ -160,6 +166,7 @@ __all__ = [
     "contraction",
     "control_flow",
     "copies",
+    "debugging",
     "directives",
     "divergence",
     "floating_point",
@@ -172,6 +179,7 @@ __all__ = [
     "initializers",
     "levels",
     "limits",
+    "linking",
     "literals",
     "lookups",
     "memory_order",

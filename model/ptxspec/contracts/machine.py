@@ -10,6 +10,7 @@ from ptxspec.contracts.syntax import Version
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.static_rules import StaticRule
     from ptxspec.terms.steps import Step
     from ptxspec.terms.storage import Broken, Storage
 
@@ -183,9 +184,12 @@ class MemoryRules(Protocol):
     def reach(self, space: str, in_window: bool) -> int:
         """How far from its variable an address is still one of the state space; `in_window` says whether it lies in a window."""
 
+    def most_parameters(self, version: Version, target: int) -> int:
+        """The most bytes of an entry's parameters."""
+
     @property
-    def PARAMETERS(self) -> tuple[tuple[Version, int, int], ...]:
-        """From a version and a target on, the most bytes of an entry's parameters: (version, bytes, target), the last first."""
+    def parameters_have_room(self) -> StaticRule[int, int]:
+        """Of the bytes of an entry's parameters, and the most that there may be."""
 
     def leaves(self, offset: int, size: int, held: int | None) -> bool:
         """Whether an access at an offset from a variable's beginning leaves what the variable holds; None: that is not known."""

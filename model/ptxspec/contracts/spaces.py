@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, overload
 
 from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Bool, Int
+    from ptxspec.terms.effects import Effect
     from ptxspec.terms.registries import StateSpace
+    from ptxspec.terms.static_rules import StaticRule
     from ptxspec.terms.types import Type
 
 
@@ -48,8 +50,37 @@ class StateSpaces(Protocol):
         """What a register of the type holds before anything is written to it, or a byte of a variable. `name` tells it from
         others."""
 
-    def takes_too_little(self, address_bits: int, taken: int) -> bool:
-        """Whether an instruction that takes so many bits of a variable's address needs a module with 32-bit addresses."""
+    @property
+    def space_holds(self) -> StaticRule[str, int]:
+        """Of a state space and how many bytes lie in it."""
+
+    @property
+    def may_be_initialized(self) -> StaticRule[str]:
+        """Of the state space of a variable with an initializer."""
+
+    @property
+    def registers_hold_addresses(self) -> StaticRule[int, int, bool]:
+        """Of the bits of an address, those of the register that holds it, and whether the module has 32-bit addresses."""
+
+    @property
+    def addresses_are_taken_whole(self) -> StaticRule[int, int, bool]:
+        """The same of how many bits an instruction takes of a variable's address."""
+
+    @property
+    def forms_have_their_addresses(self) -> StaticRule[bool, bool]:
+        """Of whether a form is for modules with 32-bit addresses, and whether the module has them."""
+
+    @property
+    def modules_declare(self) -> StaticRule[str, bool]:
+        """Of the state space of a variable outside of functions, and whether it has a linkage."""
+
+    @property
+    def functions_declare(self) -> StaticRule[str]:
+        """Of the state space of a variable in a function."""
+
+    @property
+    def is_no_vector_in_param(self) -> StaticRule[str, int, bool]:
+        """Of a variable's state space, its vector's length, and whether it is an array."""
 
     @property
     def SIZED_AT_LAUNCH(self) -> str:
@@ -76,8 +107,16 @@ class StateSpaces(Protocol):
         """How an access to the parameters of a function is spelled: with the function said, and without."""
 
     @property
-    def ITS_EFFECTS(self) -> tuple[type, ...]:
-        """The classes of effects that reach the parameters of a function."""
+    def loads_and_stores_say_func(self) -> StaticRule[str, Effect | None]:
+        """Of how an instruction spells its state space, and its effect."""
+
+    @property
+    def func_is_of_a_function(self) -> StaticRule[bool, bool]:
+        """Of whether an instruction says ::func, and whether it names an entry's parameter."""
+
+    @property
+    def entry_is_of_an_entry(self) -> StaticRule[bool, bool]:
+        """The other way about."""
 
 
 class Banks(Protocol):
@@ -100,6 +139,14 @@ class Banks(Protocol):
 
     def space_of(self, number: int) -> str:
         """The name of the space of a bank's variables."""
+
+    @property
+    def is_a_bank(self) -> StaticRule[int]:
+        """Of a bank's number."""
+
+    @property
+    def begins_a_bank(self) -> StaticRule[str | None, Sequence[int | None]]:
+        """Of the linkage and the sizes of a variable in a bank other than the first."""
 
 
 class GenericAddressing(Protocol):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ptxspec.contracts.resolving import page
 
 if TYPE_CHECKING:
     from ptxspec.terms.core import Int
+    from ptxspec.terms.static_rules import StaticRule
     from ptxspec.terms.types import Type
 
 #: a version of PTX ISA: its two numbers
@@ -54,14 +55,14 @@ class ConstantExpressions(Protocol):
         """The casts, as they are written."""
 
     @property
-    def Refused(self) -> type[ValueError]:
-        """What `evaluated` raises for operands that an operator does not take."""
+    def is_whole(self) -> StaticRule[bool]:
+        """Of whether a constant that must be an integer is one."""
 
     def Constant(self, type: str, value: int) -> TypedConstant:
         """A constant of a type."""
 
     def evaluated(self, operator: str, operands: tuple[Any, ...]) -> TypedConstant:
-        """What an operator gives. Raises Refused."""
+        """What an operator gives. Raises BrokenRule for operands that it does not take."""
 
 
 class Mnemonics(Protocol):
@@ -165,8 +166,103 @@ class Directives(Protocol):
         """The bits of an address, where the module says this of them and something in it may need 32."""
 
     @property
-    def PRESERVED(self) -> Mapping[str, int]:
-        """The directives about preserved registers, each with the greatest number that it takes."""
+    def limits_are_positive(self) -> StaticRule[str, int]:
+        """Of a directive and its number."""
+
+    @property
+    def limits_have_32_bits(self) -> StaticRule[int]:
+        """Of its number."""
+
+    @property
+    def ALTERNATIVES(self) -> Sequence[tuple[str, str]]:
+        """Directives of which an entry has one."""
+
+    @property
+    def has_one_of(self) -> StaticRule[tuple[str, str], Collection[str]]:
+        """Of two such directives and those that an entry has."""
+
+    @property
+    def blocks_are_clusters_of_a_size(self) -> StaticRule[Collection[str]]:
+        """Of the directives that an entry has."""
+
+    @property
+    def limited_entries_are_defined(self) -> StaticRule[Collection[str], bool]:
+        """Of the directives that an entry has, and whether it has a body."""
+
+    @property
+    def preserves_what_there_is(self) -> StaticRule[str, int]:
+        """Of a directive about preserved registers and its number."""
+
+    @property
+    def functions_with_results_return(self) -> StaticRule[str, bool]:
+        """Of a directive after a function's parameters, and whether it has results."""
+
+    @property
+    def is_an_address_size(self) -> StaticRule[int]:
+        """Of a number of bits."""
+
+    @property
+    def has_addresses_of(self) -> StaticRule[int, int]:
+        """Of what a module says of the bits of its addresses, and the target's number."""
+
+    @property
+    def is_a_version(self) -> StaticRule[Version]: ...
+
+    @property
+    def version_has(self) -> StaticRule[str, Version]:
+        """Of a use of a directive, and the module's version."""
+
+    @property
+    def target_has(self) -> StaticRule[str, int]:
+        """Of a use of a directive, and the target's number."""
+
+    @property
+    def version_still_has(self) -> StaticRule[str, Version]:
+        """Of a use of a directive, and the module's version."""
+
+    @property
+    def version_has_target(self) -> StaticRule[str, Version]:
+        """Of a target that there is, and the module's version."""
+
+    @property
+    def version_has_option(self) -> StaticRule[str, Version]:
+        """Of an option that there is, and the module's version."""
+
+    @property
+    def target_has_option(self) -> StaticRule[str, int]:
+        """Of an option that there is, and the target's number."""
+
+    @property
+    def has_one_texture_mode(self) -> StaticRule[Collection[str]]:
+        """Of the options of .target."""
+
+
+class Debugging(Protocol):
+    """spec/directives/debugging.md."""
+
+    @property
+    def places_have_32_bits(self) -> StaticRule[int]:
+        """Of the number of a file, a line or a column."""
+
+    @property
+    def files_have_their_numbers(self) -> StaticRule[int, Collection[int]]:
+        """Of a file's number and those of the files before it."""
+
+    @property
+    def inlined_at_a_place(self) -> StaticRule[tuple[int, ...], Collection[tuple[int, ...]]]:
+        """Of a place, and those that .loc before it has."""
+
+    @property
+    def data_fit(self) -> StaticRule[int, int]:
+        """Of a number in a section and the bits of its line."""
+
+    @property
+    def addresses_fill(self) -> StaticRule[int]:
+        """Of the bits of a line with an address."""
+
+    @property
+    def labels_of_sections_differ(self) -> StaticRule[str, Collection[str]]:
+        """Of a label and those before it in its section."""
 
 
 class TypeChecking(Protocol):
@@ -176,6 +272,10 @@ class TypeChecking(Protocol):
     def TUPLES(self) -> tuple[int, ...]:
         """How many values braces may hold, ascending."""
 
+    @property
+    def guards_are_predicates(self) -> StaticRule[Type]:
+        """Of the type of a guard's register."""
+
     def agrees(self, wanted: Type, operand: Type) -> bool:
         """Whether a register of one type may stand where another is asked for."""
 
@@ -184,6 +284,9 @@ class TypeChecking(Protocol):
 
     def widened(self, value: Int, type: Type, width: int) -> Int:
         """What a register of so many bits holds that gets a result of a type, which has no more."""
+
+    def takes_constant(self, type: Type, real_bits: int) -> bool:
+        """Whether a constant may be a value of a type: an integer (0), or a floating-point number of so many bits."""
 
     def constant_value(self, value: int, width: int) -> int:
         """What an integer constant is as a value of so many bits."""
@@ -197,8 +300,20 @@ class Types(Protocol):
         """The first version and target of a type, where not all have it."""
 
     @property
-    def ARRAYS_IN_PARAM(self) -> tuple[str, ...]:
-        """The types of which a variable in .param is an array."""
+    def lies_in_memory(self) -> StaticRule[str]:
+        """Of a type's name."""
+
+    @property
+    def version_has_type(self) -> StaticRule[str, Version]:
+        """Of a type's name and the module's version."""
+
+    @property
+    def target_has_type(self) -> StaticRule[str, int]:
+        """Of a type's name and the target's number."""
+
+    @property
+    def may_be_in_param(self) -> StaticRule[str, bool]:
+        """Of the type's name of a variable in .param, and whether it is an array."""
 
 
 literals = page("syntax.literals", Literals)
@@ -206,5 +321,6 @@ constant_expressions = page("syntax.constant_expressions", ConstantExpressions)
 mnemonics = page("instructions.index", Mnemonics)
 gaps = page("gaps", Gaps)
 directives = page("directives.index", Directives)
+debugging = page("directives.debugging", Debugging)
 type_checking = page("operands.type_checking", TypeChecking)
 types = page("types.index", Types)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ptxspec import contracts
-from ptxspec.language import cited
 from ptxspec.language.checked import (
     Signature,
     spaces,
@@ -11,6 +10,7 @@ from ptxspec.language.checked import (
 )
 from ptxspec.language.graphs import components, reached
 from ptxspec.language.module_context import Context
+from ptxspec.terms.types import Type
 
 
 def keep_to_the_abi(context: Context) -> None:
@@ -18,34 +18,35 @@ def keep_to_the_abi(context: Context) -> None:
     entries = [context.symbols[name] for name, f in context.functions.items() if f.is_entry]
     leads = {name: {c for c, _, _ in context.mentions.get(name, ()) if c is not None} for name in _callers(context)}
     without = _without_abi(context)
-    least = contracts.functions().LEAST_BITS
     defined = {context.symbols[f.name] for f in context.module.functions if f.body is not None}
-    for position in context.pointed if without is not None else ():
-        context.complain(
-            position,
-            f"the address of a function needs an ABI, which this module cannot have: {without}",
-            cited.FUNCTIONS,
-        )
+    page, has_abi = contracts.functions(), without is None
+    for position in context.pointed:
+        context.require(page.has_an_abi_for, position, "the address of a function", has_abi, why=without)
     said: set[int] = set()
-    narrow: dict[int, bool] = {}
+    full: dict[int, bool] = {}
     circle = components(leads) if without is not None else {}
     for name in reached(leads, entries):
         for called, position, signature in context.mentions.get(name, ()):
-            problem = None
-            if without is None:
-                if id(signature) not in narrow:
-                    narrow[id(signature)] = _is_narrow(signature, least)
-                if narrow[id(signature)]:
-                    problem = f"an integer parameter or result of a function has at least {least} bits"
-            elif called is None:
-                problem = f"an indirect call needs an ABI, which this module cannot have: {without}"
-            elif called not in defined:
-                problem = f"a call of another module needs an ABI, which this module cannot have: {without}"
-            elif circle[called] == circle[name]:
-                problem = f"recursion needs an ABI, which this module cannot have: {without}"
-            if problem and position not in said:
+            if id(signature) not in full:
+                full[id(signature)] = page.integers_fill_registers(_passed(signature), has_abi)
+            if not full[id(signature)]:
+                if position not in said:
+                    context.require(page.integers_fill_registers, position, _passed(signature), has_abi)
                 said.add(position)
-                context.complain(position, problem, cited.FUNCTIONS)
+            elif without is not None:
+                recurs = called is not None and called in defined and circle[called] == circle[name]
+                use = _use(called, defined, recurs)
+                if position not in said and not context.require(page.has_an_abi_for, position, use, False, why=without):
+                    said.add(position)
+
+
+def _use(called: str | None, defined: set[str], recurs: bool) -> str:
+    """What a call is, as the page calls it; None calls what an address leads to."""
+    if called is None:
+        return "an indirect call"
+    if called not in defined:
+        return "a call of another module"
+    return "recursion" if recurs else "a call"
 
 
 def _without_abi(context: Context) -> str | None:
@@ -59,10 +60,10 @@ def _without_abi(context: Context) -> str | None:
     return f"{several[0].name} has several results" if several else None
 
 
-def _is_narrow(signature: Signature, least: int) -> bool:
-    """Whether a parameter or a result of a function is an integer of fewer bits."""
-    passed = [f.type for f in (*signature.returns, *signature.parameters) if not f.is_array and f.vector == 1]
-    return any(type.kind in ("u", "s", "pred") and type.width < least for type in passed)
+def _passed(signature: Signature) -> tuple[Type, ...]:
+    """The types that a function takes and gives, but for those of arrays and vectors."""
+    formals = (*signature.returns, *signature.parameters)
+    return tuple(f.type for f in formals if not f.is_array and f.vector == 1)
 
 
 def _callers(context: Context) -> set[str]:

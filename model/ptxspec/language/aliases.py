@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.module_context import Context
 
@@ -22,45 +23,49 @@ class Aliases:
     def declare_alias(self, alias: tree.Alias) -> None:
         """A second name of a function. Both have been declared, this one without a body."""
         self.context.since(".alias", alias.position)
-        functions = self._with_a_body
-        problem = None
-        for name in (alias.name, alias.of):
-            found = self.context.signatures.get(self.context.symbols.get(name, name))
-            if name in functions and functions[name].is_entry:
-                problem = f"{name} is an entry, not a function"
-            elif found is None or found.position > alias.position:
-                problem = f"{name} is not declared before"
-        if problem is None:
-            one, other = (self.context.signatures[self.context.symbols[name]] for name in (alias.name, alias.of))
-            if alias.name in functions:
-                problem = f"{alias.name} has a body, and cannot be an alias"
-            elif alias.name in self.context.aliases:
-                problem = f"{alias.name} is an alias of {self.context.aliases[alias.name]} already"
-            elif [[f.declared for f in fs] for fs in one[1:3]] != [[f.declared for f in fs] for fs in other[1:3]]:
-                problem = f"{alias.name} was declared with other parameters than {alias.of}"
-            elif self.context.functions[alias.of].linkage in ("weak", "extern"):
-                problem = f"{alias.of} is .{self.context.functions[alias.of].linkage}, and cannot have an alias"
-            elif self.aliased(alias.of) == alias.name:
-                problem = self._circle(alias)
-        if problem is not None:
-            self.context.complain(alias.position, problem, cited.FUNCTIONS)
-        else:
+        if self._is_known(alias.of, alias) and self._is_known(alias.name, alias) and self._keeps_the_rules(alias):
             self.context.aliases[alias.name] = self._nearer[alias.name] = alias.of
+
+    def _is_known(self, name: str, alias: tree.Alias) -> bool:
+        """Whether a name is that of a function that is declared before; complains if not."""
+        function = self._with_a_body.get(name)
+        is_an_entry = function is not None and function.is_entry
+        if not self.context.require(
+            contracts.functions().aliases_are_of_functions, alias.position, is_an_entry, name=name
+        ):
+            return False
+        found = self.context.signatures.get(self.context.symbols.get(name, name))
+        if found is None or found.position > alias.position:
+            self.context.complain(alias.position, f"{name} is not declared before", cited.FUNCTIONS)
+            return False
+        return True
+
+    def _keeps_the_rules(self, alias: tree.Alias) -> bool:
+        """Whether a function may be the alias of another; complains if not."""
+        context, page, at, require = self.context, contracts.functions(), alias.position, self.context.require
+        own, other = (context.signatures[context.symbols[name]].declared for name in (alias.name, alias.of))
+        leads_back = self.aliased(alias.of) == alias.name
+        circle = self._circle(alias) if leads_back else ""
+        return (
+            require(page.aliases_have_no_body, at, alias.name in self._with_a_body, name=alias.name)
+            and require(page.aliases_are_of_one_function, at, context.aliases.get(alias.name), name=alias.name)
+            and require(page.aliases_have_the_parameters, at, own, other, name=alias.name, of=alias.of)
+            and require(page.may_have_an_alias, at, context.functions[alias.of].linkage, of=alias.of)
+            and require(page.aliases_lead_elsewhere, at, leads_back, name=alias.name, circle=circle)
+        )
 
     @cached_property
     def _with_a_body(self) -> dict[str, tree.Function]:
         return {f.name: f for f in self.context.module.functions if f.body is not None}
 
     def _circle(self, alias: tree.Alias) -> str:
-        """What is wrong with an alias that leads back to its own name."""
+        """What an alias that leads back to its own name does so by."""
         names, name = [alias.name], alias.of
         while name != alias.name and len(names) < _MOST_NAMED:
             names.append(name)
             name = self.context.aliases[name]
         names.append("…" if name != alias.name else name)
-        if len(names) == 2:
-            return f"{alias.name} would be an alias of itself"
-        return f"{alias.name} would be an alias of itself: {' is '.join(names)}"
+        return f": {' is '.join(names)}" if len(names) > 2 else ""
 
     def aliased(self, name: str) -> str:
         """The function that a name stands for. Names on the way are led closer to it, so that no way is gone twice."""

@@ -20,7 +20,7 @@ from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names, labels_of_scopes
-from ptxspec.language.signatures import MOST_ALIGNED, Signatures
+from ptxspec.language.signatures import Signatures
 from ptxspec.language.variables import Variables
 
 
@@ -85,11 +85,9 @@ class Bodies:
 
     def _heading(self, function: tree.Function) -> None:
         """Complain of directives and linkages that the module's version does not have."""
-        gone = contracts.directives().GONE
         for directive in function.performance:
             self.context.since(directive, function.position)
-            if directive in gone:
-                self.context.before(directive, function.position)
+            self.context.before(directive, function.position)
         if function.linkage is not None:
             self.context.since(f".{function.linkage}", function.position)
 
@@ -192,13 +190,9 @@ class Bodies:
         """A variable in .param, which passes an argument or takes a result."""
         self.context.since("a variable of a function in .param", item.position)
         self.context.may_be_passed(item.type, bool(item.dimensions), item.position)
-        if (item.align or 1) > MOST_ALIGNED:
-            problem = f"a parameter is aligned to at most {MOST_ALIGNED} bytes"
-            self.context.complain(item.position, problem, cited.FUNCTIONS)
+        self.context.require(contracts.functions().parameters_are_aligned, item.position, item.align or 1)
         sizes = {item.space: kernel.sizes[spaces().OF_FRAMES]}
-        place = _known(names, self.variables.declare(item, names, sizes), True)
-        if place is not None and place.type is None and not place.dimensions:
-            self.context.complain(item.position, "a variable in .param is no vector", cited.FUNCTIONS)
+        _known(names, self.variables.declare(item, names, sizes), True)
         kernel.sizes[spaces().OF_FRAMES] = sizes[item.space]
 
     def _static(self, item: tree.Variable, symbol: str, names: Names) -> None:
@@ -232,12 +226,9 @@ class Bodies:
         kernel.signature = kernel.signature._replace(parameters=(*others, last._replace(place=moved)))
 
 
-def _known(names: Names, made: Place | Range | None, framed: bool) -> Place | None:
-    """Let what a declaration makes be known in a scope. Returns it, or the first of several."""
+def _known(names: Names, made: Place | Range | None, framed: bool) -> None:
+    """Let what a declaration makes be known in a scope."""
     if isinstance(made, Range):
-        made = made.like(made.first._replace(framed=framed))
-        names.places.add(made)
-        return made.first
-    if made is not None:
+        names.places.add(made.like(made.first._replace(framed=framed)))
+    elif made is not None:
         names.add_place(made.name, made._replace(framed=framed))
-    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
@@ -12,12 +12,13 @@ from ptxspec.language.checked import (
     Formal,
     Kernel,
     Op,
+    Place,
     Read,
     Signature,
     Table,
     operand_of,
 )
-from ptxspec.language.constant_bits import constant_fits
+from ptxspec.language.constant_bits import real_bits
 from ptxspec.language.instruction_rules import is_formal
 from ptxspec.language.module_context import Context
 from ptxspec.language.operand_resolution import Operands
@@ -98,92 +99,94 @@ class Calls:
                 return None
             self.context.mentions.setdefault(kernel.name, []).append((None, item.position, signature))
         for one in (signature, *also):
-            passed = self.passed(function or "the function", arguments, results, one, kernel)
-            if isinstance(passed, str):
-                self.context.complain(item.position, passed, cited.FUNCTIONS)
+            passed = self.passed(_Call(function or "the function", kernel, item.position), arguments, results, one)
+            if passed is None:
                 return None
             if one is signature:
                 op = op._replace(call=Call(function, signature, passed[0], passed[1], known))
         return op
 
     def passed(
-        self, shown: str, arguments: tuple[Any, ...], results: tuple[Any, ...], signature: Signature, kernel: Kernel
-    ) -> str | tuple[tuple[tree.Operand, ...], tuple[tree.Operand, ...]]:
-        """What a call passes to a function and takes from it, the elements of vectors one by one; or why it cannot."""
+        self, call: _Call, arguments: tuple[Any, ...], results: tuple[Any, ...], signature: Signature
+    ) -> tuple[tuple[tree.Operand, ...], tuple[tree.Operand, ...]] | None:
+        """What a call passes to a function and takes from it, the elements of vectors one by one; None after a complaint."""
+        page, require = contracts.functions(), self.context.require
         found: list[tuple[tree.Operand, ...]] = []
         for what, actuals, formals in (
             ("arguments", arguments, signature.parameters),
             ("results", results, signature.returns),
         ):
             count = sum(f.vector > 0 for f in formals)
-            may_end = bool(formals) and formals[-1].is_open  # nothing is passed for an array without a size
-            if len(actuals) != count and not (may_end and len(actuals) == count - 1):
-                return f"{shown} has {count} {what}, the call {len(actuals)}"
-            single = one_by_one(actuals, formals)
+            is_open = bool(formals) and formals[-1].is_open  # nothing is passed for an array without a size
+            as_many = page.passes_as_many
+            if not require(as_many, call.at, len(actuals), count, is_open, function=call.function, what=what):
+                return None
+            single = self.one_by_one(call, actuals, formals)
             if single is None:
-                return f"{shown}: a vector goes where there is a vector of as many elements"
+                return None
             for actual, formal in zip(single, formals, strict=False):
-                problem = self.passing_problem(actual, formal, kernel, what == "results")
-                if problem:
-                    return f"{shown}: {problem}"
+                if not self.passes(call, actual, formal, what == "results"):
+                    return None
             found.append(tuple(single))
         return found[0], found[1]
 
-    def passing_problem(self, actual: Any, formal: Formal, kernel: Kernel, is_result: bool) -> str | None:
-        """Why an operand of a call cannot stand for a parameter, or None. Its name is the unique one already."""
+    def one_by_one(self, call: _Call, actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
+        """What a call passes, the elements of vectors one by one, as parameters have them; None after a complaint."""
+        found: list[tree.Operand] = []
+        rule = contracts.functions().vectors_go_into_vectors
+        for actual, formal in zip(actuals, (f for f in formals if f.vector), strict=False):
+            length = 1 if formal.is_array else formal.vector
+            elements = len(actual.elements) if isinstance(actual, tree.Braces) else 0
+            if actual != tree.Name("_") and not self.context.require(
+                rule, call.at, elements, length, function=call.function
+            ):
+                return None
+            found += actual.elements if elements else [actual] * length
+        return found
+
+    def passes(self, call: _Call, actual: Any, formal: Formal, is_result: bool) -> bool:
+        """Whether an operand of a call may stand for a parameter; complains if not. Its name is the unique one already."""
         if is_result and actual == tree.Name("_"):
-            return None
-        if formal.is_array and formal.vector > 1:
-            return "no call passes an array of vectors"
+            return True
+        page, at, function, require = contracts.functions(), call.at, call.function, self.context.require
+        if not require(page.no_vectors_in_arrays, at, formal.is_array, formal.vector, function=function):
+            return False
         if not isinstance(actual, tree.Name):
-            if is_result:
-                return "a result goes into a register or a variable"
-            if formal.is_array or not constant_fits(actual, formal.type):
-                return f"a constant is no value of type {formal.type}"
-            return None
+            return require(page.results_have_names, at, is_result, True, function=function) and require(
+                page.passes_a_constant, at, formal.type, formal.is_array, real_bits(actual), function=function
+            )
         name = actual.text.partition("@")[0]
         if name == "_" and is_result:
-            return None
+            return True
         register, place = self.operands.passed.get(actual.text, (None, None))
         if place is not None:
-            if not place.framed or place.space != "param":
-                return f"{name} lies in .{place.space}, not in .param of this function"
-            if is_formal(place, kernel):
-                return f"{name} is a parameter or a result of this function: copy it to another variable"
-            if place.size != formal.size and not formal.is_open:
-                return f"{place.size} bytes for a parameter of {formal.size}"
-            if place.aligned != formal.aligned:
-                return f"{name} is aligned to {place.aligned} bytes, the parameter to {formal.aligned}"
-            if place.dimensions != int(formal.is_array):
-                wanted = "an array of one dimension" if formal.is_array else "no array"
-                return f"{name} is not {wanted}, as the parameter is"
-            page = contracts.functions()
-            agrees = page.arrays_agree if formal.is_array else self.context.rules.agrees
-            if place.type is None or not agrees(formal.type, place.type):
-                return f"{name} holds values of another type, not {formal.type}"
-            return None
+            return self.passes_variable(call, name, place, formal)
         if register is None:
-            return f"{name} cannot be passed"
-        if formal.is_array:
-            return f"a register for an array{'' if formal.is_open else f' of {formal.size} bytes'}"
-        if self.context.rules.agrees(formal.type, register):
-            return None
-        if formal.place is None and formal.vector != 1 and register.width == formal.type.width:
-            return None
-        return f"a register of type {register} for one of type {formal.type}"
+            self.context.complain(at, f"{function}: {name} cannot be passed", cited.FUNCTIONS)
+            return False
+        of_a_vector = formal.place is None and formal.vector != 1
+        return require(page.arrays_are_no_registers, at, formal.is_array, function=function) and require(
+            page.registers_agree, at, formal.type, register, of_a_vector, function=function
+        )
+
+    def passes_variable(self, call: _Call, name: str, place: Place, formal: Formal) -> bool:
+        """Whether a variable may stand for a parameter; complains if not."""
+        page, at, require = contracts.functions(), call.at, self.context.require
+        said = {"function": call.function, "name": name}
+        shape = "an array of one dimension" if formal.is_array else "no array"
+        return (
+            require(page.variables_pass_in_param, at, place.space, place.framed, **said)
+            and require(page.formals_are_copied, at, is_formal(place, call.kernel), **said)
+            and require(page.sizes_agree, at, place.size, formal.size, formal.is_open, **said)
+            and require(page.alignments_agree, at, place.aligned, formal.aligned, **said)
+            and require(page.dimensions_agree, at, place.dimensions, formal.is_array, shape=shape, **said)
+            and require(page.elements_agree, at, formal.type, place.type, formal.is_array, **said)
+        )
 
 
-def one_by_one(actuals: Any, formals: tuple[Formal, ...]) -> list[tree.Operand] | None:
-    """What a call passes, the elements of vectors one by one, as parameters have them; None where a vector does not fit."""
-    found: list[tree.Operand] = []
-    for actual, formal in zip(actuals, (f for f in formals if f.vector), strict=False):
-        length = 1 if formal.is_array else formal.vector
-        if isinstance(actual, tree.Braces):
-            if length == 1 or len(actual.elements) != length:
-                return None
-            found += actual.elements
-        elif length > 1 and actual != tree.Name("_"):
-            return None
-        else:
-            found += [actual] * length
-    return found
+class _Call(NamedTuple):
+    """A call that is checked: what it calls, as messages say it, the function that calls, and where it stands."""
+
+    function: str
+    kernel: Kernel
+    at: int

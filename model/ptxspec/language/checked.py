@@ -117,6 +117,11 @@ class Signature(NamedTuple):
     def has_several_results(self) -> bool:
         return sum(f.vector > 0 for f in self.returns) > 1
 
+    @property
+    def declared(self) -> tuple[tuple[Any, ...], ...]:
+        """What two declarations of one function must have in common: of each result, and of each parameter."""
+        return tuple(tuple(f.declared for f in fs) for fs in (self.returns, self.parameters))
+
 
 class Table(NamedTuple):
     """A list of labels or functions that an indirect branch or call may reach: its directive, their unique names, and the

@@ -8,12 +8,13 @@ from ptxspec.terms.types import TYPES, Type
 
 
 def constant_fits(value: tree.Number | tree.Real, type: Type) -> bool:
-    """Whether a constant may stand for a value of the type as an operand: see spec/operands/type-checking.md."""
-    if isinstance(value, tree.Number):
-        return not type.is_float and type.elements == 1
-    if type.is_float:
-        return type.is_fundamental and type.width > 16
-    return type.kind == "b" and type.width == value.width
+    """Whether a constant may stand for a value of the type as an operand."""
+    return contracts.type_checking().takes_constant(type, real_bits(value))
+
+
+def real_bits(value: tree.Number | tree.Real) -> int:
+    """The bits of a floating-point constant, 0 of an integer."""
+    return value.width if isinstance(value, tree.Real) else 0
 
 
 def constant_bits(value: tree.Number | tree.Real, type: Type) -> int:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.base.escaping import printable, shortened
 from ptxspec.base.places import DOCUMENTS
+from ptxspec.terms.static_rules import BrokenRule, Facts, StaticRule
 
 #: how many complaints about one module are kept; the others are counted
 MOST_ERRORS = 100
@@ -27,9 +28,17 @@ def see(page: str) -> str:
     return f"see {page}" if (DOCUMENTS / "pyproject.toml").is_file() else f"see: ptxspec page {page}"
 
 
+def where(rule: StaticRule[*tuple[Any, ...]]) -> str:
+    """The page that states a rule, and the line."""
+    from ptxspec.language.forms import page_name
+
+    return f"{page_name(rule.path)}:{rule.line}"
+
+
 class Diagnostic(NamedTuple):
     """One error in PTX text. Lines and columns count from 1. `source` is the line, or 200 characters of a longer line, which
-    begin at the column `begins`. `page` is the document that states the rule, or None. The fields contain the text's own
+    begin at the column `begins`. `page` is the document that states the rule, with the line where it does so as a
+    static rule, or None. The fields contain the text's own
     characters; `str` escapes control characters.
 
     >>> print(ptxspec.Diagnostic("k.ptx", 3, 5, "nothing is called %r1", "add.u32 %r1, 1, 2;"))
@@ -224,6 +233,18 @@ class Complaints:
         self.count += 1
         if len(self.kept) >= 2 * MOST_ERRORS:
             self._cut()
+
+    def require(self, rule: StaticRule[*Facts], offset: int, *facts: *Facts, **fields: object) -> bool:
+        """Whether facts keep a rule of a page. If not, complains of what stands at the offset, and cites the rule's line. The
+        `fields` are what the sentence names besides the facts."""
+        kept = rule(*facts)
+        if not kept:
+            self.add(offset, rule.said(*facts, **fields), where(rule))
+        return kept
+
+    def add_broken(self, offset: int, broken: BrokenRule) -> None:
+        """A rule that a page has found to be broken."""
+        self.add(offset, str(broken), where(broken.rule))
 
     def _cut(self) -> None:
         self.kept.sort(key=lambda c: c[:2])

@@ -30,10 +30,7 @@ class EntryParameters:
                 names.add_place(parameter.name, handle)
             return True
         type = self.context.type(parameter.type, parameter.position)
-        if type.kind == "pred":
-            self.context.complain(
-                parameter.position, "a predicate has no place in memory", "spec/state-spaces/index.md"
-            )
+        if not self.context.require(contracts.types().lies_in_memory, parameter.position, type.name):
             return True
         self.context.may_be_passed(parameter.type, parameter.size is not None, parameter.position)
         if not self.context.fits_vector(type, parameter.vector, parameter.position):
@@ -46,10 +43,9 @@ class EntryParameters:
         element = 0 if parameter.size is None else type.bytes
         place = Place(parameter.name, "param", offset, size, align, element=element)
         kernel.sizes["param"] = offset + size
-        table = contracts.memory_rules().PARAMETERS
-        most = next(n for since, n, target in table if self.context.version >= since and self.context.target >= target)
-        if kernel.sizes["param"] > most:
-            self.context.complain(parameter.position, f"an entry's parameters have at most {most} bytes", cited.MEMORY)
+        page = contracts.memory_rules()
+        most = page.most_parameters(self.context.version, self.context.target)
+        if not self.context.require(page.parameters_have_room, parameter.position, kernel.sizes["param"], most):
             return False
         kernel.parameters.append(place)
         kernel.parameter_types.append((type, parameter.size is not None))
@@ -59,12 +55,12 @@ class EntryParameters:
     def parameter_in_body(self, variable: tree.Variable, kernel: Kernel, names: Names) -> None:
         """A parameter of an entry that is declared among its variables."""
         sizes = variable.dimensions
-        if variable.vector != 1 or variable.repeat is not None or variable.values is not None or len(sizes) > 1:
-            self.context.complain(
-                variable.position, "a parameter of an entry is one value or one array", cited.FUNCTIONS
-            )
-        elif sizes and sizes[0] is None:
-            self.context.complain(variable.position, "an array without a size needs an initializer", cited.VARIABLES)
+        initialized, dimensions = variable.values is not None, len(sizes)
+        rule = contracts.functions().is_one_parameter
+        if not self.context.require(rule, variable.position, variable.vector, variable.repeat, initialized, dimensions):
+            return
+        if sizes and sizes[0] is None:
+            self.context.require(contracts.initializers().open_arrays_are_initialized, variable.position, False)
         elif names.taken(variable.name):
             self.context.complain(
                 variable.position, f"{variable.name} is declared twice in this scope", cited.VARIABLES

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ptxspec import contracts
-from ptxspec.language import cited, tree
+from ptxspec.language import tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
     Pointer,
-    unbanked,
 )
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.module_context import Context
 from ptxspec.language.scopes import Names
+from ptxspec.terms.static_rules import BrokenRule
 from ptxspec.terms.types import Type
 
 
@@ -34,16 +34,15 @@ class Initializers:
         data = bytearray()
         pointers: list[Pointer] = []
         try:
-            if type.element.is_float and type.element.width == 16:
-                raise page.Refused(f"a variable of type .{type} has no initializer")
+            page.type_is_initialized.demand(type)
             for value in page.leaves(variable.values, dimensions, variable.vector):
                 number = self._initial_number(value, type, page)
                 if number is None:
                     number = 0
                     pointers.append(self._pointer(value, type, names, page, variable.position, len(data)))
                 data.extend(number.to_bytes(type.bytes, "little"))
-        except page.Refused as refused:
-            self.context.complain(variable.position, str(refused), cited.INITIALIZERS)
+        except BrokenRule as broken:
+            self.context.complaints.add_broken(variable.position, broken)
             return b"", ()
         return bytes(data), tuple(pointers)
 
@@ -62,9 +61,7 @@ class Initializers:
             mask, value = value
         if not isinstance(value, tree.Number | tree.Real):
             return None
-        takes = page.takes_integer if isinstance(value, tree.Number) else page.takes_real
-        if not takes(type.kind, type.width):
-            raise page.Refused(f"this constant is no value of type {type}")
+        page.begins_as.demand(type, isinstance(value, tree.Number))
         if mask is not None:
             assert isinstance(value, tree.Number)
             return page.masked(mask, value.value % (1 << 64))
@@ -77,13 +74,7 @@ class Initializers:
         mask = None
         if isinstance(value, tree.Masked):
             mask, value = value
-        allowed = page.ADDRESS_TYPES if mask is None else page.MASKED_ADDRESS_TYPES
-        if isinstance(value, tree.Part):
-            raise page.Refused(f"{value.name.text}.{value.selector} has no address")
-        if type.name not in allowed:
-            kinds = ", ".join(f".{name}" for name in allowed)
-            what = "an address" if mask is None else "a byte of an address"
-            raise page.Refused(f"{what} goes into a variable of type {kinds}, not {type}")
+        (page.takes_an_address if mask is None else page.takes_a_byte_of_an_address).demand(type.name)
         base, addend = (value, 0) if isinstance(value, tree.Name) else value
         generic = isinstance(value, tree.Generic)
         name = base.text
@@ -93,18 +84,17 @@ class Initializers:
             self.context.used.setdefault(self.aliases.function_symbol(name), position)
             if not function.is_entry:
                 self.context.pointed.append(position)
-            if not isinstance(value, tree.Name):
-                raise page.Refused(f"{name} is a function: its address has no offset and no generic()")
+            page.functions_stand_alone.demand(isinstance(value, tree.Name), name=name)
             self.context.since(
                 "an entry as an initial value" if function.is_entry else "an address as an initial value", position
             )
             return Pointer(offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask)
-        if found is None or (
+        is_late = found is not None and (
             self.context.outer.places.get(name) is found[1] and self.context.position_of(name) >= position
-        ):
-            raise page.Refused(f"{name}, whose address is the initial value, is not declared before")
+        )
+        page.addresses_are_known.demand(found is not None and not is_late, name=name)
+        assert found is not None
         place = found[1]
-        if unbanked(place.space) not in page.ADDRESS_SPACES:
-            raise page.Refused(f"{name} is in .{place.space}, and its address cannot be an initial value")
+        page.points_into.demand(place.space, name=name)
         self.context.since("an address as an initial value", position)
         return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from ptxspec import contracts
-from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
+from ptxspec.language import tree
 from ptxspec.language.checked import (
     Grouped,
     Kernel,
@@ -27,6 +28,7 @@ from ptxspec.language.operand_kinds import Kind
 from ptxspec.terms import effects
 from ptxspec.terms.definitions import Constants
 from ptxspec.terms.kinds import Immediate, operand_type
+from ptxspec.terms.static_rules import StaticRule
 from ptxspec.terms.types import Type
 
 
@@ -42,29 +44,19 @@ class InstructionRules:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
         variable or that marks an address."""
         effect = op.plan.meaning.effect
-        if said == spaces().IN_A_FUNCTION[0] and not isinstance(effect, spaces().ITS_EFFECTS):
-            what = f"there is no {item.mnemonic}: only loads and stores take .{said}"
-            self.context.complain(item.position, what, cited.STATE_SPACES)
+        rule = spaces().loads_and_stores_say_func
+        if not self.context.require(rule, item.position, said, effect, mnemonic=item.mnemonic):
             return True
         for index, operand in enumerate(op.operands):
             if isinstance(operand, tree.Address) and operand.unified:
-                wrong = self.unified_problem(op, operand, kernel)
-                if wrong:
-                    self.context.complain(
-                        self.context.operand_position(item, index), f"{item.mnemonic}: {wrong}", cited.ATTRIBUTES
-                    )
+                if not self.may_be_unified(op, operand, item, index, kernel):
                     return True
         if effect is not None:
             return False
         handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
-        early = handles and self.opaque.too_early_for_handles("samplerref" in handles)
-        if early:
-            self.context.complain(item.position, f"{item.mnemonic}: {early}", "spec/variables/opaque-types.md")
+        if not all(self.opaque.gives_handle(item, kind) for kind in handles):
             return True
-        wrong = self.address_problem(op.operands, shape, kernel, item.position)
-        if wrong:
-            self.context.complain(item.position, wrong, cited.FUNCTIONS)
-        return wrong is not None
+        return not self.has_addresses(op.operands, shape, kernel, item.position)
 
     def too_narrow(self, op: Op, item: tree.Instruction, key: tuple[str | Kind, ...]) -> bool:
         """Whether there is a complaint about an instruction that needs addresses of 32 bits, which the module does not have.
@@ -73,23 +65,25 @@ class InstructionRules:
         if key in self._wide:
             return False
         shape = [kind for kind in key if not isinstance(kind, str)]
-        found = narrow_problem(op, shape)
-        if found is None:
-            if not any(isinstance(kind, kinds.Variable) for kind in shape):
-                self._wide.add(key)
-            return False
-        index, problem = found
-        if self.context.may_be_narrow:
-            self.context.needs_narrow = True
-            return False
-        at = item.position if index is None else self.context.operand_position(item, index)
-        self.context.complain(at, problem, cited.STATE_SPACES)
-        return True
+        if any(not rule(*facts, False) for rule, _, facts, _ in asked_of_addresses(op, shape)):
+            narrow = self.context.may_be_narrow
+            self.context.needs_narrow |= narrow
+            return not all(
+                self.context.require(rule, self._at(item, index), *facts, narrow, **fields)
+                for rule, index, facts, fields in asked_of_addresses(op, shape)
+            )
+        if not any(isinstance(kind, kinds.Variable) for kind in shape):
+            self._wide.add(key)
+        return False
 
-    def address_problem(
+    def _at(self, item: tree.Instruction, index: int | None) -> int:
+        """Where an operand stands, or the instruction."""
+        return item.position if index is None else self.context.operand_position(item, index)
+
+    def has_addresses(
         self, operands: tuple[tree.Operand, ...], shape: list[Kind], kernel: Kernel, position: int
-    ) -> str | None:
-        """Why an address cannot be taken of what a function passes or gives, or None."""
+    ) -> bool:
+        """Whether the variables in .param whose addresses are taken have any; complains if not."""
         formals = kernel.signature if kernel.signature is not None else None
         for operand, kind in zip(operands, shape, strict=True):
             if not isinstance(kind, kinds.Variable) or kind.space != "param":
@@ -97,19 +91,21 @@ class InstructionRules:
             place = _named_place(operand, kernel)
             assert place is not None
             if place.framed and not any(f.place is place for f in (formals.parameters if formals else ())):
-                if not any(f.place is place for f in (formals.returns if formals else ())):
-                    return f"{place.name} passes an argument or takes a result, and has no address"
+                is_a_result = any(f.place is place for f in (formals.returns if formals else ()))
+                rule = contracts.functions().what_is_passed_has_no_address
+                if not self.context.require(rule, position, not is_a_result, name=place.name):
+                    return False
                 self.context.since("the address of a function's result", position)
-        return None
+        return True
 
-    def unified_problem(self, op: Op, address: tree.Address, kernel: Kernel) -> str | None:
-        """Why the address of an access cannot be .unified, or None."""
-        page = contracts.attributes()
-        if not page.takes_unified(op.plan.meaning.effect, any(isinstance(part, Written) for part in op.plan.parts)):
-            return "only an address from which a register is loaded, generic or in .global, is .unified"
-        if address.base is not None and address.base.text in kernel.places:
-            return f"{address.base.text} has no .attribute(.unified)"
-        return None
+    def may_be_unified(self, op: Op, address: tree.Address, item: tree.Instruction, index: int, kernel: Kernel) -> bool:
+        """Whether the address of an access, which is an operand of this number, may be .unified; complains if not."""
+        page, at, require = contracts.attributes(), self.context.operand_position(item, index), self.context.require
+        gives, said = any(isinstance(part, Written) for part in op.plan.parts), item.mnemonic
+        name = address.base.text if address.base is not None else ""
+        return require(page.takes_unified, at, op.plan.meaning.effect, gives, mnemonic=said) and require(
+            page.unified_variables_are_named, at, name in kernel.places, mnemonic=said, name=name
+        )
 
     def parameter_access(
         self,
@@ -123,24 +119,19 @@ class InstructionRules:
         """An access to .param with the state space that it reaches: that of frames, or of an entry's parameters. None where it
         says ::func of the latter."""
         framed = place.framed if place is not None else kernel.signature is not None or bool(said)
-        if said and place is not None and not framed:
-            problem = f"{item.mnemonic} accesses what belongs to a function, not an entry's parameters"
-            self.context.complain(item.position, problem, cited.STATE_SPACES)
+        of_an_entry = place is not None and not framed
+        rule = spaces().func_is_of_a_function
+        if not self.context.require(rule, item.position, bool(said), of_an_entry, mnemonic=item.mnemonic):
             return None
         taken = kernel.signature.parameters if kernel.signature is not None else ()
-        if op.guard is not None and place is not None and framed and not is_formal(place, kernel):
-            self.context.complain(
-                item.position,
-                "an access that passes an argument or a result of a call cannot have a guard",
-                cited.FUNCTIONS,
-            )
-        if not isinstance(effect, effects.Load) and (not framed or any(f.place is place is not None for f in taken)):
-            self.context.complain(
-                item.position, "an entry's or a function's parameters cannot be written", cited.FUNCTIONS
-            )
-        if isinstance(effect, effects.Load) and kernel.signature is not None and place is not None:
-            if any(f.place is place for f in kernel.signature.returns):
-                self.context.complain(item.position, "a function cannot read its results", cited.FUNCTIONS)
+        given = kernel.signature.returns if kernel.signature is not None else ()
+        page, at, require = contracts.functions(), item.position, self.context.require
+        is_passed = place is not None and framed and not is_formal(place, kernel)
+        is_taken, is_given = (place is not None and any(f.place is place for f in fs) for fs in (taken, given))
+        loads = isinstance(effect, effects.Load)
+        require(page.what_is_passed_is_not_guarded, at, is_passed, op.guard is not None)
+        require(page.parameters_are_read, at, not framed or is_taken, loads)
+        require(page.results_are_written, at, is_given, loads)
         return op._replace(space=spaces().OF_FRAMES if framed else "")
 
     def reaches_function(self, op: Op, item: tree.Instruction, kernel: Kernel) -> bool:
@@ -148,13 +139,9 @@ class InstructionRules:
         modifiers = op.plan.form.modifiers
         if modifiers.get("ss") != "param::entry" and str(modifiers.get("space")).split("::")[0] != "param":
             return False
-        for operand in op.operands:
-            place = _named_place(operand, kernel)
-            if place is not None and place.framed:
-                problem = f"{item.mnemonic} accesses an entry's parameters, not a function's"
-                self.context.complain(item.position, problem, cited.FUNCTIONS)
-                return True
-        return False
+        named = [_named_place(operand, kernel) for operand in op.operands]
+        names_a_functions, rule = any(p is not None and p.framed for p in named), spaces().entry_is_of_an_entry
+        return not self.context.require(rule, item.position, True, names_a_functions, mnemonic=item.mnemonic)
 
     def constants_in_range(self, item: tree.Instruction, plan: Plan) -> None:
         for index, (part, operand) in enumerate(zip(plan.parts, item.operands, strict=True)):
@@ -201,27 +188,27 @@ class InstructionRules:
                 self.context.complain(self.context.operand_position(item, index), message, page_name(definition.path))
 
 
-def narrow_problem(op: Op, shape: list[Kind]) -> tuple[int | None, str] | None:
-    """What is wrong with an instruction whose operands are of these kinds where addresses have 64 bits, and with which operand;
-    None if nothing is."""
-    form = op.plan.form
-    if form.definition.needs_narrow_addresses(form.modifiers):
-        return None, f"{form.mnemonic} is for modules with addresses of 32 bits"
-    page = spaces()
+#: a rule, the number of the operand that it is about, facts but for whether addresses have 32 bits, and fields of its sentence
+_Asked = tuple[StaticRule[*tuple[Any, ...]], int | None, tuple[Any, ...], dict[str, Any]]
+
+
+def asked_of_addresses(op: Op, shape: list[Kind]) -> Iterator[_Asked]:
+    """What an instruction whose operands are of these kinds must keep to where addresses have 64 bits."""
+    form, page = op.plan.form, spaces()
+    said = {"mnemonic": form.mnemonic}
+    yield page.forms_have_their_addresses, None, (form.definition.needs_narrow_addresses(form.modifiers),), said
     for index, kind in enumerate(shape):
         match kind:
             case kinds.Memory(base=Type() as type):
                 space = written_space(form, form.definition.spaces.get(form.places[index][0].name))
                 least = page.SPACES[space].address_bits if space else page.GENERIC_BITS
-                if type.width < least:
-                    return index, f"{f'an address in .{space}' if space else 'a generic address'} has {least} bits"
+                what = {"address": f"an address in .{space}" if space else "a generic address"}
+                yield page.registers_hold_addresses, index, (least, type.width), what
             case kinds.Variable(space) if isinstance(op.operands[index], tree.Name):
                 least, taken = page.SPACES[space].address_bits, op.plan.meaning.results[0].type.width
-                if page.takes_too_little(least, taken):
-                    return index, f"an address in .{space} has {least} bits, and {form.mnemonic} takes {taken}"
+                yield page.addresses_are_taken_whole, index, (least, taken), {"space": space, **said}
             case _:
                 pass
-    return None
 
 
 def _wanted(allowed: Constants, operand: tree.Number | tree.Real) -> str:

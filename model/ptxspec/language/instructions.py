@@ -99,8 +99,7 @@ class Instructions:
         if found is None:
             self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
             return None
-        if found[1].kind != "pred":
-            self.context.complain(position, f"the guard {guard[0]} is of type {found[1]}, not a predicate")
+        if not self.context.require(self.context.rules.guards_are_predicates, position, found[1], name=guard[0]):
             return None
         kernel.registers[found[0]] = found[1]
         return found[0], guard[1]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.check import check
 from ptxspec.language.checked import Checked, Kernel, Place, Signature, spaces
@@ -51,6 +52,7 @@ class _Linker:
 
     def __init__(self, parts: list[Checked]):
         self.parts = parts
+        self.page = contracts.linking()
         self.complaints = [Complaints(part.source) for part in parts]
         for number in range(len(parts)):
             self._spread(number)
@@ -65,22 +67,17 @@ class _Linker:
             count += found.count
             if count > MOST_SEEN:
                 what = f"more than {MOST_SEEN} variables that other modules see are declared by name<N>"
-                self.complain(number, found.position, what)
+                self.complaints[number].add(found.position, what, _PAGE)
                 return
             for i in range(found.count):
                 places.get(f"{found.first.name}{i}")
         for found in seen:
             del places.ranges[found.first.name, found.ending]
 
-    def complain(self, part: int, position: int, message: str) -> None:
-        self.complaints[part].add(position, message, _PAGE)
-
     def addresses_agree(self) -> None:
         first = self.parts[0].address_size
         for number, part in enumerate(self.parts):
-            if part.address_size != first:
-                message = f"addresses have {part.address_size} bits in this module, and {first} in the first"
-                self.complain(number, 0, message)
+            self.complaints[number].require(self.page.addresses_agree, 0, part.address_size, first)
 
     def linked(self) -> Checked:
         self.addresses_agree()
@@ -91,8 +88,9 @@ class _Linker:
         self.stop()
         for number, part in enumerate(self.parts):
             for name, position in part.used.items():
-                if name in chosen and chosen[name].linkage == "extern" and name not in SYSTEM_FUNCTIONS:
-                    self.complain(number, position, f"no module defines {name}")
+                if name in chosen and name not in SYSTEM_FUNCTIONS:
+                    rule, linkage = self.page.a_module_defines, chosen[name].linkage
+                    self.complaints[number].require(rule, position, linkage, name=name)
         short = self.short_names(chosen)
         places, moved, sizes = self.laid_out(chosen, short)
         self.stop()
@@ -194,13 +192,11 @@ class _Linker:
         else:
             chosen = declared[0]
             if isinstance(chosen.of, Place):
-                self.complain(chosen.part, chosen.position, f"no module defines {name}")
+                rule = self.page.a_module_defines
+                self.complaints[chosen.part].require(rule, chosen.position, chosen.linkage, name=name)
         for other in declared:
-            if other is chosen:
-                continue
-            problem = self.disagreement(chosen, other)
-            if problem:
-                self.complain(other.part, other.position, f"{name} {problem}")
+            if other is not chosen:
+                self.agree(name, chosen, other)
         return chosen
 
     def common(self, declared: list[_Declared]) -> _Declared | None:
@@ -212,40 +208,34 @@ class _Linker:
 
         return max((d for d in declared if d.linkage == "common"), key=weight, default=None)
 
-    def disagreement(self, chosen: _Declared, other: _Declared) -> str | None:
-        """Why two declarations cannot be of one name, or None."""
-        a, b = chosen.of, other.of
-        if type(a) is not type(b):
-            return "is a variable, a function or an entry, and not all of these at once"
-        if chosen.linkage == other.linkage == "visible":
-            return "is defined twice"
-        if isinstance(a, Place):
-            assert isinstance(b, Place)
-            if a.space != b.space:
-                return f"lies in .{b.space} here and in .{a.space} in another module"
-            if other.linkage == "common":
-                if chosen.linkage == "common" and chosen.has_value and other.has_value:
-                    return "is defined twice"
-                if b.size > a.size and (chosen.has_value or chosen.linkage != "common"):
-                    return f"has {b.size} bytes here and {a.size} in another module"
-                return None
-            if a.size != b.size and b.size:
-                return f"has {b.size} bytes here and {a.size} in another module"
-            return None
-        if isinstance(a, Signature):
-            assert isinstance(b, Signature)
-            return None if _passes(a) == _passes(b) else "has other parameters here than in another module"
-        return None
+    def agree(self, name: str, chosen: _Declared, other: _Declared) -> None:
+        """Complain of a declaration that cannot be one of what another defines."""
+        a, b, page, at = chosen.of, other.of, self.page, other.position
+        require = self.complaints[other.part].require
+        both_visible = chosen.linkage == other.linkage == "visible"
+        with_values = chosen.linkage == other.linkage == "common" and chosen.has_value and other.has_value
+        if not require(page.names_are_of_one_kind, at, type(a), type(b), name=name):
+            return
+        if isinstance(a, Place) and isinstance(b, Place) and not both_visible:
+            if not require(page.spaces_agree, at, b.space, a.space, name=name):
+                return
+        if not require(page.one_module_defines, at, both_visible, with_values, name=name):
+            return
+        if isinstance(a, Place) and isinstance(b, Place):
+            is_common, may_grow = other.linkage == "common", chosen.linkage == "common" and not chosen.has_value
+            require(page.bytes_agree, at, b.size, a.size, is_common, may_grow, name=name)
+        if isinstance(a, Signature) and isinstance(b, Signature):
+            require(page.modules_pass_alike, at, _passes(b), _passes(a), name=name)
 
     def banks_agree(self, chosen: dict[str, _Declared]) -> None:
         """Complain of a name that stands for the beginning of a bank here, and for something else there."""
         known = {name: d.of.space if isinstance(d.of, Place) else "func" for name, d in chosen.items()}
         for number, part in enumerate(self.parts):
             for name, place in part.places.items():
-                if place.in_a_bank and place.space != known.setdefault(name, place.space):
-                    position = next(v.position for v in part.tree.variables if v.name == name)
-                    problem = f"{name} lies in .{place.space} here, and is one of .{known[name]} in another module"
-                    self.complain(number, position, problem)
+                if place.in_a_bank:
+                    position = next((v.position for v in part.tree.variables if v.name == name), 0)
+                    rule, other = self.page.spaces_agree, known.setdefault(name, place.space)
+                    self.complaints[number].require(rule, position, place.space, other, name=name)
 
     # where variables lie -----------------------------------------------------------------------------------------------
 
@@ -255,17 +245,15 @@ class _Linker:
             for name, place in part.places.items():
                 if place.in_a_bank or not _sized_later(place) or name not in chosen:
                     continue  # of banks, banks_agree complains
-                if not isinstance(chosen[name].of, Place):
-                    position = next((v.position for v in part.tree.variables if v.name == name), 0)
-                    self.complain(
-                        number, position, f"{name} is a variable, a function or an entry, and not all of these at once"
-                    )
+                position = next((v.position for v in part.tree.variables if v.name == name), 0)
+                rule, kind = self.page.names_are_of_one_kind, type(chosen[name].of)
+                self.complaints[number].require(rule, position, type(place), kind, name=name)
 
     def laid_out(
         self, chosen: dict[str, _Declared], short: dict[str, str]
     ) -> tuple[Places, dict[tuple[int, str], Place], dict[str, int]]:
         """All variables of the modules by their names, those by (module's number, name there), and the bytes of each space."""
-        declared = spaces().SPACES
+        fits, what = spaces().space_holds, "too many variables of all modules"
         sizes = dict.fromkeys(spaces().addressable(), 0)
         placed: dict[str, Place] = {}
         aligned: dict[str, int] = {}
@@ -274,9 +262,7 @@ class _Linker:
                 aligned[name] = max(aligned.get(name, 1), place.align)
         ranges = [self._ranges_laid_out(part, sizes) for part in self.parts]
         for space, size in sizes.items():
-            if size > declared[space].most:
-                most = f".{space} holds at most {declared[space].most} bytes"
-                self.complain(0, 0, f"the modules have too many variables together: {most}")
+            if not self.complaints[0].require(fits, 0, space, size, what=what):
                 return Places(), {}, sizes
         for number, part in enumerate(self.parts):
             for name, place in part.places.items():
@@ -291,10 +277,9 @@ class _Linker:
                 at = -(-sizes[place.space] // aligned[name]) * aligned[name]
                 sizes[place.space] = at + place.size
                 placed[name] = place._replace(offset=at, align=aligned[name])
-                if sizes[place.space] > declared[place.space].most:
+                if not fits(place.space, sizes[place.space]):
                     position = next((v.position for v in part.tree.variables if v.name == name.split("#")[0]), 0)
-                    most = f".{place.space} holds at most {declared[place.space].most} bytes"
-                    self.complain(number, position, f"the modules have too many variables together: {most}")
+                    self.complaints[number].require(fits, position, place.space, sizes[place.space], what=what)
                     return Places(), {}, sizes
         named = {name: short[name] for part in self.parts for name in (*part.places, *part.kernels) if name in short}
         for name, one in chosen.items():  # an initializer may name a function by its second name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ptxspec import contracts
-from ptxspec.language import cited, tree
+from ptxspec.language import tree
 from ptxspec.language.checked import Signature, banks, spaces
 from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.digits import integer_of
@@ -16,6 +16,7 @@ from ptxspec.language.scopes import Names
 from ptxspec.language.specials import special_registers
 from ptxspec.language.suggestions import did_you_mean
 from ptxspec.terms.editions import Epoch
+from ptxspec.terms.static_rules import Facts, StaticRule
 from ptxspec.terms.types import TYPES, Type
 
 
@@ -30,7 +31,6 @@ class Context:
         self.table = registry().opcodes
         self.rules = contracts.type_checking()
         self.specials = special_registers()
-        self.limits = {name: space.most for name, space in spaces().SPACES.items()}
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)
         #: where each variable, function and entry of the module is declared for the first time
@@ -72,6 +72,10 @@ class Context:
     def complain(self, position: int, message: str | Later, page: str | None = None) -> None:
         self.complaints.add(position, message, page)
 
+    def require(self, rule: StaticRule[*Facts], position: int, *facts: *Facts, **fields: object) -> bool:
+        """Whether facts keep a rule of a page; complains if not. See Complaints.require."""
+        return self.complaints.require(rule, position, *facts, **fields)
+
     @property
     def address_size(self) -> int:
         """The bits of an address, once all bodies are checked."""
@@ -87,38 +91,28 @@ class Context:
         return found
 
     def since(self, directive: str, position: int) -> None:
-        """Complain of a directive that is newer than the module's version."""
-        first = contracts.directives().SINCE.get(directive, (1, 0))
-        if self.version < first:
-            major, minor = self.version
-            needs = f"{directive} needs PTX ISA {first[0]}.{first[1]}; the module says {major}.{minor}"
-            self.complain(position, needs, cited.DIRECTIVES)
-        needed = contracts.directives().NEEDS.get(directive, 0)
-        if self.target < needed:
-            needs = f"{directive} needs target sm_{needed}; the module says sm_{self.target}"
-            self.complain(position, needs, cited.DIRECTIVES)
+        """Complain of a directive that is newer than the module's version or target."""
+        page = contracts.directives()
+        self.require(page.version_has, position, directive, self.version)
+        self.require(page.target_has, position, directive, self.target)
 
     def before(self, what: str, position: int) -> bool:
         """Whether the module is old enough for what later versions refuse; if not, complain."""
-        gone = contracts.directives().GONE[what]
-        if self.version >= gone:
-            self.complain(position, f"{what} was removed in PTX ISA {gone[0]}.{gone[1]}", cited.DIRECTIVES)
-            return False
-        return True
+        return self.require(contracts.directives().version_still_has, position, what, self.version)
 
     def may_be_passed(self, type: str, is_array: bool, position: int) -> None:
         """Complain of a variable in .param that is no array and of a type that asks for one."""
-        page = contracts.types()
-        if type in page.ARRAYS_IN_PARAM and not is_array:
-            self.complain(position, f"no single value of type .{type} lies in .param", "spec/types/index.md")
+        self.require(contracts.types().may_be_in_param, position, type, is_array)
 
     def bank(self, written: str, position: int) -> str:
         """The state space that `const[N]` means in this module."""
         page = banks()
         number = page.bank_of(written)
-        if number >= page.BANKS:
-            self.complain(position, f"there is no bank {number}: the last is {page.BANKS - 1}", cited.BANKS)
-        elif self.before("the number of a bank of constants", position) and number != page.FIRST:
+        if (
+            self.require(page.is_a_bank, position, number)
+            and self.before("the number of a bank of constants", position)
+            and number != page.FIRST
+        ):
             self.since("a bank of constants", position)
         return str(page.space_of(number))
 
@@ -130,21 +124,14 @@ class Context:
             page = "spec/operands/type-checking.md"
             self.complain(position, Later(lambda: (what + did_you_mean(f".{name}", (f".{k}" for k in known)), page)))
             return TYPES["b32"]
-        since, needed = contracts.types().NEEDS.get(name, ((1, 0), 0))
-        if self.version < since:
-            version = f"{self.version[0]}.{self.version[1]}"
-            needs = f".{name} needs PTX ISA {since[0]}.{since[1]}; the module says {version}"
-            self.complain(position, needs, cited.TYPES)
-        elif self.target < needed:
-            self.complain(position, f".{name} needs target sm_{needed}; the module says sm_{self.target}", cited.TYPES)
+        types = contracts.types()
+        if self.require(types.version_has_type, position, name, self.version):
+            self.require(types.target_has_type, position, name, self.target)
         return found
 
     def fits_vector(self, type: Type, length: int, position: int) -> bool:
         """Whether there may be a vector of a type; complains if not."""
-        if length == 1 or (type.kind != "pred" and type.width * length <= 128):
-            return True
-        self.complain(position, "a vector has at most 128 bits, and no predicates", cited.VARIABLES)
-        return False
+        return length == 1 or self.require(contracts.variables().is_a_vector_of, position, type, length)
 
     def operand_position(self, item: tree.Instruction, index: int) -> int:
         """The offset of an operand, found by reading the instruction once more."""

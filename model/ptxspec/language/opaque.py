@@ -50,39 +50,32 @@ class OpaqueVariables:
 
     def opaque_variables(self, variable: tree.Variable, names: Names, inside: bool = False) -> Place | Range | None:
         """The handles that one declaration makes; None after a complaint."""
-        page = contracts.opaque_types()
-        wrong = None
-        type = variable.type
-        if variable.space == "tex":
-            if type not in ("u32", "u64"):
-                wrong = f"a variable in .tex is of type .u32 or .u64, not .{type}"
-            elif self.context.version >= page.OPAQUE_SINCE:
-                wrong = "there is no .tex since PTX ISA 1.5: declare a .texref in .global"
-            type = "texref"
-        elif variable.space != "global" or inside:
-            wrong = f"a variable of type .{type} lies in .global, outside of all functions, or is an entry's parameter"
-        elif self.context.version < page.OPAQUE_SINCE:
-            wrong = f".{type} needs PTX ISA 1.5"
-        wrong = self._mode_problem(type) or wrong
-        if variable.linkage == "common":
-            wrong = f"a variable of type .{type} is not .common"
-        if variable.vector != 1:
-            wrong = f"there are no vectors of type .{type}"
-        if variable.dimensions:
-            wrong = f"arrays of type .{type} are not supported"
+        context, page, at = self.context, contracts.opaque_types(), variable.position
+        type = "texref" if variable.space == "tex" else variable.type
         if names.taken(variable.name, variable.repeat):
-            wrong = f"{variable.name} is declared twice in this scope"
-        if wrong is None and variable.values is not None and self.context.version < page.OPAQUE_SINCE:
-            wrong = "a variable in .tex has no initializer"
-        if wrong is None and variable.values is not None:
-            wrong = self._fields_problem(type, variable.values, page)
-        if wrong is not None:
-            self.context.complain(variable.position, wrong, _PAGE)
+            context.complain(at, f"{variable.name} is declared twice in this scope", _PAGE)
+            return None
+        fits = (
+            self._may_be_declared(type, at, bool(variable.dimensions))
+            and context.require(page.opaque_variables_are_no_vectors, at, variable.vector, type=type)
+            and context.require(page.opaque_variables_are_not_common, at, variable.linkage, type=type)
+        )
+        if fits and variable.space == "tex":
+            fits = (
+                context.require(page.is_a_type_in_tex, at, variable.type)
+                and context.require(page.has_tex, at, context.version)
+                and context.require(page.tex_is_not_initialized, at, variable.values is not None)
+            )
+        elif fits:
+            fits = (
+                context.require(page.opaque_variables_are_global, at, variable.space, inside, type=type)
+                and context.require(page.has_opaque_types, at, context.version, type=type)
+                and (variable.values is None or self._fields_fit(type, variable.values, at))
+            )
+        if not fits:
             return None
         count = 1 if variable.repeat is None else variable.repeat
-        if self._handles + count >= page.IN_A_MODULE:
-            what = f"a module has at most {page.IN_A_MODULE - 1} textures, samplers and surfaces"
-            self.context.complain(variable.position, what, _PAGE)
+        if not context.require(page.has_handles_for, at, self._handles + count):
             return None
         place = self._handle(variable.name, type, page.MODULE_HANDLES)
         if variable.repeat is None:
@@ -93,20 +86,18 @@ class OpaqueVariables:
 
     def opaque_parameter(self, parameter: tree.Parameter) -> Place | None:
         page = contracts.opaque_types()
-        wrong = self._mode_problem(parameter.type)
-        if parameter.size is not None:
-            wrong = f"arrays of type .{parameter.type} are not supported"
-        if self.context.version < page.OPAQUE_SINCE:
-            wrong = f".{parameter.type} needs PTX ISA 1.5"
-        if wrong is not None:
-            self.context.complain(parameter.position, wrong, _PAGE)
+        if not self.context.require(
+            page.has_opaque_types, parameter.position, self.context.version, type=parameter.type
+        ) or not self._may_be_declared(parameter.type, parameter.position, parameter.size is not None):
             return None
         return self._handle(parameter.name, parameter.type, page.PARAMETER_HANDLES)
 
-    def _mode_problem(self, type: str) -> str | None:
-        if type != "samplerref" or self.independent:
-            return None
-        return "in unified texture mode there are no samplers apart from textures: say texmode_independent in .target"
+    def _may_be_declared(self, type: str, position: int, is_array: bool) -> bool:
+        """Whether there are variables and parameters of a type in the module; complains if not."""
+        page, require = contracts.opaque_types(), self.context.require
+        return require(page.opaque_variables_are_no_arrays, position, is_array, type=type) and require(
+            page.samplers_are_apart_in_independent_mode, position, type, self.independent
+        )
 
     def _handle(self, name: str, type: str, base: int) -> Place:
         page = contracts.opaque_types()
@@ -116,57 +107,63 @@ class OpaqueVariables:
         ) * page.IN_A_MODULE + self._handles  # handles of modules that are linked differ
         return Place(name, SPACE, page.handle(base, number, type), 0, 1, opaque=self.opaque_kind(type))
 
-    def _fields_problem(self, type: str, values: Any, page: contracts.OpaqueTypes) -> str | None:
-        """Why an initializer does not fit an opaque variable, or None."""
-        if not isinstance(values, tree.Fields):
-            return "an opaque variable is initialized by fields with names: { filter_mode = linear }"
+    def _fields_fit(self, type: str, values: Any, position: int) -> bool:
+        """Whether an initializer fits an opaque variable; complains if not."""
+        page, require = contracts.opaque_types(), self.context.require
+        if not require(page.opaque_variables_begin_with_fields, position, isinstance(values, tree.Fields)):
+            return False
         for name, value in values.fields:
-            if name not in page.FIELDS[type]:
-                return f".{type} has no field {name}; it has {', '.join(page.FIELDS[type])}"
-            words = page.WORDS.get(name, {})
-            if isinstance(value, tree.Name) and value.text not in words:
-                return (
-                    f"{name} is a number" + (f" or one of {', '.join(words)}" if words else "") + f", not {value.text}"
-                )
-            if isinstance(value, tree.Real):
-                return f"{name} is an integer"
-        return None
+            if not require(page.is_a_field, position, type, name):
+                return False
+            if isinstance(value, tree.Name):
+                word = value.text
+                if not require(page.takes_a_word, position, name, word=word):
+                    return False
+                if not require(page.is_a_word_of, position, name, word):
+                    return False
+            if not require(page.fields_are_whole, position, isinstance(value, tree.Real), field=name):
+                return False
+        return True
 
     def check_handles(self, item: tree.Instruction, op: Op, registers: dict[str, Type]) -> bool:
-        """Whether an instruction for images has the operands that the module's texture mode and version ask for."""
-        wrong = None
+        """Whether an instruction for images has the operands that the module's texture mode and version ask for; complains if
+        not."""
+        page, require = contracts.opaque_types(), self.context.require
         sources = op.plan.form.definition.sources
         given = dict(_operands(op.plan.parts, op.operands))
         handles = {n for n, p in sources.items() if getattr(p.annotation, "name", "") in HANDLES}
-        if self.independent and any(sources[n].annotation.name == "sampler" for n in handles - given.keys()):
-            wrong = "in independent texture mode an instruction names a sampler, too"
-        if not self.independent and any(sources[n].annotation.name == "sampler" for n in handles & given.keys()):
-            wrong = "in unified texture mode a texture has its sampler, and no other is named"
-        if any(_name(given[n]) in registers for n in handles & given.keys()):
-            samples = any(sources[n].annotation.name == "sampler" for n in handles & given.keys())
-            wrong = self.too_early_for_handles(self.independent and samples) or wrong
-        if wrong is not None:
-            self.context.complain(item.position, f"{item.mnemonic}: {wrong}", _PAGE)
-        return wrong is None
+        samplers = {n for n in handles if sources[n].annotation.name == "sampler"}
+        names_one, leaves_one_out = bool(samplers & given.keys()), bool(samplers - given.keys())
+        in_registers = any(_name(given[n]) in registers for n in handles & given.keys())
+        at, said = item.position, item.mnemonic
+        return (
+            (not in_registers or self.handles_in_registers(item, self.independent and names_one))
+            and require(page.unified_mode_names_no_samplers, at, self.independent, names_one, mnemonic=said)
+            and require(page.independent_mode_names_samplers, at, self.independent, leaves_one_out, mnemonic=said)
+        )
 
-    def too_early_for_handles(self, of_sampler: bool) -> str | None:
-        """Why no register holds a handle, of a sampler or beside one, in this module, or None."""
-        page = contracts.opaque_types()
-        version, target = page.INDIRECT
-        version = max(version, page.INDIRECT_SAMPLERS) if of_sampler else version
-        if self.context.version >= version and self.context.target >= target:
-            return None
-        return f"a handle in a register needs PTX ISA {version[0]}.{version[1]} and target sm_{target}"
+    def handles_in_registers(self, item: tree.Instruction, of_sampler: bool) -> bool:
+        """Whether a register of the module may hold a handle, of a sampler or beside one; complains if not."""
+        page, at, now, require = contracts.opaque_types(), item.position, self.context.epoch, self.context.require
+        if not require(page.has_handles_in_registers, at, now.version, now.target, mnemonic=item.mnemonic):
+            return False
+        rule = page.has_handles_of_samplers_in_registers
+        return not of_sampler or require(rule, at, now.version, now.target, mnemonic=item.mnemonic)
+
+    def gives_handle(self, item: tree.Instruction, kind: str) -> bool:
+        """Whether an instruction that is none for images may name an opaque variable of a kind; complains if not."""
+        rule = contracts.opaque_types().gives_handles_of_textures
+        independent = self.independent and kind == self.opaque_kind("texref")
+        return self.handles_in_registers(item, kind == "samplerref") and self.context.require(
+            rule, item.position, independent, self.context.version, mnemonic=item.mnemonic
+        )
 
     def count_handles(self, position: int, used: dict[str, Place]) -> None:
         """Complain of an entry that names too many."""
         page = contracts.opaque_types()
-        for type, most in page.MOST.items():
+        for type in page.MOST:
             count = sum(1 for place in used.values() if place.opaque.split()[:1] == [type])
-            if count > most:
-                self.context.complain(
-                    position, f"{count} variables of type .{type}; an entry uses at most {most}", _PAGE
-                )
+            self.context.require(page.may_name_so_many, position, type, count)
 
 
 def _operands(parts: tuple[Read | Written | Grouped, ...], operands: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxspec.language import cited, tree
+from ptxspec import contracts
+from ptxspec.language import tree
 from ptxspec.language.building.declarations import OPEN
 from ptxspec.language.checked import (
     Formal,
@@ -15,9 +16,6 @@ from ptxspec.language.checked import (
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.terms.types import Type
-
-#: the greatest alignment of what is passed to a function
-MOST_ALIGNED = 128
 
 
 class Signatures:
@@ -35,9 +33,8 @@ class Signatures:
         """Parameters laid out from offset `at` of a frame on, and where they end."""
         found: list[Formal] = []
         for parameter in parameters:
-            if self.opaque.is_opaque(parameter.type):
-                problem = f"a function has no parameters of type .{parameter.type}: pass the handle"
-                self.context.complain(parameter.position, problem, cited.FUNCTIONS)
+            rule = contracts.opaque_types().functions_take_handles
+            if not self.context.require(rule, parameter.position, parameter.type):
                 continue
             type = self.context.type(parameter.type, parameter.position)
             if parameter.space == "reg":
@@ -48,17 +45,17 @@ class Signatures:
                 continue
             found.append(Formal(type, parameter.size is not None, place, None, parameter.vector))
             at = place.offset + place.size
-            most = self.context.limits[spaces().OF_FRAMES]
-            if at > most:
-                problem = f".{spaces().OF_FRAMES} holds at most {most} bytes"
-                self.context.complain(parameter.position, problem, cited.MEMORY)
+            page = spaces()
+            if not self.context.require(
+                page.space_holds, parameter.position, page.OF_FRAMES, at, what="too many parameters"
+            ):
                 break
         return tuple(found), at
 
     def _in_registers(self, parameter: tree.Parameter, type: Type, suffix: str) -> list[Formal]:
         """A parameter that is a register, or the elements of one that is a vector of them."""
-        if parameter.size is not None:
-            self.context.complain(parameter.position, "a register is no array", cited.FUNCTIONS)
+        rule = contracts.variables().registers_are_no_arrays
+        self.context.require(rule, parameter.position, parameter.size is not None)
         if parameter.vector == 1:
             return [Formal(type, False, None, parameter.name + suffix)]
         if not self.context.fits_vector(type, parameter.vector, parameter.position):
@@ -72,19 +69,15 @@ class Signatures:
         complaint. `may_be_open` says whether it may be an array without a size."""
         context, position = self.context, parameter.position
         context.since("a parameter or a result of a function in .param", position)
-        if type.kind == "pred":
-            context.complain(position, "a predicate has no place in memory", cited.STATE_SPACES)
+        if not context.require(contracts.types().lies_in_memory, position, type.name):
             return None
         if parameter.size == OPEN:
             context.since("a parameter without a size", position)
-            if not may_be_open:
-                what = f"{parameter.name} has no size, which only a function's last parameter may lack"
-                context.complain(position, what, cited.FUNCTIONS)
+            context.require(contracts.functions().may_lack_a_size, position, may_be_open, name=parameter.name)
         if not context.fits_vector(type, parameter.vector, position):
             return None
         align = parameter.align or type.bytes * parameter.vector
-        if align > MOST_ALIGNED:
-            context.complain(position, f"a parameter is aligned to at most {MOST_ALIGNED} bytes", cited.FUNCTIONS)
+        if not context.require(contracts.functions().parameters_are_aligned, position, align):
             return None
         element = 0 if parameter.size is None else type.bytes
         return Place(
@@ -104,8 +97,12 @@ class Signatures:
     ) -> Signature:
         suffix = f"@{name}"
         given, end = self.formals(returns, 0, suffix, True)
-        if len(returns) > 1 and any(r.space == "param" for r in returns):
-            self.context.complain(returns[1].position, "several results are all registers", cited.FUNCTIONS)
+        if len(returns) > 1:
+            rule, in_param = (
+                contracts.functions().several_results_are_registers,
+                any(r.space == "param" for r in returns),
+            )
+            self.context.require(rule, returns[1].position, len(returns), in_param)
         taken, end = self.formals(parameters, end, suffix)
         return Signature(name, given, taken, end, position)
 
@@ -113,24 +110,21 @@ class Signatures:
         symbol = self.context.symbols[function.name]
         found = self.signature(symbol, function.returns, function.parameters, function.position)
         known = self.context.signatures.setdefault(symbol, found)
-        if [[f.declared for f in fs] for fs in known[1:3]] != [[f.declared for f in fs] for fs in found[1:3]]:
-            self.context.complain(
-                function.position, f"{function.name} was declared with other parameters before", cited.FUNCTIONS
-            )
+        rule = contracts.functions().headings_agree
+        self.context.require(rule, function.position, known.declared, found.declared, name=function.name)
 
     def same_parameters(self, entry: tree.Function) -> None:
         """Complain if an entry's declarations differ in their parameters."""
         first = self.context.functions[entry.name]
         lists = [[(p.type, p.vector, p.size, p.align) for p in f.parameters] for f in (first, entry)]
-        if first.is_entry and lists[0] != lists[1]:
-            self.context.complain(
-                entry.position, f"{entry.name} was declared with other parameters before", cited.FUNCTIONS
-            )
+        if first.is_entry:
+            rule = contracts.functions().headings_agree
+            self.context.require(rule, entry.position, lists[0], lists[1], name=entry.name)
 
     def shape_of(self, signature: Signature) -> int:
         """A number that functions have in common which are declared alike."""
         known = self._shapes.get(signature.name)
         if known is None:
-            shape = tuple(tuple(f.declared for f in fs) for fs in (signature.returns, signature.parameters))
+            shape = signature.declared
             known = self._shapes[signature.name] = self._numbers.setdefault(shape, len(self._numbers))
         return known

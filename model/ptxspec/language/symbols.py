@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import spaces
 from ptxspec.language.module_context import Context
@@ -31,11 +32,8 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
             context.positions.setdefault(variable.name, variable.position)
         before = known.get(variable.name) if variable.repeat is None else None
         if before is not None:
-            problem = _disagreement(before, variable)
-            if problem:
-                context.complain(variable.position, problem, _LINKING)
-            sizes = _sizes(before)
-            if problem or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
+            agrees, sizes = _agree(context, before, variable), _sizes(before)
+            if not agrees or before.linkage != "extern" or (variable.linkage == "extern" and None not in sizes):
                 continue
             del found[before.position]
         if variable.repeat is None:
@@ -44,15 +42,15 @@ def variables_declared(context: Context, variables: Variables) -> list[tree.Vari
     return list(found.values())
 
 
-def _disagreement(before: tree.Variable, again: tree.Variable) -> str | None:
-    """Why a name cannot be declared again so, or None."""
-    if "extern" not in (before.linkage, again.linkage):
-        return f"{again.name} is declared twice in this scope"
-    if before.linkage == "extern" and again.linkage is None:
-        return f"{again.name} was declared .extern, and what it is must be visible to other modules"
-    if before[:3] != again[:3] or not _same_sizes(_sizes(before), _sizes(again)):
-        return f"{again.name} was declared with another state space, type or size before"
-    return None
+def _agree(context: Context, before: tree.Variable, again: tree.Variable) -> bool:
+    """Whether a name can be declared again so; complains if not."""
+    page, require = contracts.linking(), context.require
+    at, name, linkages = again.position, again.name, (before.linkage, again.linkage)
+    return (
+        require(page.variables_are_defined_once, at, *linkages, name=name)
+        and require(page.extern_becomes_visible, at, *linkages, name=name)
+        and require(page.variables_agree, at, before[:3], again[:3], _sizes(before), _sizes(again), name=name)
+    )
 
 
 def names_agree(context: Context) -> None:
@@ -67,22 +65,22 @@ def names_agree(context: Context) -> None:
     for name, position in declared + [(f.name, f.position) for f in context.module.functions]:
         if name in special:
             context.complain(position, f"{name} is the name of a special register", "spec/special-registers/index.md")
+    page, require = contracts.linking(), context.require
     defined: set[str] = set()
     linkages: dict[str, str | None] = {}
     for function in context.module.functions:
         first = context.functions[function.name]
         if first.is_entry != function.is_entry:
             context.complain(function.position, f"{function.name} is both a function and an entry", _LINKING)
-        elif function.name in defined:
-            what = "is defined twice" if function.body is not None else "is declared after its definition"
-            context.complain(function.position, f"{function.name} {what}", _LINKING)
+        else:
+            fault = "is defined twice" if function.body is not None else "is declared after its definition"
+            is_defined = function.name in defined
+            require(page.nothing_follows_a_definition, function.position, is_defined, name=function.name, fault=fault)
         before = linkages.setdefault(function.name, function.linkage)
-        if function.linkage != before and (function.linkage is not None or before not in ("visible", "weak")):
-            shown = f".{before}" if before else "without a linkage directive"
-            context.complain(function.position, f"{function.name} was declared {shown} before", _LINKING)
-        if (".noreturn" in first.performance) != (".noreturn" in function.performance):
-            what = f"every declaration of {function.name} is .noreturn, or none"
-            context.complain(function.position, what, _LINKING)
+        shown = f".{before}" if before else "without a linkage directive"
+        require(page.linkages_agree, function.position, before, function.linkage, name=function.name, shown=shown)
+        never = [".noreturn" in f.performance for f in (first, function)]
+        require(page.all_return_or_none, function.position, never[0], never[1], name=function.name)
         if function.body is not None:
             defined.add(function.name)
 
@@ -92,11 +90,10 @@ def unresolved(context: Context) -> None:
     defined = {f.name for f in context.module.functions if f.body is not None}
     defined |= {d.name for d in context.module.directives if isinstance(d, tree.Alias)}
     for name, function in context.functions.items():
-        if name in defined or name in SYSTEM_FUNCTIONS:
-            continue
         position = context.used.get(context.symbols[name]) if function.linkage == "extern" else function.position
         if position is not None and (context.part is None or function.linkage != "extern"):
-            context.complain(position, f"nothing defines {name}", _LINKING)
+            is_there = name in defined or name in SYSTEM_FUNCTIONS
+            context.require(contracts.linking().is_defined, position, is_there, name=name)
 
 
 def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:
@@ -105,9 +102,3 @@ def _sizes(variable: tree.Variable) -> tuple[int | None, ...]:
     if sizes and sizes[0] is None and isinstance(variable.values, list):
         return (len(variable.values), *sizes[1:])
     return sizes
-
-
-def _same_sizes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> bool:
-    if len(a) != len(b):
-        return False
-    return all(x == y or (i == 0 and None in (x, y)) for i, (x, y) in enumerate(zip(a, b, strict=True)))

@@ -14,9 +14,11 @@ from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names
+from ptxspec.terms.static_rules import BrokenRule
 from ptxspec.terms.types import Type
 
-_LINKING = "spec/functions/linking.md"
+#: no state space holds so many bytes
+_BEYOND = 1 << 128
 
 
 class Variables:
@@ -32,8 +34,7 @@ class Variables:
         if self.opaque.is_opaque(variable.type, variable.space):
             return self.opaque.opaque_variables(variable, names, inside=names.outer is not None)
         type = self.context.type(variable.type, variable.position)
-        if type.kind == "pred":
-            self.context.complain(variable.position, "a predicate has no place in memory", "spec/state-spaces/index.md")
+        if not self.context.require(contracts.types().lies_in_memory, variable.position, type.name):
             return None
         if names.taken(variable.name, variable.repeat):
             self.context.complain(
@@ -46,9 +47,14 @@ class Variables:
             names.prefixes.add(variable.name)
         if not self.context.fits_vector(type, variable.vector, variable.position):
             return None
-        if variable.space == "param" and variable.vector > 1 and not variable.dimensions:
-            what = "a variable in .param is a value or an array, not a vector"
-            self.context.complain(variable.position, what, cited.STATE_SPACES)
+        if not self.context.require(
+            spaces().is_no_vector_in_param,
+            variable.position,
+            variable.space,
+            variable.vector,
+            bool(variable.dimensions),
+            what="a variable in .param",
+        ):
             return None
         dimensions = self._dimensions(variable)
         return None if dimensions is None else self._laid_out(variable, type, dimensions, names, sizes)
@@ -58,36 +64,31 @@ class Variables:
         first, *others = variable.dimensions or (1,)
         sized_at_launch = variable.space == spaces().SIZED_AT_LAUNCH
         if first is None:
-            if variable.values is not None:
-                page = contracts.initializers()
-                try:
-                    first = page.first_dimension(variable.values)
-                except page.Refused as refused:
-                    self.context.complain(variable.position, str(refused), cited.INITIALIZERS)
-                    return None
-            elif variable.linkage == "extern" and (sized_at_launch or self.context.part is not None):
+            page, initialized = contracts.initializers(), variable.values is not None
+            if not initialized and variable.linkage == "extern":
                 first = 0  # as large as the launch says, or another module
-            elif variable.linkage == "extern":
-                problem = f"nothing defines {variable.name}, and its size is not known"
-                self.context.complain(variable.position, problem, _LINKING)
+                rule, is_linked = contracts.linking().sizes_are_known, self.context.part is not None
+                if not self.context.require(rule, variable.position, sized_at_launch, is_linked, name=variable.name):
+                    return None
+            elif not self.context.require(page.open_arrays_are_initialized, variable.position, initialized):
                 return None
             else:
-                problem = "an array without a size needs an initializer"
-                self.context.complain(variable.position, problem, cited.VARIABLES)
-                return None
+                try:
+                    first = page.first_dimension(variable.values)
+                except BrokenRule as broken:
+                    self.context.complaints.add_broken(variable.position, broken)
+                    return None
         return [int(d or 0) for d in (first, *others)] if variable.dimensions else []
 
     def _laid_out(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names, sizes: dict[str, int]
     ) -> Place | Range | None:
         """What a declaration makes, after what `sizes` says that its state space holds already."""
-        most = self.context.limits[variable.space]
-        size = _bytes(type.bytes * variable.vector, dimensions, most)
+        fits, space = spaces().space_holds, variable.space
+        size = _bytes(type.bytes * variable.vector, dimensions)
         align = variable.align or type.bytes * variable.vector
-        if size is None or max(align, size * (variable.repeat or 1)) > most:
-            given = "more bytes" if size is None else f"{size} bytes"
-            problem = f"{given} in .{variable.space}, which holds at most {most}"
-            self.context.complain(variable.position, problem, cited.MEMORY)
+        taken = max(align, size * (variable.repeat or 1))
+        if not self.context.require(fits, variable.position, space, taken, what=_shown(size)):
             return None
         initial, pointers = self._initial(variable, type, dimensions, names)
         offset = -(-sizes[variable.space] // align) * align
@@ -112,19 +113,17 @@ class Variables:
             end = offset + made.size if variable.repeat else sizes[variable.space]
         if not dynamic:
             sizes[variable.space] = end
-        if sizes[variable.space] > most:
-            problem = f"these are too many variables: .{variable.space} holds at most {most} bytes"
-            self.context.complain(variable.position, problem, cited.MEMORY)
+        self.context.require(fits, variable.position, space, sizes[space], what="too many variables")
         return made
 
     def _initial(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
     ) -> tuple[bytes | None, tuple[Pointer, ...]]:
         """The bytes that a variable begins with, and the addresses among them."""
-        if not spaces().SPACES[variable.space].initialized:
+        page = spaces()
+        if not page.SPACES[variable.space].initialized:
             if variable.values is not None:
-                problem = f"a variable in .{variable.space} cannot be initialized"
-                self.context.complain(variable.position, problem, cited.STATE_SPACES)
+                self.context.require(page.may_be_initialized, variable.position, variable.space)
             return None, ()
         if variable.values is None:
             return b"", ()
@@ -135,20 +134,19 @@ class Variables:
 
     def beginning_of_bank(self, variable: tree.Variable, type: Type) -> Place | None:
         """A variable in a bank of constants other than the first."""
-        if variable.linkage != "extern" or not variable.dimensions or variable.dimensions[0]:
-            what = f"a variable in .{variable.space} is .extern, and an array whose first size is left empty"
-            self.context.complain(variable.position, what, cited.BANKS)
+        rule, sizes = contracts.banks().begins_a_bank, variable.dimensions
+        if not self.context.require(rule, variable.position, variable.linkage, sizes, space=variable.space):
             return None
         align = variable.align or type.bytes * variable.vector
         return Place(variable.name, variable.space, 0, 0, align, linkage=variable.linkage, element=type.bytes)
 
     def declare_register(self, variable: tree.Variable, names: Names) -> None:
-        if variable.dimensions:
-            self.context.complain(variable.position, "there are no arrays of registers", cited.VARIABLES)
+        page = contracts.variables()
+        if not self.context.require(page.registers_are_no_arrays, variable.position, bool(variable.dimensions)):
             return
         type = self.context.type(variable.type, variable.position)
         if variable.values is not None:
-            self.context.complain(variable.position, "a register cannot be initialized")
+            self.context.require(spaces().may_be_initialized, variable.position, variable.space)
         if not self.context.fits_vector(type, variable.vector, variable.position):
             return
         if names.taken(variable.name, variable.repeat):
@@ -171,14 +169,18 @@ class Variables:
                 names.ranges[variable.name] = (variable.repeat, type)
 
 
-def _bytes(element: int, dimensions: list[int], most: int) -> int | None:
-    """The size of an array, None for one that is far beyond what there may be."""
+def _bytes(element: int, dimensions: list[int]) -> int:
+    """The size of an array; of one that is far beyond what there may be, no more than that it is."""
     size = element
     for d in dimensions:
         size *= d
-        if size > most << 64:
-            return None
+        if size > _BEYOND:
+            break
     return size
+
+
+def _shown(size: int) -> str:
+    return "more bytes" if size > _BEYOND else f"{size} bytes"
 
 
 def _written(variable: tree.Variable) -> str:

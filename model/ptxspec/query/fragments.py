@@ -12,13 +12,13 @@ from ptxspec.language import operand_kinds as kinds
 from ptxspec.language.building.modules import Heading
 from ptxspec.language.checked import Kernel, Missing, Op, Plan
 from ptxspec.language.constant_bits import constant_bits
-from ptxspec.language.diagnostics import PtxError, Source
+from ptxspec.language.diagnostics import Complaints, PtxError, Source
 from ptxspec.language.form_selection import Misfit, find_form, without_form
 from ptxspec.language.forms import Form, page_name, registry
 from ptxspec.language.module_context import features, target_number
 from ptxspec.language.operand_kinds import Kind
 from ptxspec.language.parser import ended, parse_fragment, statement
-from ptxspec.language.preamble import target_problem, version_problem
+from ptxspec.language.preamble import has_target, has_version
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.query.executions import Executions
@@ -420,16 +420,14 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
     """The version and the target that a fragment says; the newest of what it leaves out; None if it says neither."""
     if heading is None:
         return None
-    epoch = NEWEST
+    epoch, complaints = NEWEST, Complaints(source)
     if heading.version is not None:
-        problem = version_problem(heading.version)
-        if problem is not None:
-            raise source.error(heading.version_position or 0, problem, cited.DIRECTIVES)
+        if not has_version(complaints, heading.version_position or 0, heading.version):
+            raise complaints.error()
         epoch = epoch._replace(version=heading.version)
     if heading.target is not None:
-        problem = target_problem(heading.target, heading.version)
-        if problem is not None:
-            raise source.error(heading.target_position or 0, problem, cited.DIRECTIVES)
+        if not has_target(complaints, heading.target_position or 0, heading.target, heading.version):
+            raise complaints.error()
         epoch = epoch._replace(target=target_number(heading.target), features=features(heading.target))
     return epoch
 

@@ -116,6 +116,7 @@ from ptxspec.terms.registries import (
     state_space,
     system_function,
 )
+from ptxspec.terms.static_rules import static_rule
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.storage import Broken, Location, Storage
 from ptxspec.terms.types import TYPES, Type
@@ -279,6 +280,7 @@ __all__ = [
     "special_register",
     "stack_end",
     "state_space",
+    "static_rule",
     "step",
     "stop",
     "store",

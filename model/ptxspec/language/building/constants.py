@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.base.escaping import shortened
 from ptxspec.language.building.text import Text
+from ptxspec.language.diagnostics import where
 from ptxspec.language.digits import TooLarge, double_of, integer_of
 from ptxspec.language.parser_generator import Failed
 from ptxspec.language.tree import Number, Real, Spelled
+from ptxspec.terms.static_rules import BrokenRule
 
 EXPRESSIONS = "spec/syntax/constant-expressions.md"
 LITERALS = "spec/syntax/literals.md"
@@ -111,7 +113,7 @@ class Constants:
         """A constant that must be an integer."""
         if isinstance(value, Number):
             return value.value
-        self.text.complain(at, f"expected {what}, which is an integer", EXPRESSIONS)
+        self.text.require(contracts.constant_expressions().is_whole, at, False, what=what)
         return 0
 
 
@@ -214,8 +216,8 @@ class _Expression:
             del values[-takes:]
             try:
                 values.append(self.rules.evaluated(item, operands))
-            except self.rules.Refused as refused:
-                raise Failed(at, "constant", None, str(refused), EXPRESSIONS) from None
+            except BrokenRule as broken:
+                raise Failed(at, "constant", None, str(broken), where(broken.rule)) from None
         (result,) = values
         return result
 

@@ -64,22 +64,17 @@ class Declarations:
         return value
 
     def alignment(self, at: int, word: str) -> int:
-        value = self.constants.integer(at)
-        if value <= 0 or value & (value - 1):
-            self.text.complain(at, f"an alignment is a power of two, not {value}", cited.VARIABLES)
-            return 1
-        if value >= 1 << 32:
-            self.text.complain(at, f"an alignment has at most 32 bits, and {value} more", cited.VARIABLES)
-            return 1
-        return value
+        value, page = self.constants.integer(at), contracts.variables()
+        is_one = self.text.require(page.is_an_alignment, at, value) and self.text.require(
+            page.alignments_have_32_bits, at, value
+        )
+        return value if is_one else 1
 
     def declarator(self, at: int, name: str, count: int | None, dimensions: list[int], value: Any) -> Variable:
         sizes = tuple(None if d == OPEN else d for d in dimensions)
-        if None in sizes[1:]:
-            self.text.complain(self.open_at, "only an array's first dimension may be left out", cited.VARIABLES)
+        if sizes and not self.text.require(contracts.variables().sizes_are_said, self.open_at, sizes):
             sizes = tuple(1 if d is None else d for d in sizes)
-        if count is not None and count >= (1 << 32) - 1:
-            self.text.complain(at, f"{count} are too many: the number has 32 bits", cited.VARIABLES)
+        if count is not None and not self.text.require(contracts.variables().is_a_count, at, count):
             count = 1
         return Variable("", "", 1, name, None, count, sizes, value, None, self.text.starts[at])
 
@@ -98,14 +93,14 @@ class Declarations:
         size = self.constants.integral(at, value, "a size")
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
-        elif size < 0:
-            self.text.complain(at, f"expected a size, at least 1, not {int(size)}", cited.VARIABLES)
+        else:
+            self.text.require(contracts.variables().is_a_size, at, int(size), True)
         return max(size, 0)
 
     def allow_zeros(self, allowed: bool) -> None:
         """Whether the sizes that were zero may be."""
-        for at in () if allowed else self.zeros:
-            self.text.complain(at, "expected a size, at least 1, not 0", cited.VARIABLES)
+        for at in self.zeros:
+            self.text.require(contracts.variables().is_a_size, at, 0, allowed)
         self.zeros.clear()
 
     def attributes(self, at: int, items: list[Placed]) -> tuple[int, list[Placed]]:
@@ -118,22 +113,16 @@ class Declarations:
         """The attributes of a variable in a state space, or of a function ("func"), if it may have them."""
         at, items = given
         self.text.use(".attribute of a function" if owner == "func" else ".attribute", at)
-        known = contracts.attributes()
+        page, require = contracts.attributes(), self.text.require
         for where, attribute in items:
             name = f".{attribute.name}"
-            owners, count = known.ATTRIBUTES.get(name, ((), 0))
-            if owner not in owners:
-                fitting = [other for other, (owners, _) in known.ATTRIBUTES.items() if owner in owners]
-                whose = "a function" if owner == "func" else f"a variable in .{owner}"
-                takes = f"takes {' or '.join(fitting)}" if fitting else "takes no attribute"
-                self.text.complain(where, f"{whose} {takes}, not {name!r}", cited.ATTRIBUTES)
-            elif len(attribute.numbers) != count:
-                wanted = f"{count} integers in parentheses" if count else "no integers"
-                self.text.complain(where, f"{name} has {wanted}", cited.ATTRIBUTES)
-            elif name in known.REFUSED:
-                self.text.complain(
-                    where, f"{name} is for modules that are compiled apart, and not supported", cited.ATTRIBUTES
-                )
+            fitting = [other for other, (owners, _) in page.ATTRIBUTES.items() if owner in owners]
+            whose = "a function" if owner == "func" else f"a variable in .{owner}"
+            takes = " or ".join(fitting) or "no attribute"
+            if require(page.may_have_attribute, where, name, owner, owner=whose, takes=takes) and require(
+                page.attributes_take, where, name, len(attribute.numbers)
+            ):
+                require(page.is_supported, where, name)
         return tuple(attribute for _, attribute in items)
 
     # initial values ------------------------------------------------------------------------------------------------------
@@ -163,11 +152,10 @@ class Declarations:
 
     def mask(self, at: int, mask: int, value: Any) -> Masked:
         self.text.use("a mask", at)
-        if mask not in contracts.initializers().MASKS:
-            self.text.complain(at, f"{self.text.words[at]} is no mask: one has a byte of ones", cited.INITIALIZERS)
+        page = contracts.initializers()
+        if not self.text.require(page.is_a_mask, at, mask, written=self.text.words[at]):
             mask = 0xFF
-        if isinstance(value, Real):
-            self.text.complain(at + 2, "a mask takes an address or an integer", cited.INITIALIZERS)
+        if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Real)):
             value = Number(0)
         if isinstance(value, Number):
             self.text.use("a mask of an integer", at + 2)
@@ -197,11 +185,13 @@ class Declarations:
         self.allow_zeros(may_be_open)
         if size == 0 and may_be_open:
             size = OPEN
-        if found.vector > 1 and space == ".param" and size is None:
-            self.text.complain(self.vector_at, "a parameter is a value or an array, not a vector", cited.STATE_SPACES)
+        rule = contracts.state_spaces().is_no_vector_in_param
+        if not self.text.require(
+            rule, self.vector_at, space[1:], found.vector, size is not None, what="a parameter in .param"
+        ):
             found = found._replace(vector=1)
-        if found.pointer is not None and not points:
-            self.text.complain(self.pointer_at, "only a parameter of an entry has .ptr", cited.ATTRIBUTES)
+        if found.pointer is not None:
+            self.text.require(contracts.attributes().parameters_may_point, self.pointer_at, not points, True)
         if named and found.name == "_":
             self.text.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
         return found._replace(space=space[1:], size=size)

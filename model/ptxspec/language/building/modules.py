@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxspec.language import cited
+from ptxspec import contracts
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.statements import Hint, Statements
@@ -87,10 +87,7 @@ class Modules:
 
     def address_bits(self, at: int, word: str) -> int:
         size = self.constants.integer(at)
-        if size not in (32, 64):
-            self.text.complain(at, "an address size is 32 or 64")
-            return 64
-        return size
+        return size if self.text.require(contracts.directives().is_an_address_size, at, size) else 64
 
     def member(self, at: int, linkage: str | None, declared: Any, standing: Any) -> Any:
         self.declarations.allow_zeros(linkage == ".extern")
@@ -98,22 +95,18 @@ class Modules:
             return standing
         word = linkage[1:] if linkage else None
         if isinstance(declared, Function):
-            if linkage == ".common":
-                self.text.complain(at, ".common belongs before a variable", cited.DIRECTIVES)
-            if linkage == ".extern" and declared.body is not None:
-                what = "an entry" if declared.is_entry else "a function"
-                self.text.complain(self.function_at, f"{what} with a body is not .extern", cited.DIRECTIVES)
+            self.text.require(contracts.linking().common_is_for_variables, at, word)
+            what, rule = "an entry" if declared.is_entry else "a function", contracts.functions().extern_is_elsewhere
+            self.text.require(rule, self.function_at, word, declared.body is not None, what=what)
             return declared._replace(linkage=word)
         space = declared[0].space
-        if space == "param" or (space == "reg" and linkage):
-            what = f"variables in .{space} are declared inside functions"
-            self.text.complain(at + (linkage is not None), what, cited.STATE_SPACES)
+        rule = contracts.state_spaces().modules_declare
+        if not self.text.require(rule, at + (linkage is not None), space, linkage is not None):
             return []
-        for variable in declared:
-            if linkage == ".common" and variable.space != "global":
-                self.text.complain(at, "a .common variable is in .global", cited.VARIABLES)
-            if linkage == ".extern" and variable.values is not None:
-                self.text.complain(at, "a variable that is defined elsewhere has no initializer", cited.VARIABLES)
+        for variable in declared if linkage is not None else ():
+            self.text.require(contracts.linking().common_is_global, at, word, variable.space)
+            initialized = variable.values is not None
+            self.text.require(contracts.linking().extern_has_no_initializer, at, word, initialized)
         return [variable._replace(linkage=word) for variable in declared]
 
     def module_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
@@ -134,23 +127,21 @@ class Modules:
     function_name = entry_name
 
     def limit(self, at: int, word: str, numbers: list[int]) -> tuple[int, Limit]:
-        least = 0 if "cluster" in word else 1
+        page = contracts.directives()
         for number in numbers:
-            if number < least:
-                self.text.complain(at + 1, f"expected a number, at least {least}, not {number}", cited.DIRECTIVES)
-            elif number >> 32:
-                self.text.complain(at + 1, f"{number} does not fit into 32 bits", cited.DIRECTIVES)
+            self.text.require(page.limits_are_positive, at + 1, word, number)
+            self.text.require(page.limits_have_32_bits, at + 1, number)
         return at, (word, tuple(numbers))
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
+        page = contracts.directives()
         found: dict[str, tuple[int, ...]] = {}
         for where, (word, numbers) in limits:
             found[word] = numbers
-            for one, other in ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank")):
-                if word in (one, other) and one in found and other in found:
-                    self.text.complain(where, f"an entry has {one} or {other}, not both", cited.DIRECTIVES)
-        if ".blocksareclusters" in found and not {".reqntid", ".reqnctapercluster"} <= found.keys():
-            self.text.complain(at, ".blocksareclusters needs .reqntid and .reqnctapercluster", cited.DIRECTIVES)
+            for alternatives in page.ALTERNATIVES:
+                if word in alternatives:
+                    self.text.require(page.has_one_of, where, alternatives, found)
+        self.text.require(page.blocks_are_clusters_of_a_size, at, found)
         return found
 
     def entry(
@@ -163,8 +154,8 @@ class Modules:
         body: tuple[tuple[Any, ...], int] | None,
     ) -> Function:
         performance = self._limits(at, limits)
-        if performance and body is None:
-            self.text.complain(self.function_at, "an entry with directives about threads has a body", cited.DIRECTIVES)
+        rule = contracts.directives().limited_entries_are_defined
+        self.text.require(rule, self.function_at, performance, body is not None)
         position = self.text.starts[self.function_at]
         taken, (statements, end) = tuple(parameters or ()), body or (None, 0)
         return Function(name, taken, statements, performance, None, position, pragmas=tuple(pragmas), end=end)

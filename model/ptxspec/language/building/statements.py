@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
-from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
 from ptxspec.language.building.declarations import Declarations
 from ptxspec.language.building.text import Text
@@ -24,8 +23,6 @@ from ptxspec.language.tree import (
     Targets,
     Variable,
 )
-
-SECTIONS = "spec/directives/debugging.md"
 
 
 class Hint(NamedTuple):
@@ -55,10 +52,8 @@ class Statements:
 
     def local_variables(self, at: int, variables: list[Variable]) -> list[Variable]:
         self.declarations.allow_zeros(False)
-        if variables[0].space == "tex":
-            self.text.complain(at, "variables in .tex are declared outside of functions", cited.STATE_SPACES)
-            return []
-        return variables
+        may_be = self.text.require(contracts.state_spaces().functions_declare, at, variables[0].space)
+        return variables if may_be else []
 
     # instructions --------------------------------------------------------------------------------------------------------
 
@@ -99,9 +94,7 @@ class Statements:
         return Hint(at, word, ())
 
     def preserve(self, at: int, word: str, number: int) -> Hint:
-        most = contracts.directives().PRESERVED[word]
-        if number > most:
-            self.text.complain(at + 1, f"{word} is followed by a number up to {most}, not {number}", cited.DIRECTIVES)
+        self.text.require(contracts.directives().preserves_what_there_is, at + 1, word, number)
         return Hint(at, word, (number,))
 
     preserve_control = preserve
@@ -110,8 +103,7 @@ class Statements:
         """What follows the parameters of a function or a prototype, with its numbers."""
         for at, word, _ in hints:
             self.text.use(word, at)
-            if word == ".noreturn" and results:
-                self.text.complain(at, "a function with results returns, and is not .noreturn", cited.DIRECTIVES)
+            self.text.require(contracts.directives().functions_with_results_return, at, word, bool(results))
         return {word: numbers for _, word, numbers in hints}
 
     def pragma(self, at: int, texts: list[str]) -> Pragma:
@@ -121,15 +113,13 @@ class Statements:
     # for a debugger ------------------------------------------------------------------------------------------------------
 
     def _limited(self, at: int, value: int) -> int:
-        if value >= 1 << 32:
-            self.text.complain(at, f"{value} does not fit into 32 bits", SECTIONS)
+        self.text.require(contracts.debugging().places_have_32_bits, at, value)
         return value
 
     file_number = line_number = column_number = _limited
 
     def file(self, at: int, number: int, name: str, time: int | None, size: int | None) -> File:
-        if number in self.files:
-            self.text.complain(at + 1, f"there is a file {number} already", SECTIONS)
+        self.text.require(contracts.debugging().files_have_their_numbers, at + 1, number, self.files)
         self.files.add(number)
         facts = tuple(f for f in (time, size) if f is not None)
         return File(number, name[1:-1], facts, self.text.starts[at])
@@ -150,18 +140,16 @@ class Statements:
         return name, offset or 0, *place
 
     def inlined_place(self, at: int, place: tuple[int, ...]) -> tuple[int, ...]:
-        if place not in self.places:
-            self.text.complain(at, "inlined_at names a place that no .loc before it has", SECTIONS)
+        self.text.require(contracts.debugging().inlined_at_a_place, at, place, self.places)
         return place
 
     def section(self, at: int, name: str, lines: list[Any]) -> Section:
         self.text.use(".section", at)
-        seen = set()
+        seen: set[str] = set()
         for width, content in lines:
             if width is None:
                 label, where = content
-                if label in seen:
-                    self.text.complain(where, f"the label {label} is defined twice", SECTIONS)
+                self.text.require(contracts.debugging().labels_of_sections_differ, where, label, seen)
                 seen.add(label)
         return Section(name, tuple((w, c[:1] if w is None else c) for w, c in lines), self.text.starts[at])
 
@@ -172,14 +160,12 @@ class Statements:
     def data(
         self, at: int, width: str, numbers: list[Any], mark: str | None, offset: int | None, less: str | None
     ) -> tuple[str, tuple[Any, ...]]:
-        bits = int(width[2:])
+        bits, page = int(width[2:]), contracts.debugging()
         if mark is not None:
-            if bits < 32:
-                self.text.complain(at + 1, "an address has 32 or 64 bits", SECTIONS)
+            self.text.require(page.addresses_fill, at + 1, bits)
             return width, (mark + (f"+{offset}" if offset else "") + (f"-{less}" if less else ""),)
         for value, where in numbers:
-            if not -(1 << bits - 1) <= value < 1 << bits:
-                self.text.complain(where, f"{value} does not fit into {bits} bits", SECTIONS)
+            self.text.require(page.data_fit, where, value, bits)
         return width, tuple(value for value, _ in numbers)
 
     def data_integer(self, at: int, sign: str | None, digits: str) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxspec.language.diagnostics import Complaints, Later, Source
 from ptxspec.language.words import Lexicon, Split
+from ptxspec.terms.static_rules import Facts, StaticRule
 
 
 class Text:
@@ -22,6 +23,12 @@ class Text:
         """A complaint about a word. What is read goes on."""
         self.said += 1
         self.complaints.add(self.starts[at], message, page)
+
+    def require(self, rule: StaticRule[*Facts], at: int, *facts: *Facts, **fields: object) -> bool:
+        """Whether facts keep a rule of a page; complains of the word if not. See Complaints.require."""
+        kept = self.complaints.require(rule, self.starts[at], *facts, **fields)
+        self.said += not kept
+        return kept
 
     def use(self, what: str, at: int) -> None:
         self.uses.append((what, self.starts[at]))

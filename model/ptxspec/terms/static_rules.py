@@ -1,0 +1,91 @@
+"""Rules that a text of PTX must keep before anything runs: pages state them, the checker asks for them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Generic, TypeVarTuple
+
+from ptxspec.terms.core import blame
+
+Facts = TypeVarTuple("Facts")
+
+
+class StaticRule(Generic[*Facts]):
+    """A rule of texts: a predicate over plain facts, such as strings, numbers, truth values, types and tuples of them, and the
+    sentence that is said where it is broken. `name` is the predicate's; `path` and `line` are where the page states it."""
+
+    def __init__(self, sentence: str, holds: Callable[[*Facts], bool]):
+        code = holds.__code__
+        self.name, self.sentence, self.holds = holds.__name__, sentence, holds
+        self.path, self.line = code.co_filename, code.co_firstlineno
+        self._facts = code.co_varnames[: code.co_argcount]
+        #: what else stands on the page
+        self._page: dict[str, Any] = holds.__globals__
+        self.__doc__ = holds.__doc__
+
+    def __call__(self, *facts: *Facts) -> bool:
+        return self.holds(*facts)
+
+    def said(self, *facts: *Facts, **fields: object) -> str:
+        """The sentence about these facts. `fields` are what it names besides."""
+        given: tuple[Any, ...] = facts
+        named = dict(zip(self._facts, given, strict=True))
+        return _FILLING.vformat(self.sentence, (), {**self._page, **named, **fields})
+
+    def demand(self, *facts: *Facts, **fields: object) -> None:
+        """Raise BrokenRule if the rule is broken. For a page whose functions build something of what the rule is about."""
+        if not self.holds(*facts):
+            raise BrokenRule(self, self.said(*facts, **fields))
+
+
+class BrokenRule(ValueError):
+    """A text breaks `rule`; the message is the sentence, filled in."""
+
+    def __init__(self, rule: StaticRule[*tuple[Any, ...]], said: str):
+        super().__init__(said)
+        self.rule = rule
+
+
+#: every static rule that the pages state, by name
+STATIC_RULES: dict[str, StaticRule[*tuple[Any, ...]]] = {}
+
+
+def static_rule(
+    sentence: str,
+) -> Callable[[Callable[[*Facts], bool]], StaticRule[*Facts]]:
+    """State a rule of texts: the function says whether facts keep it. The sentence is said where they do not. `{name}` in it is a
+    fact by the name of its parameter, a name of the page, or what the checker adds; `{TABLE[name]}` looks a fact up, and
+    `{version:.}` joins a sequence by what follows the colon."""
+
+    def mark(holds: Callable[[*Facts], bool]) -> StaticRule[*Facts]:
+        if holds.__name__ in STATIC_RULES:
+            raise blame(f"the static rule {holds.__name__} is stated twice")
+        made = StaticRule(sentence, holds)
+        STATIC_RULES[made.name] = made
+        return made
+
+    return mark
+
+
+class _Filling(string.Formatter):
+    """Fills the fields of a sentence."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        (_, first), *keys = re.findall(r"(\W?)(\w+)", field_name)
+        found = kwargs[first]
+        for mark, key in keys:
+            if mark == ".":
+                found = getattr(found, key)
+            else:
+                found = found[int(key) if key.isdecimal() else kwargs[key]]
+        return found, first
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec and isinstance(value, Collection):
+            return format_spec.join(map(str, value))
+        return super().format_field(value, format_spec)
+
+
+_FILLING = _Filling()
