@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import struct
@@ -22,6 +23,8 @@ from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
 from ptxspec.literate.finder import DOCUMENTS
+from ptxspec.query import identities, laws
+from ptxspec.query.invariants import Finding, load_all
 from ptxspec.site import (
     contents,
     corner_cases,
@@ -29,6 +32,7 @@ from ptxspec.site import (
     forms_list,
     freedoms,
     identity_tables,
+    invariant_tables,
     lexers,
     numerals,
     pages,
@@ -38,6 +42,7 @@ from ptxspec.site import (
 )
 from ptxspec.site.anchors import form_anchor
 from ptxspec.terms import TYPES
+from ptxspec.terms.steps import Claim
 
 BFE = "ptxspec.spec.instructions.integer.bfe"
 DIV = "ptxspec.spec.instructions.integer.div"
@@ -217,6 +222,24 @@ def test_what_was_computed_before_is_shown_with_its_day(monkeypatch: pytest.Monk
     late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     assert late.status(claim) == claim.expected and late.dates == {"2026-11-26"}
     assert late.status(claim._replace(assume="a != 7")) == identity_tables.UNCHECKED
+
+
+def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module, path = "ptxspec.spec.machine.warps", tmp_path / "laws.json"
+    own = [claim for claim in load_all() if claim.function.__module__ == module]
+    false, true = (next(claim for claim in own if claim.holds is holds) for holds in (False, True))
+    values = {"full": True, "lanes": 1024, "none": 0}
+    kept = {"date": "2026-11-26", "verdicts": {precomputed._key_of_law(false): {"status": "refuted", "values": values}}}
+    monkeypatch.setattr(precomputed, "_read", lambda: kept)
+    asked: list[Claim] = []
+    monkeypatch.setattr(invariant_tables, "check", lambda claim: asked.append(claim) or Finding("unknown", {}, 0.0))
+    text = invariant_tables.markdown(module, path)
+    assert set(asked) == set(own) - {false}
+    assert "verdict of 2026-11-26" in text and "at `full` = `true`, `lanes` = `0x400`; all else zero" in text
+    assert text.count("[unknown]{.gap}; stated as") == len(own) - 1
+    path.write_text(json.dumps({laws.key(true, identities.definitions()): {"status": "proved", "values": {}}}), "utf-8")
+    asked.clear()
+    assert invariant_tables.markdown(module, path).count("| proved ") == 1 and true not in asked
 
 
 def test_every_word_says_what_it_means() -> None:

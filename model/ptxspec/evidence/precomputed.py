@@ -1,7 +1,8 @@
-"""Rows of the ledger and verdicts on identities that were computed before, as data beside the recorded answers.
+"""Rows of the ledger and verdicts on identities and laws that were computed before, as data beside the recorded answers.
 
 Computing them takes a quarter of an hour. Each is stored under a digest of the definitions that it depends on: of the pages of
-its opcodes and of all pages that these import, what their fences hold. One whose definitions have changed since is not used.
+its opcodes, or of the page of a law, and of all pages that these import, what their fences hold. One whose definitions have
+changed since is not used.
 `python -m ptxspec.evidence.precomputed` writes the file anew, of what `make ledger` and `make proofs` computed.
 """
 
@@ -24,8 +25,10 @@ from ptxspec.evidence.record.location import FOLDER
 from ptxspec.language.forms import forms, registry
 from ptxspec.literate import finder
 from ptxspec.literate.documents import fences
-from ptxspec.query import identities
+from ptxspec.query import identities, laws
 from ptxspec.query.identities import Identity
+from ptxspec.query.invariants import load_all as load_laws
+from ptxspec.terms.steps import Claim
 
 FILE = FOLDER / "computed" / "evidence.json.xz"
 #: the columns of a form's row that were computed; the others are read off the form
@@ -42,6 +45,11 @@ def digest(opcodes: frozenset[str], more: str = "") -> str:
     modules = {form.definition.module for form in own}
     if not all(map(pure, own)):
         modules |= {name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part)}
+    return _of_pages(modules, more)
+
+
+def _of_pages(modules: Iterable[str], more: str) -> str:
+    """A digest of the fences of some pages and of all that they import."""
     total = hashlib.sha256(more.encode())
     for path in finder.sources(sorted(modules)):
         total.update(_fences(path))
@@ -100,7 +108,16 @@ def _mentions() -> dict[str, int]:
 def verdict(claim: Identity) -> dict[str, Any] | None:
     """The verdict of the file on a claim, with its date as `computed`; None if there is none, or if a definition has changed
     since."""
-    kept = _read()["verdicts"].get(_key(claim))
+    return _verdict(_key(claim))
+
+
+def verdict_on_law(law: Claim) -> dict[str, Any] | None:
+    """Likewise the verdict on a law."""
+    return _verdict(_key_of_law(law))
+
+
+def _verdict(key: str) -> dict[str, Any] | None:
+    kept = _read()["verdicts"].get(key)
     return None if kept is None else {**kept, "computed": _read()["date"]}
 
 
@@ -109,6 +126,11 @@ def _key(claim: Identity) -> str:
     stated = (*claim[:6], *claim[8:])
     profile = _fences(_profiles()[claim.profile]).hex()
     return digest(frozenset(o for o in claim.opcodes if o in known), repr((stated, profile)))
+
+
+def _key_of_law(law: Claim) -> str:
+    """A law is a function of its page, and calls those that the page has or imports."""
+    return _of_pages([law.function.__module__], repr((law.sentence, law.holds, law.function.__qualname__)))
 
 
 @cache
@@ -125,6 +147,8 @@ def _write() -> str:
         kept = by_opcode.setdefault(opcode, {"digest": digest(frozenset([opcode]), _answers()), "forms": {}})
         kept["forms"][row["form"]] = [row[column] for column in COLUMNS]
     verdicts = {_key(c): _brief(v) for c in identities.load_all() if (v := identities.kept(c)) is not None}
+    definitions = identities.definitions()
+    verdicts |= {_key_of_law(c): v for c in load_laws() if (v := laws.kept(c, definitions)) is not None}
     facts = {"version": __version__, "date": datetime.date.today().isoformat(), "programs": ledger.versions()}
     text = json.dumps({**facts, "opcodes": by_opcode, "verdicts": verdicts}, sort_keys=True, separators=(",", ":"))
     FILE.parent.mkdir(exist_ok=True)

@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from ptxspec.evidence import ledger, precomputed, vector_contents
 from ptxspec.evidence.mutation import score
 from ptxspec.literate import finder
+from ptxspec.query import laws
 from ptxspec.site import (
     changes,
     contents,
@@ -176,7 +177,9 @@ class Invariants(Computed):
     """What the page claims of the machine's states."""
 
     def markdown(self) -> str:
-        return self.kept("invariants", lambda: invariant_tables.markdown(self.module))
+        path = self.build / laws.NAME
+        self.depends(path, precomputed.FILE)
+        return self.kept("invariants", lambda: invariant_tables.markdown(self.module, path))
 
 
 class Disputes(Computed):
