@@ -41,11 +41,16 @@ MACHINE = ("machine", "state_spaces", "functions")
 def digest(opcodes: frozenset[str], more: str = "") -> str:
     """A digest of the definitions of some opcodes: of the fences of their pages and of all pages that these import, and for an
     instruction with an effect of the pages of the machine."""
-    own = [form for opcode in opcodes for form in registry().opcodes[opcode].forms]
+    return _of_pages(frozenset[str]().union(*map(_pages_of, opcodes)), more)
+
+
+@cache
+def _pages_of(opcode: str) -> frozenset[str]:
+    own = registry().opcodes[opcode].forms
     modules = {form.definition.module for form in own}
     if not all(map(pure, own)):
         modules |= {name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part)}
-    return _of_pages(modules, more)
+    return frozenset(modules)
 
 
 def _of_pages(modules: Iterable[str], more: str) -> str:

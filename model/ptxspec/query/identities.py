@@ -57,7 +57,7 @@ class Identity(NamedTuple):
     @property
     def opcodes(self) -> frozenset[str]:
         """The opcodes of both sides."""
-        return frozenset(_OPCODE.findall(self.left + ";" + self.right))
+        return _opcodes_of(self.left + ";" + self.right)
 
     @property
     def page(self) -> str:
@@ -191,6 +191,11 @@ def update(
 
 def _one(i: int) -> tuple[int, dict[str, Any]]:
     return i, load_all()[i].check().as_dict()
+
+
+@cache
+def _opcodes_of(text: str) -> frozenset[str]:
+    return frozenset(_OPCODE.findall(text))
 
 
 def _key(claim: Identity) -> str:
