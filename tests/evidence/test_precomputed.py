@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptxspec.evidence import ledger, precomputed
+from ptxspec.evidence.disputes.claims import load_all
 from ptxspec.literate import finder
 from ptxspec.query import identities, invariants, laws
 
@@ -19,6 +20,10 @@ def test_what_is_stored_says_what_the_pages_say() -> None:
     assert all(claim.is_as_stated(verdict["status"]) for claim, verdict in known)
     settled = [(law, found) for law in invariants.load_all() if (found := precomputed.verdict_on_law(law)) is not None]
     assert all(found["status"] == laws.expected(law) for law, found in settled)
+    disputes = [(claim, found) for claim in load_all().disputes if (found := precomputed.of_dispute(claim)) is not None]
+    assert all(found.status == claim.expected for claim, found in disputes)
+    faults = [(fault, found) for fault in load_all().faults if (found := precomputed.of_fault(fault)) is not None]
+    assert all(found.ways == fault.ways for fault, found in faults)
     counts = ledger.summary(precomputed.rows([]))
     assert counts["ptxas no"] == counts["interpretations no"] == counts["gpu no"] == 0
 

@@ -235,7 +235,7 @@ def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest
     monkeypatch.setattr(invariant_tables, "check", lambda claim: asked.append(claim) or Finding("unknown", {}, 0.0))
     text = invariant_tables.markdown(module, path)
     assert set(asked) == set(own) - {false}
-    assert "verdict of 2026-11-26" in text and "at `full` = `true`, `lanes` = `0x400`; all else zero" in text
+    assert "Computed on 2026-11-26" in text and "at `full` = `true`, `lanes` = `0x400`; all else zero" in text
     assert text.count("[unknown]{.gap}; stated as") == len(own) - 1
     path.write_text(json.dumps({laws.key(true, identities.definitions()): {"status": "proved", "values": {}}}), "utf-8")
     asked.clear()

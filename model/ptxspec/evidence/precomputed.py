@@ -1,4 +1,5 @@
-"""Rows of the ledger and verdicts on identities and laws that were computed before, as data beside the recorded answers.
+"""Rows of the ledger, verdicts on identities and laws, and what disputes come to, all computed before, as data beside the
+recorded answers.
 
 Computing them takes a quarter of an hour. Each is stored under a digest of the definitions that it depends on: of the pages of
 its opcodes, or of the page of a law, and of all pages that these import, what their fences hold. One whose definitions have
@@ -12,6 +13,7 @@ import datetime
 import hashlib
 import json
 import lzma
+import re
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -20,6 +22,9 @@ from typing import Any
 
 from ptxspec import __version__
 from ptxspec.evidence import ledger
+from ptxspec.evidence.disputes import readings, recorded
+from ptxspec.evidence.disputes.claims import Dispute, Fault
+from ptxspec.evidence.disputes.claims import load_all as load_disputes
 from ptxspec.evidence.generate.signatures import pure
 from ptxspec.evidence.record.location import FOLDER
 from ptxspec.language.forms import forms, registry
@@ -47,10 +52,13 @@ def digest(opcodes: frozenset[str], more: str = "") -> str:
 @cache
 def _pages_of(opcode: str) -> frozenset[str]:
     own = registry().opcodes[opcode].forms
-    modules = {form.definition.module for form in own}
-    if not all(map(pure, own)):
-        modules |= {name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part)}
-    return frozenset(modules)
+    modules = frozenset(form.definition.module for form in own)
+    return modules if all(map(pure, own)) else modules | _machine()
+
+
+@cache
+def _machine() -> frozenset[str]:
+    return frozenset(name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part))
 
 
 def _of_pages(modules: Iterable[str], more: str) -> str:
@@ -138,6 +146,42 @@ def _key_of_law(law: Claim) -> str:
     return _of_pages([law.function.__module__], repr((law.sentence, law.holds, law.function.__qualname__)))
 
 
+def of_dispute(claim: Dispute) -> readings.Judged | None:
+    """What the file says of a dispute; None if it says nothing, or if a definition or a recorded answer has changed since."""
+    kept = _read()["verdicts"].get(_key_of_dispute(claim))
+    return None if kept is None else readings.Judged(*kept)
+
+
+def of_fault(fault: Fault) -> recorded.Judged | None:
+    """Likewise what the file says of a case that an assembler gets wrong."""
+    kept = _read()["verdicts"].get(_key_of_fault(fault))
+    if kept is None:
+        return None
+    differing, compared, left_out, example = kept
+    ways = dict(zip(recorded.WAYS, differing, strict=True))
+    return recorded.Judged(ways, compared, left_out, None if example is None else tuple(example))
+
+
+def date() -> str:
+    """The day on which what the file holds was computed."""
+    return str(_read()["date"])
+
+
+def _key_of_dispute(claim: Dispute) -> str:
+    return _of_launches(f"{claim.ptx}\n{claim.reading}", repr((claim.at, claim.assume)))
+
+
+def _key_of_fault(fault: Fault) -> str:
+    return _of_launches(fault.text, repr((fault.inputs, fault.results, fault.is_open)))
+
+
+def _of_launches(text: str, more: str) -> str:
+    """A digest of what is launched, under any profile, and held against recorded answers."""
+    opcodes = set(re.findall(r"[a-z]\w*", text)) & registry().opcodes.keys()
+    profiles = {name for name, _ in finder.pages("ptxspec.spec", "profiles")}
+    return _of_pages(_machine().union(profiles, *map(_pages_of, opcodes)), repr((text, more, _answers())))
+
+
 @cache
 def _profiles() -> dict[str, Path]:
     """The pages of the profiles, by name."""
@@ -151,9 +195,18 @@ def _write() -> str:
         opcode = row["opcode"]
         kept = by_opcode.setdefault(opcode, {"digest": digest(frozenset([opcode]), _answers()), "forms": {}})
         kept["forms"][row["form"]] = [row[column] for column in COLUMNS]
-    verdicts = {_key(c): _brief(v) for c in identities.load_all() if (v := identities.kept(c)) is not None}
+    verdicts: dict[str, Any] = {
+        _key(c): _brief(v) for c in identities.load_all() if (v := identities.kept(c)) is not None
+    }
     definitions = identities.definitions()
     verdicts |= {_key_of_law(c): v for c in load_laws() if (v := laws.kept(c, definitions)) is not None}
+    for claim in load_disputes().disputes:
+        judged = readings.judged(claim)
+        if judged.status in ("proved", "refuted"):
+            verdicts[_key_of_dispute(claim)] = list(judged)
+    for fault in load_disputes().faults:
+        found = recorded.judged(fault)
+        verdicts[_key_of_fault(fault)] = [list(found.differing.values()), *found[1:]]
     facts = {"version": __version__, "date": datetime.date.today().isoformat(), "programs": ledger.versions()}
     text = json.dumps({**facts, "opcodes": by_opcode, "verdicts": verdicts}, sort_keys=True, separators=(",", ":"))
     FILE.parent.mkdir(exist_ok=True)

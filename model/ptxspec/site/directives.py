@@ -191,11 +191,12 @@ class Disputes(Computed):
         kind, docname, register = self.arguments[0], self.env.docname, self.register
         seconds = self.config.ptxspec_solver_seconds
         tables = partial(dispute_tables.markdown, kind, docname, register, seconds)
+        self.depends(precomputed.FILE)
         if kind == "disputes":  # which ask the solver, for as long as a build may
             self.depends(*store.model_files())
             return tables()
         files = [*finder.sources(pages.with_forms()), *dispute_tables.sources()]
-        return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest())
+        return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest(), bool(seconds))
 
 
 class Evidence(Computed):

@@ -11,7 +11,7 @@ from typing import Any
 from ptxspec.evidence import precomputed
 from ptxspec.query import identities, laws
 from ptxspec.query.invariants import check, load_all
-from ptxspec.site import pages
+from ptxspec.site import evidence_section, pages
 from ptxspec.site.pages import code, gap, table
 from ptxspec.terms.steps import Claim
 
@@ -20,9 +20,10 @@ def markdown(module: str, store: Path) -> str:
     """The table of a page's claims: those that hold, then those that only seem to."""
     own = [claim for claim in load_all() if pages.module_of(pages.docname_of(claim.path)) == module]
     found = [(claim, _found(claim, store)) for claim in sorted(own, key=lambda c: not c.holds)]
-    days = sorted({verdict["computed"] for _, verdict in found if "computed" in verdict})
-    caption = "Claims about all states, with the solver's verdict" + (f" of {', '.join(days)}" if days else "")
-    return table(["Claim", "Verdict"], [[c.sentence, _shown(c, v)] for c, v in found], caption) if found else ""
+    days = {verdict["computed"] for _, verdict in found if "computed" in verdict}
+    caption = "Claims about all states, with the solver's verdict"
+    text = table(["Claim", "Verdict"], [[c.sentence, _shown(c, v)] for c, v in found], caption) if found else ""
+    return "\n".join([text, said]) if (said := evidence_section.when([], days)) else text
 
 
 def _found(claim: Claim, store: Path) -> dict[str, Any]:
