@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import struct
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from pygments.token import Error
 from site_links import of_pattern
 
 import ptxspec
+from ptxspec import site
 from ptxspec.evidence import precomputed
 from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
@@ -34,6 +37,7 @@ from ptxspec.site import (
     identity_tables,
     invariant_tables,
     lexers,
+    machine_readable,
     numerals,
     pages,
     store,
@@ -240,6 +244,56 @@ def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest
     path.write_text(json.dumps({laws.key(true, identities.definitions()): {"status": "proved", "values": {}}}), "utf-8")
     asked.clear()
     assert invariant_tables.markdown(module, path).count("| proved ") == 1 and true not in asked
+
+
+def built(parallel: int, folder: Path) -> SimpleNamespace:
+    """What the extension asks Sphinx of a build."""
+    config = SimpleNamespace(ptxspec_isa="isa.json", ptxspec_build="build")
+    html = SimpleNamespace(format="html")
+    return SimpleNamespace(parallel=parallel, srcdir=folder, outdir=folder, config=config, builder=html)
+
+
+def test_many_pages_are_prepared_before_they_are_distributed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(site.gc, "freeze", lambda: asked.append("frozen"))
+    monkeypatch.setattr(evidence_section, "read", asked.append)
+    monkeypatch.setattr(precomputed, "verdict", asked.append)
+    names = [str(i) for i in range(site.MANY)]
+    for parallel, read in ((2, names[1:]), (1, names)):
+        site._prepare(built(parallel, tmp_path), None, read)
+    assert asked == []
+    site._prepare(built(2, tmp_path), None, names)
+    assert asked == [tmp_path / "build" / "ledger.json", *identity_tables.identities(), "frozen"]
+    asked.clear()
+    monkeypatch.setattr(
+        evidence_section, "read", lambda path: 1 // 0
+    )  # a page is broken, which its own directives tell
+    site._prepare(built(2, tmp_path), None, names)
+    assert asked == ["frozen"]
+
+
+def test_opcodes_are_described_while_pages_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "processes"
+
+    def exported(opcode: object) -> dict[str, object]:
+        with told.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return {}
+
+    monkeypatch.setattr(machine_readable.isa, "exported", exported)
+    monkeypatch.setattr(machine_readable.forms_data, "text_of", lambda isa: "")
+    (tmp_path / "_static").mkdir()
+    for parallel in (1, 2):
+        app = built(parallel, tmp_path)
+        machine_readable.begin(app, None)
+        machine_readable.write(app, None)
+    first, other, last = map(int, told.read_text().split())
+    assert first == last == os.getpid() != other and (tmp_path / "isa.json").is_file()
+
+    monkeypatch.setattr(machine_readable.isa, "exported", lambda opcode: 1 // 0)
+    machine_readable.begin(app, None)
+    with pytest.raises(ZeroDivisionError):  # what went wrong there is told here
+        machine_readable.write(app, None)
 
 
 def test_every_word_says_what_it_means() -> None:
