@@ -24,6 +24,9 @@ def test_what_is_stored_says_what_the_pages_say() -> None:
     assert all(found.status == claim.expected for claim, found in disputes)
     faults = [(fault, found) for fault in load_all().faults if (found := precomputed.of_fault(fault)) is not None]
     assert all(found.ways == fault.ways for fault, found in faults)
+    examples = [(fault, found.example) for fault, found in faults if found.example is not None]
+    assert all(list(one[0]) == list(fault.inputs) for fault, one in examples)  # in the order in which they are shown
+    assert all(list(side) == list(fault.results) for fault, one in examples for side in one[1:])
     counts = ledger.summary(precomputed.rows([]))
     assert counts["ptxas no"] == counts["interpretations no"] == counts["gpu no"] == 0
 

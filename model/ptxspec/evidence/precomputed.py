@@ -208,7 +208,9 @@ def _write() -> str:
         found = recorded.judged(fault)
         verdicts[_key_of_fault(fault)] = [list(found.differing.values()), *found[1:]]
     facts = {"version": __version__, "date": datetime.date.today().isoformat(), "programs": ledger.versions()}
-    text = json.dumps({**facts, "opcodes": by_opcode, "verdicts": verdicts}, sort_keys=True, separators=(",", ":"))
+    # within a verdict operands stay in the order in which they are shown
+    whole = {**facts, "opcodes": dict(sorted(by_opcode.items())), "verdicts": dict(sorted(verdicts.items()))}
+    text = json.dumps(whole, separators=(",", ":"))
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     _read.cache_clear()
