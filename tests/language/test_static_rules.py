@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ptxspec_workshop.record.assembler import assemble
 
 import ptxspec
 from ptxspec.base.places import DOCUMENTS
+from ptxspec.evidence.assembler import assemble
 from ptxspec.language.check import check
 from ptxspec.language.diagnostics import Diagnostic, where
 from ptxspec.language.forms import registry

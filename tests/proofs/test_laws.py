@@ -1,4 +1,4 @@
-"""The laws under proofs/: each is decided as its page states, means something, and is kept until a page changes."""
+"""Laws: each under proofs/ is decided as its page states and means something; all are kept until a page changes."""
 
 from __future__ import annotations
 
@@ -83,16 +83,18 @@ def test_verdicts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     few, asked = LAWS[:3], []
     answers = iter(["proved", "refuted", "exhausted"])
 
-    def one(i: int) -> tuple[int, str]:
+    def one(i: int) -> tuple[int, dict[str, Any]]:
         asked.append(i)
-        return i, next(answers)
+        return i, {"status": next(answers), "values": {"a": i}}
 
-    monkeypatch.setattr(laws, "of_proofs", lambda: few)
+    monkeypatch.setattr(laws, "load_all", lambda: few)
     monkeypatch.setattr(laws, "on_all_cores", lambda function, items, where: map(one, items))
     store = tmp_path / "laws.json"
-    assert [status for _, status in laws.update("a", store)] == ["proved", "refuted", "exhausted"]
+    statuses = lambda: [verdict["status"] for _, verdict in laws.update("a", store)]  # noqa: E731
+    assert statuses() == ["proved", "refuted", "exhausted"]
+    assert [laws.kept(law, "a", store) for law in few[1:]] == [{"status": "refuted", "values": {"a": 1}}, None]
     answers = iter(["proved"])
-    assert [status for _, status in laws.update("a", store)] == ["proved", "refuted", "proved"]
+    assert statuses() == ["proved", "refuted", "proved"]
     answers = iter(["proved"] * 3)
     laws.update("b", store)
     assert asked == [0, 1, 2, 2, 0, 1, 2]
@@ -102,10 +104,10 @@ def test_a_law_that_is_not_as_stated_is_reported(monkeypatch: pytest.MonkeyPatch
     from ptxspec.query import identities
 
     law = next(law for law in LAWS if law.holds)
-    monkeypatch.setattr(laws, "update", lambda definitions, where: [(law, "refuted")])
+    monkeypatch.setattr(laws, "update", lambda definitions, where: [(law, {"status": "refuted", "values": {}})])
     assert not identities._laws_hold()
     told = capsys.readouterr().out
-    assert law.sentence in told and "1 laws of functions: 0 proved, 1 refuted, 1 not as stated" in told
+    assert law.sentence in told and "1 laws of states and functions: 0 proved, 1 refuted, 1 not as stated" in told
 
 
 def test_a_law_that_is_always_false_is_refuted() -> None:

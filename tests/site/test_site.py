@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import re
 import struct
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +27,11 @@ from ptxspec.language.forms import registry
 from ptxspec.literate.documents import parse
 from ptxspec.pages.anchors import form_anchor
 from ptxspec.pages.register import Entry, UnknownFreedom, entries
+from ptxspec.query import identities, laws
+from ptxspec.query.invariants import Finding, load_all
 from ptxspec.terms import TYPES
+from ptxspec.terms.steps import Claim
+from ptxspec_workshop import site
 from ptxspec_workshop.site import (
     contents,
     corner_cases,
@@ -32,7 +39,9 @@ from ptxspec_workshop.site import (
     forms_list,
     freedoms,
     identity_tables,
+    invariant_tables,
     lexers,
+    machine_readable,
     numerals,
     pages,
     store,
@@ -218,6 +227,74 @@ def test_what_was_computed_before_is_shown_with_its_day(monkeypatch: pytest.Monk
     late = identity_tables.Judge(tmp_path / "verdicts.json", 0.0)
     assert late.status(claim) == claim.expected and late.dates == {"2026-11-26"}
     assert late.status(claim._replace(assume="a != 7")) == identity_tables.UNCHECKED
+
+
+def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module, path = "ptxspec.spec.machine.warps", tmp_path / "laws.json"
+    own = [claim for claim in load_all() if claim.function.__module__ == module]
+    false, true = (next(claim for claim in own if claim.holds is holds) for holds in (False, True))
+    values = {"full": True, "lanes": 1024, "none": 0}
+    kept = {"date": "2026-11-26", "verdicts": {precomputed._key_of_law(false): {"status": "refuted", "values": values}}}
+    monkeypatch.setattr(precomputed, "_read", lambda: kept)
+    asked: list[Claim] = []
+    monkeypatch.setattr(invariant_tables, "check", lambda claim: asked.append(claim) or Finding("unknown", {}, 0.0))
+    text = invariant_tables.markdown(module, path)
+    assert set(asked) == set(own) - {false}
+    assert "Computed on 2026-11-26" in text and "at `full` = `true`, `lanes` = `0x400`; all else zero" in text
+    assert text.count("[unknown]{.gap}; stated as") == len(own) - 1
+    path.write_text(json.dumps({laws.key(true, identities.definitions()): {"status": "proved", "values": {}}}), "utf-8")
+    asked.clear()
+    assert invariant_tables.markdown(module, path).count("| proved ") == 1 and true not in asked
+
+
+def built(parallel: int, folder: Path) -> SimpleNamespace:
+    """What the extension asks Sphinx of a build."""
+    config = SimpleNamespace(ptxspec_isa="isa.json", ptxspec_build="build")
+    html = SimpleNamespace(format="html")
+    return SimpleNamespace(parallel=parallel, srcdir=folder, outdir=folder, config=config, builder=html)
+
+
+def test_many_pages_are_prepared_before_they_are_distributed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(site.gc, "freeze", lambda: asked.append("frozen"))
+    monkeypatch.setattr(evidence_section, "read", asked.append)
+    monkeypatch.setattr(precomputed, "verdict", asked.append)
+    names = [str(i) for i in range(site.MANY)]
+    for parallel, read in ((2, names[1:]), (1, names)):
+        site._prepare(built(parallel, tmp_path), None, read)
+    assert asked == []
+    site._prepare(built(2, tmp_path), None, names)
+    assert asked == [tmp_path / "build" / "ledger.json", *identity_tables.identities(), "frozen"]
+    asked.clear()
+    monkeypatch.setattr(
+        evidence_section, "read", lambda path: 1 // 0
+    )  # a page is broken, which its own directives tell
+    site._prepare(built(2, tmp_path), None, names)
+    assert asked == ["frozen"]
+
+
+def test_opcodes_are_described_while_pages_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = tmp_path / "processes"
+
+    def exported(opcode: object) -> dict[str, object]:
+        with told.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        return {}
+
+    monkeypatch.setattr(machine_readable.isa, "exported", exported)
+    monkeypatch.setattr(machine_readable.forms_data, "text_of", lambda isa: "")
+    (tmp_path / "_static").mkdir()
+    for parallel in (1, 2):
+        app = built(parallel, tmp_path)
+        machine_readable.begin(app, None)
+        machine_readable.write(app, None)
+    first, other, last = map(int, told.read_text().split())
+    assert first == last == os.getpid() != other and (tmp_path / "isa.json").is_file()
+
+    monkeypatch.setattr(machine_readable.isa, "exported", lambda opcode: 1 // 0)
+    machine_readable.begin(app, None)
+    with pytest.raises(ZeroDivisionError):  # what went wrong there is told here
+        machine_readable.write(app, None)
 
 
 def test_every_word_says_what_it_means() -> None:

@@ -1,7 +1,9 @@
-"""Rows of the ledger and verdicts on identities that were computed before, as data beside the recorded answers.
+"""Rows of the ledger, verdicts on identities and laws, and what disputes come to, all computed before, as data beside the
+recorded answers.
 
 Computing them takes a quarter of an hour. Each is stored under a digest of the definitions that it depends on: of the pages of
-its opcodes and of all pages that these import, what their fences hold. One whose definitions have changed since is not used.
+its opcodes, or of the page of a law, and of all pages that these import, what their fences hold. One whose definitions have
+changed since is not used.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -21,6 +24,7 @@ from ptxspec.literate import finder
 from ptxspec.literate.documents import fences
 from ptxspec.query import identities
 from ptxspec.query.identities import Identity
+from ptxspec.terms.steps import Claim
 
 FILE = FOLDER / "computed" / "evidence.json.xz"
 #: the columns of a form's row that were computed; the others are read off the form
@@ -33,10 +37,23 @@ MACHINE = ("machine", "state_spaces", "functions")
 def digest(opcodes: frozenset[str], more: str = "") -> str:
     """A digest of the definitions of some opcodes: of the fences of their pages and of all pages that these import, and for an
     instruction with an effect of the pages of the machine."""
-    own = [form for opcode in opcodes for form in registry().opcodes[opcode].forms]
-    modules = {form.definition.module for form in own}
-    if not all(map(pure, own)):
-        modules |= {name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part)}
+    return _of_pages(frozenset[str]().union(*map(_pages_of, opcodes)), more)
+
+
+@cache
+def _pages_of(opcode: str) -> frozenset[str]:
+    own = registry().opcodes[opcode].forms
+    modules = frozenset(form.definition.module for form in own)
+    return modules if all(map(pure, own)) else modules | _machine()
+
+
+@cache
+def _machine() -> frozenset[str]:
+    return frozenset(name for part in MACHINE for name, _ in finder.pages("ptxspec.spec", part))
+
+
+def _of_pages(modules: Iterable[str], more: str) -> str:
+    """A digest of the fences of some pages and of all that they import."""
     total = hashlib.sha256(more.encode())
     for path in finder.sources(sorted(modules)):
         total.update(_fences(path))
@@ -95,7 +112,21 @@ def _mentions() -> dict[str, int]:
 def verdict(claim: Identity) -> dict[str, Any] | None:
     """The verdict of the file on a claim, with its date as `computed`; None if there is none, or if a definition has changed
     since."""
-    kept = _read()["verdicts"].get(key(claim))
+    return _verdict(key(claim))
+
+
+def verdict_on_law(law: Claim) -> dict[str, Any] | None:
+    """Likewise the verdict on a law."""
+    return _verdict(key_of_law(law))
+
+
+def stored(key: str) -> Any:
+    """What the file holds under the digest of something else that was computed before; None if there is nothing."""
+    return _read()["verdicts"].get(key)
+
+
+def _verdict(key: str) -> dict[str, Any] | None:
+    kept = stored(key)
     return None if kept is None else {**kept, "computed": _read()["date"]}
 
 
@@ -104,6 +135,23 @@ def key(claim: Identity) -> str:
     stated = (*claim[:6], *claim[8:])
     profile = _fences(_profiles()[claim.profile]).hex()
     return digest(frozenset(o for o in claim.opcodes if o in known), repr((stated, profile)))
+
+
+def key_of_law(law: Claim) -> str:
+    """A law is a function of its page, and calls those that the page has or imports."""
+    return _of_pages([law.function.__module__], repr((law.sentence, law.holds, law.function.__qualname__)))
+
+
+def date() -> str:
+    """The day on which what the file holds was computed."""
+    return str(_read()["date"])
+
+
+def key_of_launches(text: str, more: str) -> str:
+    """The digest of what is launched, under any profile, and held against recorded answers."""
+    opcodes = set(re.findall(r"[a-z]\w*", text)) & registry().opcodes.keys()
+    profiles = {name for name, _ in finder.pages("ptxspec.spec", "profiles")}
+    return _of_pages(_machine().union(profiles, *map(_pages_of, opcodes)), repr((text, more, answers())))
 
 
 @cache

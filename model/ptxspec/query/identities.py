@@ -57,7 +57,7 @@ class Identity(NamedTuple):
     @property
     def opcodes(self) -> frozenset[str]:
         """The opcodes of both sides."""
-        return frozenset(_OPCODE.findall(self.left + ";" + self.right))
+        return _opcodes_of(self.left + ";" + self.right)
 
     @property
     def page(self) -> str:
@@ -193,8 +193,13 @@ def _one(i: int) -> tuple[int, dict[str, Any]]:
     return i, load_all()[i].check().as_dict()
 
 
+@cache
+def _opcodes_of(text: str) -> frozenset[str]:
+    return frozenset(_OPCODE.findall(text))
+
+
 def _key(claim: Identity) -> str:
-    return hashlib.sha256(repr((claim[:6], claim[8:], _definitions())).encode()).hexdigest()
+    return hashlib.sha256(repr((claim[:6], claim[8:], definitions())).encode()).hexdigest()
 
 
 def _stored(path: Path | None) -> dict[str, Any]:
@@ -215,7 +220,7 @@ def _read(path: Path, *state: int) -> dict[str, Any]:
 
 
 @cache
-def _definitions() -> str:
+def definitions() -> str:
     """A digest of all that a verdict depends on: the pages and the machinery."""
     from ptxspec.base.places import DOCUMENTS
 
@@ -261,12 +266,12 @@ def main(where: Where = Where()) -> int:
 
 def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
-    found = laws.update(_definitions(), where=where)
-    wrong = [(law, status) for law, status in found if status != laws.expected(law)]
+    found = laws.update(definitions(), where=where)
+    wrong = [(law, verdict["status"]) for law, verdict in found if verdict["status"] != laws.expected(law)]
     for law, status in wrong:
         print(f"{page_name(law.path)}:{law.line}: {law.sentence}: stated {laws.expected(law)}, found {status}")
-    proved, refuted = (sum(status == one for _, status in found) for one in ("proved", "refuted"))
-    print(f"{len(found)} laws of functions: {proved} proved, {refuted} refuted, {len(wrong)} not as stated")
+    proved, refuted = (sum(verdict["status"] == one for _, verdict in found) for one in ("proved", "refuted"))
+    print(f"{len(found)} laws of states and functions: {proved} proved, {refuted} refuted, {len(wrong)} not as stated")
     return not wrong
 
 

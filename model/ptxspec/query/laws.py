@@ -1,4 +1,4 @@
-"""Laws: what pages under `proofs/` claim of functions on other pages, such as those of textures, with their verdicts kept.
+"""Laws: what pages claim of the machine's states and of functions, such as those of textures, with their verdicts kept.
 
 A page states them with `@invariant(...)`, and those that look true and are not with `@tempting(...)`.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from ptxspec.base import storage
 from ptxspec.base.campaigns import Where
 from ptxspec.base.parallel import on_all_cores
-from ptxspec.query.invariants import check, of_proofs
+from ptxspec.query.invariants import check, load_all
 from ptxspec.terms.steps import Claim
 
 #: the file of verdicts that were reached
@@ -30,25 +31,32 @@ def key(claim: Claim, definitions: str) -> str:
     return hashlib.sha256(repr((claim.sentence, claim.holds, page, definitions)).encode()).hexdigest()
 
 
-def update(definitions: str, store: str | Path | None = None, where: Where = Where()) -> list[tuple[Claim, str]]:
-    """The status of every law, from `store` if it was reached before, else from the solver, on every core there is or where
-    it is said. Only proofs
-    and refutations are stored."""
+def kept(claim: Claim, definitions: str, store: Path | None = None) -> dict[str, Any] | None:
+    """The verdict that was reached before on the very same law and definitions, where one is stored."""
+    return _stored(store or storage.kept(NAME)).get(key(claim, definitions))
+
+
+def update(
+    definitions: str, store: str | Path | None = None, where: Where = Where()
+) -> list[tuple[Claim, dict[str, Any]]]:
+    """The verdict on every law, with its `status` and the `values` that break it, from `store` if it was reached before, else
+    from the solver, on every core there is or where it is said. Only proofs and refutations are stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
-    claims = of_proofs()
+    claims = load_all()
     keys = [key(claim, definitions) for claim in claims]
     known = _stored(path)
     found = {i: known[k] for i, k in enumerate(keys) if k in known}
     found.update(on_all_cores(_one, [i for i in range(len(claims)) if i not in found], where))
-    storage.write(path, {keys[i]: status for i, status in found.items() if status in ("proved", "refuted")})
+    storage.write(path, {keys[i]: one for i, one in found.items() if one["status"] in ("proved", "refuted")})
     return [(claim, found[i]) for i, claim in enumerate(claims)]
 
 
-def _one(i: int) -> tuple[int, str]:
-    return i, check(of_proofs()[i]).status
+def _one(i: int) -> tuple[int, dict[str, Any]]:
+    found = check(load_all()[i])
+    return i, {"status": found.status, "values": found.values}
 
 
-def _stored(path: Path | None) -> dict[str, str]:
+def _stored(path: Path | None) -> dict[str, Any]:
     try:
         found = json.loads(storage.own_file(path and path.absolute()))
     except (OSError, ValueError, RecursionError):

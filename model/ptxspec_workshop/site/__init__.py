@@ -6,11 +6,16 @@ is built. Whatever cannot be computed is shown as a gap and reported as a warnin
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+#: pages that are read in one build, from which on it pays to prepare what all of them ask for
+MANY = 40
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -57,6 +62,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     box.setup(app)
     app.connect("builder-inited", _add_static_folder)
     app.connect("env-get-outdated", layout.from_code)
+    app.connect("env-before-read-docs", _prepare)
+    app.connect("env-updated", machine_readable.begin)
     app.connect("build-finished", machine_readable.write)
     app.connect("build-finished", layout.share_icons)
     app.connect("build-finished", layout.drop_source_maps)
@@ -64,6 +71,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("ptxspec.css")
     app.add_js_file("tabs.js", loading_method="defer")
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _prepare(app: Sphinx, env: Any, docnames: list[str]) -> None:
+    """Work out what many pages ask for, before Sphinx distributes them over processes that would each do so anew: all forms with
+    their meanings, and which identities have verdicts."""
+    from ptxspec.evidence import precomputed
+    from ptxspec_workshop.site import evidence_section, identity_tables
+
+    if app.parallel > 1 and len(docnames) >= MANY:
+        with contextlib.suppress(Exception):  # the page that asks for it says what is wrong
+            evidence_section.read(Path(app.srcdir) / str(app.config.ptxspec_build) / "ledger.json")
+            for identity in identity_tables.identities():
+                precomputed.verdict(identity)
+        gc.freeze()  # what has been made stays, and is not to be looked through again in each process
 
 
 def _add_static_folder(app: Sphinx) -> None:

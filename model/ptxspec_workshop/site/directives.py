@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from ptxspec.evidence import ledger, precomputed, vector_contents
 from ptxspec.literate import finder
 from ptxspec.pages.register import Entry, entries
+from ptxspec.query import laws
 from ptxspec_workshop.mutation import score
 from ptxspec_workshop.site import (
     changes,
@@ -177,7 +178,9 @@ class Invariants(Computed):
     """What the page claims of the machine's states."""
 
     def markdown(self) -> str:
-        return self.kept("invariants", lambda: invariant_tables.markdown(self.module))
+        path = self.build / laws.NAME
+        self.depends(path, precomputed.FILE)
+        return self.kept("invariants", lambda: invariant_tables.markdown(self.module, path))
 
 
 class Disputes(Computed):
@@ -189,11 +192,12 @@ class Disputes(Computed):
         kind, docname, register = self.arguments[0], self.env.docname, self.register
         seconds = self.config.ptxspec_solver_seconds
         tables = partial(dispute_tables.markdown, kind, docname, register, seconds)
+        self.depends(precomputed.FILE)
         if kind == "disputes":  # which ask the solver, for as long as a build may
             self.depends(*store.model_files())
             return tables()
         files = [*finder.sources(pages.with_forms()), *dispute_tables.sources()]
-        return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest())
+        return self.kept_of(f"disputes-{kind}", files, tables, register, ledger.digest(), bool(seconds))
 
 
 class Evidence(Computed):

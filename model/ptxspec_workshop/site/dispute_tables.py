@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+from ptxspec.evidence import precomputed
 from ptxspec.pages.register import Entry
-from ptxspec_workshop.disputes import readings, recorded
+from ptxspec_workshop.disputes import known_before, readings, recorded
 from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
+from ptxspec_workshop.site.evidence_section import when
 from ptxspec_workshop.site.identity_tables import UNCHECKED
 from ptxspec_workshop.site.pages import code, docname_of, gap, table
+
+T = TypeVar("T")
 
 #: what a page may ask for
 KINDS = ("disputes", "faults", "open", "extent", "summary")
@@ -27,24 +32,47 @@ def sources() -> list[Path]:
 
 
 def markdown(kind: str, docname: str, register: dict[str, Entry], solver_seconds: float = 20.0) -> str:
-    """The tables of one kind for a document of the site. Raises ValueError for another kind, or for a page that states none."""
+    """The tables of one kind for a document of the site. A build that asks no solver shows what was computed before, with its
+    day. Raises ValueError for another kind, or for a page that states none."""
     if kind not in KINDS:
         raise ValueError(f"{kind!r} is no kind of table: {', '.join(KINDS)}")
     claims = load_all()
     entries = {entry.number: entry for entry in register.values()}
-    if kind == "summary":
-        return _summary(claims.faults, entries)
+    known = _Known(stored=not solver_seconds)
     if kind == "extent":
         return _extent()
-    if kind == "disputes":
+    if kind == "summary":
+        text = _summary(claims.faults, entries, known)
+    elif kind == "disputes":
         own = [claim for claim in claims.disputes if docname_of(claim.place.path) == docname]
-        text = "\n".join(_of_dispute(claim, solver_seconds) for claim in own)
+        text = "\n".join(_of_dispute(claim, solver_seconds, known) for claim in own)
     else:
         faults = [claim for claim in claims.faults if docname_of(claim.place.path) == docname]
-        text = _of_faults([claim for claim in faults if claim.is_open == (kind == "open")], entries)
+        text = _of_faults([claim for claim in faults if claim.is_open == (kind == "open")], entries, known)
     if not text:
         raise ValueError(f"the page states nothing for {{disputes}} {kind}")
-    return text
+    return "\n".join([text, said]) if (said := when([], known.days)) else text
+
+
+class _Known:
+    """What disputes and faults come to: computed now, or if `stored` as it was computed before, where that is known. `days` are
+    those on which it was."""
+
+    def __init__(self, stored: bool = False):
+        self.stored = stored
+        self.days: set[str] = set()
+
+    def dispute(self, claim: Dispute, seconds: float) -> readings.Judged:
+        return self._noted(known_before.of_dispute(claim)) or readings.judged(claim, max(seconds, MOMENT))
+
+    def fault(self, claim: Fault) -> recorded.Judged:
+        return self._noted(known_before.of_fault(claim)) or recorded.judged(claim)
+
+    def _noted(self, found: T | None) -> T | None:
+        if not self.stored or found is None:
+            return None
+        self.days.add(precomputed.date())
+        return found
 
 
 def _lines(text: str) -> str:
@@ -68,11 +96,11 @@ def levels(ways: Iterable[tuple[str, int]]) -> str:
     return "<br>".join(shown) or "none"
 
 
-def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry]) -> str:
+def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known = _Known()) -> str:
     """A table of faults, with the rows that differ."""
     body = []
     for claim in faults:
-        found = recorded.judged(claim)
+        found = known.fault(claim)
         shown = levels(found.ways)
         if found.ways != claim.ways:
             shown += " " + gap(f"stated as {levels(claim.ways)}")
@@ -99,14 +127,14 @@ def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry]) -> str:
     return table(head, body, "Cases, by the recorded answers") if body else ""
 
 
-def _summary(faults: Sequence[Fault], entries: dict[str, Entry]) -> str:
+def _summary(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known) -> str:
     """How many cases of each entry fail, by version."""
     body = []
     for number in sorted({claim.entry for claim in faults}):
         own = [claim for claim in faults if claim.entry == number]
         entry = entries.get(number)
         link = f"{number} {entry.link}" if entry else gap(f"no entry {number}")
-        ways = [recorded.judged(claim).ways for claim in own]
+        ways = [known.fault(claim).ways for claim in own]
         failing = [str(sum(any(v == version for v, _ in way) for way in ways)) for version in VERSIONS]
         kind = "open" if all(claim.is_open for claim in own) else "stated"
         body.append([link, kind, str(len(own)), *failing])
@@ -148,9 +176,9 @@ def _extent() -> str:
     return "\n".join([first, second, third])
 
 
-def _of_dispute(claim: Dispute, seconds: float) -> str:
+def _of_dispute(claim: Dispute, seconds: float, known: _Known = _Known()) -> str:
     """A table of one dispute: the two sides, what they give, the verdict, and the recorded answers."""
-    found = readings.judged(claim, max(seconds, MOMENT))
+    found = known.dispute(claim, seconds)
     verdict = found.status if found.status != "exhausted" else gap(UNCHECKED)
     if found.status != claim.expected:
         verdict += " " + gap(f"stated as {claim.expected}")

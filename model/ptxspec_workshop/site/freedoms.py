@@ -54,7 +54,7 @@ def reachable(module: str) -> list[Freedom]:
             users.setdefault(slug, set()).add(str(form))
     found = []
     for slug in sorted(kinds):
-        ordered = sorted(types[slug], key=lambda t: (t.kind, t.width))
+        ordered = sorted(types[slug], key=lambda t: (t.kind, t.width, str(t)))
         found.append(Freedom(slug, kinds[slug], tuple(map(str, ordered)), len(users[slug])))
     return found
 

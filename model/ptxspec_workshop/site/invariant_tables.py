@@ -1,30 +1,47 @@
-"""What a page claims of the machine's states, with the solver's verdicts."""
+"""What a page claims of the machine's states, with the solver's verdicts.
+
+Verdicts come from the store of `ptxspec.query.laws`, or from `ptxspec.evidence.precomputed`. Any other is asked of the solver.
+"""
 
 from __future__ import annotations
 
-from ptxspec.query.invariants import Finding, check, load_all
+from pathlib import Path
+from typing import Any
+
+from ptxspec.evidence import precomputed
+from ptxspec.query import identities, laws
+from ptxspec.query.invariants import check, load_all
 from ptxspec.terms.steps import Claim
-from ptxspec_workshop.site import pages
+from ptxspec_workshop.site import evidence_section, pages
 from ptxspec_workshop.site.pages import code, gap, table
 
 
-def markdown(module: str) -> str:
+def markdown(module: str, store: Path) -> str:
     """The table of a page's claims: those that hold, then those that only seem to."""
     own = [claim for claim in load_all() if pages.module_of(pages.docname_of(claim.path)) == module]
-    rows = [[claim.sentence, _verdict(claim, check(claim))] for claim in sorted(own, key=lambda c: not c.holds)]
-    return table(["Claim", "Verdict"], rows, "Claims about all states, with the solver's verdict") if rows else ""
+    found = [(claim, _found(claim, store)) for claim in sorted(own, key=lambda c: not c.holds)]
+    days = {verdict["computed"] for _, verdict in found if "computed" in verdict}
+    caption = "Claims about all states, with the solver's verdict"
+    text = table(["Claim", "Verdict"], [[c.sentence, _shown(c, v)] for c, v in found], caption) if found else ""
+    return "\n".join([text, said]) if (said := evidence_section.when([], days)) else text
 
 
-def _verdict(claim: Claim, found: Finding) -> str:
+def _found(claim: Claim, store: Path) -> dict[str, Any]:
+    """The verdict as a dictionary: its status, and the values that break the claim."""
+    known = laws.kept(claim, identities.definitions(), store) or precomputed.verdict_on_law(claim)
+    return known or check(claim)._asdict()
+
+
+def _shown(claim: Claim, verdict: dict[str, Any]) -> str:
     place = pages.line_link(claim.path, claim.line, pages.docname_of(claim.path))
-    expected = "proved" if claim.holds else "refuted"
-    if found.status != expected:
-        return f"{gap(found.status)}; stated as {expected} {place}"
+    status, expected = verdict["status"], laws.expected(claim)
+    if status != expected:
+        return f"{gap(status)}; stated as {expected} {place}"
     if claim.holds:
         return f"proved {place}"
-    telling = ", ".join(f"{code(n)} = {code(_shown(v))}" for n, v in found.values.items() if v)
+    telling = ", ".join(f"{code(n)} = {code(_value(v))}" for n, v in verdict["values"].items() if v)
     return f"refuted {place} <small>at {telling or 'zeros'}; all else zero</small>"
 
 
-def _shown(value: int | bool) -> str:
+def _value(value: int | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else hex(value) if value > 255 else str(value)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sphinx.util.parallel import parallel_available
 
 from ptxspec.base import places
 from ptxspec.base.files import write_whole
@@ -25,15 +29,38 @@ if TYPE_CHECKING:
 SCHEMAS = ("docs/reference/schemas/export.json", "docs/reference/schemas/common.json")
 
 
+#: the processes that describe opcodes, by their builds
+_processes: dict[int, multiprocessing.process.BaseProcess] = {}
+
+
+def _folder(app: Sphinx) -> Path:
+    """Where the descriptions of opcodes are kept between builds."""
+    return Path(app.srcdir) / str(app.config.ptxspec_build) / "site-tables"
+
+
+def begin(app: Sphinx, env: Any) -> None:
+    """Describe the opcodes in a process of its own while Sphinx writes the pages."""
+    if parallel_available and app.parallel > 1 and app.config.ptxspec_isa and app.builder.format == "html":
+        made = multiprocessing.get_context("fork").Process(target=_describe, args=(_folder(app),), daemon=True)
+        made.start()
+        _processes[id(app)] = made
+
+
+def _describe(folder: Path) -> None:
+    with contextlib.suppress(Exception):  # `write` does again what went wrong, and says so
+        isa.exported(opcode=_kept(folder))
+
+
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the files into the site that was built; what is said of an opcode is that of an earlier build, if nothing that it
     depends on has changed since."""
+    if (made := _processes.pop(id(app), None)) is not None:
+        made.join()
     name = str(app.config.ptxspec_isa)
     if error is not None or not name or app.builder.format != "html":
         return
     out, root = Path(app.outdir), Path(app.srcdir)
-    kept = root / str(app.config.ptxspec_build) / "site-tables"
-    exported = isa.exported(opcode=_kept(kept))
+    exported = isa.exported(opcode=_kept(_folder(app)))
     write_whole(out / name, isa.text_of(exported).encode("ascii"))
     write_whole(out / "_static" / forms_data.FILE, forms_data.text_of(exported).encode())
     for schema in SCHEMAS:

@@ -58,9 +58,10 @@ def examples(module: str) -> list[str]:
     return [fence.text for fence in finder.document_of(finder.load(module)).of("ptx")]
 
 
-def opcodes(module: str) -> set[str]:
+@cache
+def opcodes(module: str) -> frozenset[str]:
     """The opcodes that a page defines forms of."""
-    return {form.syntax.opcode for form in forms(module)}
+    return frozenset(form.syntax.opcode for form in forms(module))
 
 
 def profiles() -> dict[str, Path]:

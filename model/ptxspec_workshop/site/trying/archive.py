@@ -206,8 +206,9 @@ def text_of(data: bytes) -> str:
 
 
 def _xz(data: bytes) -> bytes:
-    """A file as the decoder takes it, which knows neither the longest dictionaries nor the usual check of 64 bits."""
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY}]
+    """A file as the decoder takes it, which knows neither the longest dictionaries nor the usual check of 64 bits. What
+    is packed is text and byte code, in which nothing lies at multiples of four (`pb`)."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY, "pb": 0}]
     return lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
 
 
