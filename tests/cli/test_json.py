@@ -320,13 +320,14 @@ def test_a_race_names_both_places(tmp_path: Path) -> None:
         (),
         ("--engine", "exact"),
         ("--engine", "exact", "--copies", "late"),
-        ("--engine", "exact", "--copies", "-7"),
+        ("--copies", "random:7"),
+        ("--engine", "exact", "--copies", "each"),
     ):
         fault = asked(*run, *more, status=1)["fault"]
         assert fault["rule"] == "copy not waited for" and fault["line"] == 4
         other = fault["other"]
         assert (other["line"], other["thread"], other["instruction"][:8]) == (2, [0, 0, 0], "cp.async")
-    for wrong in (("--copies", "late"), ("--engine", "exact", "--copies", "never")):
+    for wrong in (("--copies", "7"), ("--engine", "exact", "--copies", "never")):
         assert asked(*run, *wrong, status=2)["kind"] == "usage"
 
 

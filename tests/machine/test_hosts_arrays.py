@@ -25,7 +25,7 @@ from ptxspec.machine.errors import EngineFault
 from ptxspec.machine.native import code, image_loops
 from ptxspec.machine.native import engine as native
 from ptxspec.machine.native.context import ARRAYS, CONTEXT, FIELD
-from ptxspec.machine.outstanding import UNITS
+from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
 from ptxspec.terms.native import Library
 
 HERE = Path(__file__).parent
@@ -96,7 +96,7 @@ COUNTED = kernel(
 )
 
 
-def launch(source: str) -> list[int]:
+def launch(source: str, copies: str = "early") -> list[int]:
     """What one of the kernels leaves, under the native engine."""
     module = ptxspec.load(source)
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
@@ -113,7 +113,7 @@ def launch(source: str) -> list[int]:
         more = [ptxspec.Surface(np.arange(8, dtype=np.uint32)[:, None], geometry="1d")]
         how = {"block": 4}
     out = np.zeros(64, np.uint32)
-    module.launch("k", args=[out, *more], printed=lambda text: None, **how)
+    module.launch("k", args=[out, *more], printed=lambda text: None, copies=copies, **how)
     return out.tolist()
 
 
@@ -242,18 +242,24 @@ def tampering(
 TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
 TOUCHES |= dict.fromkeys(("words", "learned_words", "warps"), MATRICES)
 TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys(hosts.COUNTERS, COUNTED)
-TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(UNITS, COPIES)
+TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(
+    OF_OPERATIONS, COPIES
+)
+#: the arrays that no kernel of PTX touches: those of completion mechanisms beside the first (see test_pages_of_ones_own.py)
+OF_OTHER_MECHANISMS = ("completion1", "completion2", "completion3")
+#: how pieces land where an array is touched
+LANDING = {"unlanded_operations": "each", "draws": "random:1"}
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OF_OTHER_MECHANISMS])
 def test_an_array_that_is_too_short_is_found_out(name: str, checked: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine code is told that the array has no bytes; of registers, special ones and the tile each row has its own part."""
     if name in ("registers", "special", "tile"):
         pytest.skip("their parts have a length that is compiled in: see the test of a thread beyond them")
     tampering(monkeypatch, lambda run: run.context.__setitem__(FIELD[f"{name}_bytes"], 0))
     with pytest.raises(EngineFault, match=rf"index \d+ of {name}, which has 0 bytes"):
-        launch(TOUCHES[name])
+        launch(TOUCHES[name], LANDING.get(name, "early"))
 
 
 def test_the_widest_access_at_the_end_of_memory(checked: None) -> None:

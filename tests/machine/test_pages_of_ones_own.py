@@ -1,5 +1,5 @@
-"""What a page of one's own adds, without a change of the model: a state space, for both engines and the prover; an asynchronous copy; an
-instruction that 128 threads execute together."""
+"""What a page of one's own adds, without a change of the model: a state space, for both engines and the prover; an asynchronous copy; a
+way to wait for copies, and an object in memory on which they complete; an instruction that 128 threads execute together."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(places.DOCUMENTS / "spec", folder / "spec")
     shutil.copy(PAGES / "scratch.md", folder / "spec" / "state-spaces")
     shutil.copy(PAGES / "wide.md", folder / "spec" / "instructions" / "movement")
+    shutil.copy(PAGES / "fetch.md", folder / "spec" / "instructions" / "movement")
+    shutil.copy(PAGES / "tally.md", folder / "spec" / "instructions" / "synchronization")
     shutil.copy(PAGES / "wgsum.md", folder / "spec" / "instructions" / "synchronization")
     return folder
 
@@ -121,13 +123,108 @@ COPIES = """
 def test_a_copy_of_32_bytes_finishes_later_and_races_as_others_do(documents: Path) -> None:
     program = f"""
     {COPIES}
-    for how in (("exact", "early"), ("exact", "late"), ("exact", 7), ("native", "early")):
+    for how in [(engine, copies) for engine in ("exact", "native") for copies in ("early", "late", "each", "random:7")]:
         assert launched(*how) == [1, 0, 0, 4, 5, 0, 0, 8], how
         assert launched(*how, wait="cp.async.commit_group; cp.async.wait_group 0;") == [1, 0, 0, 4, 5, 0, 0, 8], how
         assert launched(*how, wait="") == "copy not waited for", how
         assert launched(*how, wait="cp.async.commit_group; cp.async.wait_group 1;") == "copy not waited for", how
         assert launched(*how, offset="16") == "misaligned", how
         assert launched(*how, offset="32") == "out of bounds", how
+    print("same")
+    """
+    assert run(documents, program) == "same\n"
+
+
+FETCHES = """
+    TEXT = '''.version 9.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 in, .param .u64 out) {
+        .shared .align 8192 .b8 s[16384];  .reg .b64 p, q, w;  .reg .b32 a, b, t;  .reg .pred z;
+        ld.param.u64 p, [in];  ld.param.u64 q, [out];  mov.u32 a, s;
+        cp.async.ca.shared.global [a+8], [p], 8;  FIRST
+        mov.u32 t, 8;
+    FILL: add.u32 b, a, t;  add.u32 t, t, 8;  cvt.u64.u32 w, t;  st.shared.u64 [b+8], w;  setp.lt.u32 z, t, 16368;  @z bra FILL;
+        fetch.shared.global [q], [a];  BETWEEN
+        fetch.shared.global [q+8192], [a+8192];
+        LAST
+        ret;
+    }'''
+
+    def launched(engine, copies="early", first="cp.async.wait_all;", between="", last="fetch.wait 0;"):
+        memory = ptxspec.Memory()
+        out = memory.allocate(16384, align=8192)
+        text = TEXT.replace("FIRST", first).replace("BETWEEN", between).replace("LAST", last)
+        try:
+            ptxspec.load(text).launch("k", args=[np.array([77], np.uint64), out], engine=engine, copies=copies)
+        except ptxspec.LaunchError as error:
+            return error.rule
+        return memory.view(out, np.uint64, 2048).tolist()
+"""
+
+
+@pytest.mark.parametrize("checked", ["0", "1"])
+def test_a_way_to_wait_for_copies(documents: Path, checked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large copies of shared memory into memory of the caller, beside others that a thread waits for in another way."""
+    monkeypatch.setenv("PTXSPEC_CHECKED", checked)
+    program = f"""
+    {FETCHES}
+    right = [0, 77, *range(16, 16369, 8)]
+    right += [0] * (2048 - len(right))
+    for how in [(engine, copies) for engine in ("exact", "native") for copies in ("early", "late", "each", "random:3")]:
+        assert launched(*how) == right, (how, launched(*how))
+        assert launched(*how, last="") == right, how  # no copy outlives the launch
+        assert launched(*how, between="st.shared.u64 [a+8200], w;") != "source of a copy", how
+        assert launched(*how, between="st.shared.u64 [a+8184], w;") == "source of a copy", how
+        assert launched(*how, last="fetch.wait 1; ld.u64 w, [q+8184]; st.shared.u64 [a], w;") == right, how
+        assert launched(*how, last="fetch.wait 1; ld.u64 w, [q+8192];") == "copy not waited for", how
+        assert launched(*how, last="fetch.wait 2; ld.u64 w, [q+8184];") == "copy not waited for", how
+        assert launched(*how, first="fetch.wait 0;", last="cp.async.wait_all;") == "copy not waited for", how
+    print("same")
+    """
+    assert run(documents, program) == "same\n"
+
+
+TALLIES = """
+    TEXT = '''.version 9.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 in, .param .u64 out) {
+        .shared .align 16 .b8 s[2048];  .shared .align 8 .b64 o;
+        .reg .b64 p, q, w;  .reg .b32 a, t, n, i;  .reg .b16 h;  .reg .pred z, d;
+        ld.param.u64 p, [in];  ld.param.u64 q, [out];  mov.u32 t, %tid.x;  mov.u32 n, %ntid.x;  cvt.u16.u32 h, n;
+        setp.eq.u32 z, t, 0;  @z tally.init.shared [o], h;  bar.sync 0;
+        mul.wide.u32 w, t, 256;  add.u64 p, p, w;  add.u64 q, q, w;  mov.u32 a, s;  mad.lo.u32 a, t, 256, a;
+        tally.arrive.shared [o], EXPECTED;
+        tally.fetch.shared.global [a], [p], [o];  AFTER
+    LOOK: tally.test.shared d, [o], 0;  BETWEEN  @!d bra LOOK;
+        xor.b32 a, a, 256;  mov.u32 i, 0;
+    TAKE: ld.shared.u64 w, [a];  st.global.u64 [q], w;  add.u32 a, a, 8;  add.u64 q, q, 8;
+        add.u32 i, i, 1;  setp.lt.u32 d, i, 32;  @d bra TAKE;
+        ret;
+    }'''
+
+    def launched(engine, copies="early", expected="256", after="", between="", **how):
+        data, out = np.arange(8 * 32, dtype=np.uint64), np.zeros(8 * 32, np.uint64)
+        text = TEXT.replace("EXPECTED", expected).replace("BETWEEN", between).replace("AFTER", after)
+        try:
+            ptxspec.load(text).launch("k", block=8, args=[data, out], engine=engine, copies=copies, **how)
+        except ptxspec.LaunchError as error:
+            return error.rule
+        return out.reshape(8, 32).tolist()
+"""
+
+
+@pytest.mark.parametrize("checked", ["0", "1"])
+def test_copies_complete_on_an_object_in_memory(documents: Path, checked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every thread sees all copies, its own and others', when the object says that they have come; not before."""
+    monkeypatch.setenv("PTXSPEC_CHECKED", checked)
+    program = f"""
+    {TALLIES}
+    right = np.arange(8 * 32).reshape(4, 2, 32)[:, ::-1].reshape(8, 32).tolist()
+    for how in [(engine, copies) for engine in ("exact", "native") for copies in ("early", "late", "each", "random:3")]:
+        assert launched(*how) == right, how
+        assert launched(*how, after="tally.init.shared [o], 0; tally.arrive.shared [o], 0;") == "tally", how
+        assert launched(*how, between="ld.u64 w, [p]; ld.shared.u64 w, [a];") == "copy not waited for" or how[1] == "early", how
+        assert launched(*how, after="st.global.u64 [p], w;") == "source of a copy" or how[1] == "early", how
+        assert launched(*how, expected="240", step_limit=100_000) == "step limit", how
+    assert launched("exact", schedule="random:5") == launched("native", schedule="random:5") == right
     print("same")
     """
     assert run(documents, program) == "same\n"

@@ -6,8 +6,9 @@ from typing import Literal
 
 #: what executes a launch: "native" is compiled code, "exact" interprets the kernel with Python's integers
 Engine = Literal["native", "exact"]
-#: when asynchronous copies (cp.async) happen: at the instruction, at the wait, or where an integer, a seed, says
-Copies = Literal["early", "late"] | int
+#: when the pieces of asynchronous copies (cp.async) land: "early", at the instruction; "late", where the thread has waited;
+#: "each", one before each turn of a thread; or "random:SEED"
+Copies = str
 #: which products and sums without rounding modifiers are contracted to fused multiply-adds
 Contract = Literal["none", "all"]
 #: the same for a proof, where "any" stands for every choice of an assembler

@@ -66,9 +66,9 @@ from ptxspec.cli.shared import FILE, JSON_OPTION, put, put_json, read_text, say
     "--copies",
     default="early",
     show_default=True,
-    metavar="early|late|SEED",
-    help="When asynchronous copies (cp.async) happen: at the instruction, at the wait, or where a seed says. The native engine "
-    "copies early.",
+    metavar="early|late|each|random:SEED",
+    help="When the pieces of asynchronous copies (cp.async) land: at the instruction, at the wait, one before each turn of a "
+    "thread, or where a seed says.",
 )
 @click.option(
     "--schedule",
@@ -138,7 +138,7 @@ def command(
 
     shape = reading.extents("--grid", grid), reading.extents("--block", block)
     options["cluster"] = None if cluster is None else reading.extents("--cluster", cluster)
-    options["copies"], options["schedule"] = _copies(copies), _schedule(schedule)
+    options["copies"], options["schedule"] = copies, _schedule(schedule)
     values = reading.arguments(arguments)
     files = saving.saves(save, values)
     before = [v.copy() if v.ndim else None for v in values]
@@ -246,16 +246,6 @@ def _bytes(array: Any) -> Any:
     import numpy as np
 
     return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.itemsize)
-
-
-def _copies(asked: str) -> str | int:
-    """When copies happen that finish later. Fails for what says no such thing."""
-    if asked in ("early", "late"):
-        return asked
-    try:
-        return int(asked)
-    except ValueError:
-        raise Failed(f"--copies {asked}: early, late or a whole number") from None
 
 
 def _schedule(asked: str) -> str | list[int]:

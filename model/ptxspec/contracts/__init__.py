@@ -15,6 +15,7 @@ from ptxspec.contracts.arithmetic import (
     rounding,
     unit_function,
 )
+from ptxspec.contracts.asynchrony import Asynchrony, asynchrony
 from ptxspec.contracts.calls import (
     ControlFlow,
     Functions,
@@ -27,7 +28,6 @@ from ptxspec.contracts.calls import (
     system_functions,
 )
 from ptxspec.contracts.contraction import Contraction, contraction
-from ptxspec.contracts.copies import Copies, copies
 from ptxspec.contracts.declarations import (
     Attributes,
     Initializers,
@@ -112,6 +112,7 @@ __all__ = [
     "Access",
     "Addressing",
     "Approximations",
+    "Asynchrony",
     "Attributes",
     "Banks",
     "Barriers",
@@ -120,7 +121,6 @@ __all__ = [
     "ContractError",
     "Contraction",
     "ControlFlow",
-    "Copies",
     "Debugging",
     "Directives",
     "Divergence",
@@ -158,6 +158,7 @@ __all__ = [
     "access",
     "addressing",
     "approximation",
+    "asynchrony",
     "attributes",
     "banks",
     "barriers",
@@ -165,7 +166,6 @@ __all__ = [
     "constant_expressions",
     "contraction",
     "control_flow",
-    "copies",
     "debugging",
     "directives",
     "divergence",

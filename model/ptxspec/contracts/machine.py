@@ -60,6 +60,18 @@ class Limits(Protocol):
         """The seconds that CTAs which are resident together may run by default."""
 
     @property
+    def OPERATIONS(self) -> int:
+        """The asynchronous operations that may be in flight."""
+
+    @property
+    def LINES(self) -> int:
+        """The lines that they may touch together."""
+
+    @property
+    def LINE_LOG2(self) -> int:
+        """The power of two that the bytes of a line are."""
+
+    @property
     def LONGEST_BLOCK(self) -> int:
         """The most instructions of a basic block."""
 
@@ -215,6 +227,11 @@ class Access(Protocol):
     ) -> Location:
         """The location of an access; a generic one must lie in one of the state spaces `into`, if there are any."""
 
+    def ranged(
+        self, space: str, address: Any, align: int, count: Any, write: bool, launch: Storage[Location]
+    ) -> Location:
+        """The location of so many bytes at a multiple of `align`."""
+
     def located(self, space: str, address: Any, size: int, write: bool, launch: Storage[Location]) -> Location:
         """The same at an address of a state space, of which all bits count."""
 
@@ -247,15 +264,8 @@ class Access(Protocol):
     def not_aligned(self, size: int) -> Broken:
         """What is reported if it is not."""
 
-    def inside(self, address: Int, size: int, held: Int) -> Bool:
+    def inside(self, address: Int, size: Int | int, held: Int) -> Bool:
         """Whether an access lies within what its space holds."""
-
-    @overload
-    def first_permitted(self, states: int, size: int, count: int) -> bool: ...
-    @overload
-    def first_permitted(self, states: Int, size: int, count: Int) -> Bool: ...
-    def first_permitted(self, states: Int | int, size: int, count: Int | int) -> Bool | bool:
-        """Whether the first `count` of so many bytes in these states may be read."""
 
 
 class MemoryOrder(Protocol):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxspec.language.checked import Checked, spaces, unbanked
 from ptxspec.machine.program import Program, describe
-from ptxspec.terms.effects import Copy, Load, Store, Update
+from ptxspec.terms.effects import Initiate, Load, Store, Update
 
 
 class Count(NamedTuple):
@@ -150,7 +150,7 @@ class Counting:
                 return {}, moved
             case Update():
                 return moved, dict(moved)
-            case Copy(space=into, of=source):
+            case Initiate(space=into, of=source):
                 return ({s: n for s, n in moved.items() if s == source}, {s: n for s, n in moved.items() if s == into})
             case _:
                 return {}, {}

@@ -31,8 +31,8 @@ from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, names_read
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import Known, known
-from ptxspec.machine.memory import Memory
-from ptxspec.machine.outstanding import size_of
+from ptxspec.machine.memory import Memory, Place
+from ptxspec.machine.operations import extent_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
@@ -58,23 +58,22 @@ from ptxspec.machine.system import system_function
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.effects import (
     Access,
+    Advance,
     Arrive,
-    Await,
+    Asynchronous,
     Branch,
     Call,
     Check,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Commit,
-    Copy,
-    Copying,
     Effect,
     Ending,
     Exit,
     Fencing,
     ImageAccess,
     IndexedBranch,
+    Initiate,
     Jump,
     Load,
     Pause,
@@ -89,10 +88,10 @@ from ptxspec.terms.effects import (
     Wait,
 )
 from ptxspec.terms.exact import NoChoice, evaluate
-from ptxspec.terms.registries import changing
+from ptxspec.terms.registries import OBJECT_BITS, changing
 
 if TYPE_CHECKING:
-    from ptxspec.machine.exact_copies import ExactCopies
+    from ptxspec.machine.in_flight import ExactOperations
 
 
 #: what is told of a thread that enters a block: the machine, the thread, the block, and how many instructions came before
@@ -106,7 +105,7 @@ class ExactEngine:
 
     def __init__(self) -> None:
         self._programs: dict[int, Interpreted] = {}
-        #: when copies happen that finish later, in the launches from now on
+        #: when pieces of asynchronous operations land, in the launches from now on
         self.copies: Copies = "early"
         #: who is told of each block that a thread enters, in the launches from now on
         self.seen: Seen | None = None
@@ -122,7 +121,7 @@ class ExactEngine:
 
 
 class Interpreted(NamedTuple):
-    """A program, what is known of it, when its copies happen, and who watches blocks and ends."""
+    """A program, what is known of it, when pieces of its operations land, and who watches blocks and ends."""
 
     program: Program
     known: Known
@@ -199,12 +198,16 @@ class ExactRun:
         self.special = SpecialValues(unchanging(names), program.clustered, extents)
         self.failed: Fault | None = None
         self.machine = self._machine(slots)
-        self.copies = self._copies(prepared.copies) if program.copies else None
+        self.operations = self._operations(self.machine, prepared.copies)
 
-    def _copies(self, when: Copies) -> ExactCopies:
-        from ptxspec.machine.exact_copies import ExactCopies  # a page that few kernels need
+    def _operations(self, m: Any, copies: Copies) -> ExactOperations | None:
+        if self.program.asynchronous is None:
+            return None
+        from ptxspec.machine.in_flight import ExactOperations  # a page that few kernels need
 
-        return ExactCopies(self.machine, self.memory, when)
+        operations = ExactOperations(m, self.program.asynchronous, copies)
+        self.memory.in_flight = operations.in_flight
+        return operations
 
     def _machine(self, slots: int) -> Any:
         m: Any = Machine()
@@ -222,7 +225,7 @@ class ExactRun:
         m.gone = self.memory.gone
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
-        m.threads_run, m.begin, m.capacity = self.threads_run, self.begin, slots * threads
+        m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
         rows = slots * threads if asks_host(self.program) else 0
         self.request, self.answer = np.zeros((REQUEST, rows), np.int64), np.zeros((ANSWER, rows), np.int64)
         return m
@@ -273,8 +276,11 @@ class ExactRun:
         if self.memory.fresh is not None:
             self.fill(self.memory.fresh, self.machine.first * self.extents.threads)
         self.stacks: list[list[Activation]] = [[] for _ in range(threads)]
-        if self.copies is not None:
-            self.copies.forget()
+
+    def end_batch(self) -> None:
+        """The threads of a batch have ended."""
+        if self.operations is not None:
+            self.operations.batch_ends()
 
     def fill(self, fresh: Fresh, first: int) -> None:
         """Let registers that may be read before they are written begin as a seed decides."""
@@ -305,6 +311,8 @@ class ExactRun:
         """Run one thread from a block on until its turn is over; how many instructions it has executed."""
         m, took, count, ends = self.machine, 0, len(self.blocks), contracts.schedule().ends_turn
         chosen = self.program.flow.chosen
+        if self.operations is not None:
+            self.operations.turn_begins()
         while True:
             block = self.blocks[number]
             self.before = m.steps + took - block.start
@@ -325,8 +333,6 @@ class ExactRun:
 
     def ended(self, thread: int) -> None:
         """Let those know of it who follow when threads end."""
-        if self.copies is not None:
-            self.copies.deferred.ended(thread)
         if self.left is not None:
             self.left(*self.extents.where(thread, self.machine.first), self.registers[thread])
 
@@ -352,8 +358,6 @@ class ExactRun:
             effect = op.plan.meaning.effect
             assert effect is not None and not isinstance(effect, Fencing)
             self.at(index)
-            if self.copies is not None:
-                self.copies.deferred.goes_on()
             if op.guard is None or registers[op.guard[0]] != op.guard[1]:
                 if isinstance(effect, Access) or not isinstance(effect, Ending):
                     self.act(effect, op, index, thread)
@@ -362,7 +366,7 @@ class ExactRun:
             index += 1
         return block.next
 
-    def act(self, effect: Access | Check | Copying | StackUse, op: Any, index: int, thread: int) -> None:
+    def act(self, effect: Access | Check | Asynchronous | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
         env: dict[str, Any] = {}
         self.address = None
@@ -374,11 +378,17 @@ class ExactRun:
                     self.store(effect, op, env, thread)
                 case Update():
                     self.load(effect, op, env, thread)
+                    for rule, holds in zip(
+                        effect.rules, self.values("keeps", effect.conditions, env, thread), strict=True
+                    ):
+                        check_demand(rule, holds)
                     self.store(effect, op, env, thread)
                 case Check():
                     self.check(effect, env, thread)
-                case Copy() | Commit() | Await():
-                    self.copy(effect, op, index, thread)
+                case Initiate():
+                    self.initiate(effect, op, index, thread)
+                case Advance():
+                    self.advance(effect, thread)
                 case StackEnd() | Reserve() | Release():
                     self.move_stack(effect, env, thread)
                 case _:
@@ -411,7 +421,7 @@ class ExactRun:
         """Which thread it was, at which instruction, that broke a rule, at the last address, or lacks a choice."""
         address = self.address if isinstance(broken, Violation) else None
         op, held = self.code[index], self.registers[thread]
-        acts = isinstance(op.plan.meaning.effect, Access | Check | Copy)
+        acts = isinstance(op.plan.meaning.effect, Access | Check | Initiate)
         names = shown_registers(op, self.program.kernel) if acts else ()
         return Faulted(Fault(thread, index, address, broken, {name: int(held[name]) for name in names}))
 
@@ -651,31 +661,32 @@ class ExactRun:
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
 
-    def copy(self, effect: Copying, op: Any, index: int, thread: int) -> None:
-        """Begin a copy, commit a group, or wait for copies."""
-        assert self.copies is not None
-        match effect:
-            case Copy():
-                terms, size = (effect.read, effect.to, effect.source), size_of(op)
-                read, to, source = self.values("copied", terms, {}, thread)
-                check_read(read, size)
-                self.address = to
-                check_variable(self.program, index, to, size)
-                _, there = self.memory.access(effect.space, to, size, True, thread // self.extents.threads, thread)
-                self.address = source
-                check_source(self.program, index, source, size)
-                self.count(effect.space, size)
-                self.count(effect.of, read)
-                self.copies.begin(thread, index, there, size, self.memory.source(source, size, read), read)
-            case Commit():
-                self.copies.commit(thread)
-            case Await(most=None):
-                self.copies.wait(thread, None)
-            case Await(most=most):
-                (groups,) = self.values("most", (most,), {}, thread)
-                self.copies.wait(thread, groups)
-            case _:
-                assert_never(effect)
+    def initiate(self, effect: Initiate, op: Any, index: int, thread: int) -> None:
+        """Initiate an asynchronous operation."""
+        assert self.operations is not None
+        (size, align), slot = extent_of(op), thread // self.extents.threads
+        read, to, source = self.values("initiated", (effect.read, effect.to, effect.source), {}, thread)
+        check_read(read, size)
+        self.address = to
+        check_variable(self.program, index, to, align)
+        target = self.memory.ranged(effect.space, to, align, size, True, slot, thread)
+        self.address = source
+        check_source(self.program, index, source, align)
+        begin = self.memory.ranged(effect.of, source, align, read, False, slot, thread)
+        self.count(effect.space, size)
+        self.count(effect.of, read)
+        where: Place | None = None
+        if effect.object is not None:
+            (self.address,) = self.values("object", (effect.object,), {}, thread)
+            bytes_of_object = OBJECT_BITS // 8
+            where = self.memory.access(effect.among, self.address, bytes_of_object, True, slot, thread)
+        self.address = to
+        self.operations.initiate(effect, thread, index, target, size, begin, read, where)
+
+    def advance(self, effect: Advance, thread: int) -> None:
+        """Change the thread's record of a completion mechanism."""
+        assert self.operations is not None
+        self.operations.advance(effect, thread, self.values("operands", effect.operands, {}, thread))
 
     def check(self, effect: Check, env: dict[str, Any], thread: int) -> None:
         if effect.address is not None:

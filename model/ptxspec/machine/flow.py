@@ -17,12 +17,12 @@ from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
     Access,
     Arrive,
+    Asynchronous,
     Branch,
     Call,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Copying,
     Ending,
     Exit,
     Fencing,
@@ -60,7 +60,9 @@ class Flow:
         self.kernel, self.chosen, self.counted = kernel, chosen, counted
         code = kernel.code
         accesses = [
-            i for i, op in enumerate(code) if chosen and isinstance(op.plan.meaning.effect, Access | Copying | Fencing)
+            i
+            for i, op in enumerate(code)
+            if chosen and isinstance(op.plan.meaning.effect, Access | Asynchronous | Fencing)
         ]
         bounds = _cut(sorted({*leaders(kernel), *accesses}), len(code))
         number = {start: i for i, start in enumerate(bounds)}

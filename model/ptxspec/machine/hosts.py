@@ -60,9 +60,9 @@ def is_checked() -> bool:
 def names() -> tuple[str, ...]:
     """What a record may name: arrays, and what compiled code takes from its own data."""
     from ptxspec.machine.driver import inventory
-    from ptxspec.machine.outstanding import UNITS
+    from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
 
-    return (*ARRAYS, *CONTROL, *inventory.columns(), *UNITS)
+    return (*ARRAYS, *CONTROL, *inventory.columns(), *OF_OPERATIONS)
 
 
 def number_of(what: str) -> int:

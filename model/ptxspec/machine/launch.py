@@ -102,7 +102,7 @@ class Wanted(NamedTuple):
 
 class How(NamedTuple):
     """By what a launch is run: the engine, the profile, how many threads of the host there may be, where texts go, when
-    copies happen that finish later, and whether products and sums are contracted."""
+    pieces of asynchronous operations land, and whether products and sums are contracted."""
 
     engine: str
     profile: Profile
@@ -220,7 +220,7 @@ class Launches:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
         spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
-        when, choosing = _when(wanted.copies, engine), Choosing(wanted.schedule)
+        landing, choosing = _landing(wanted.copies), Choosing(wanted.schedule)
         if wanted.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {wanted.contract!r}")
         show = wanted.printed or _to_standard_output
@@ -228,7 +228,7 @@ class Launches:
             fresh = None if seed is None else Fresh(operator.index(seed))
             profile = self._profile(wanted.profile, seed)
             how = How(
-                engine, profile, spread, show, owned, fresh, when, wanted.contract == "all", choosing, wanted.counts
+                engine, profile, spread, show, owned, fresh, landing, wanted.contract == "all", choosing, wanted.counts
             )
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
@@ -333,12 +333,7 @@ class Launches:
         options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses), how.counts
         key = (name, how.profile.key, extents.cluster_size > 1, *options)
         if key not in self._programs:
-            ready = program(self.checked, name, how.profile, *key[2:])
-            if ready.copies and ready.owned:
-                raise ValueError(
-                    f"{name} has asynchronous copies (cp.async): pass arrays, not a Memory or its pointers"
-                )
-            self._programs[key] = ready
+            self._programs[key] = program(self.checked, name, how.profile, *key[2:])
         return self._programs[key]
 
     def _profile(self, name: str | Profile, seed: int | None) -> Profile:
@@ -354,6 +349,7 @@ class Launches:
                 from ptxspec.machine.native import NativeEngine  # LLVM, which the exact engine does without
 
                 self._native = NativeEngine()
+            self._native.copies = how.copies
             return self._native
         if self._exact is None:
             self._exact = ExactEngine()
@@ -403,18 +399,16 @@ class Launches:
         return self._data[place.space][place.offset : place.offset + place.size]
 
 
-def _when(copies: Any, engine: str) -> options.Copies:
-    """When copies happen that finish later. Raises TypeError for what says no such thing, and ValueError where the engine cannot
-    do it."""
-    if isinstance(copies, int | np.integer) and not isinstance(copies, bool):
-        when: options.Copies = int(copies)
-    elif isinstance(copies, str) and copies in ("early", "late"):
-        when = "early" if copies == "early" else "late"
-    else:
-        raise TypeError(f"copies is 'early', 'late' or an integer, not {copies!r}")
-    if engine == "native" and when != "early":
-        raise ValueError(f"the native engine copies early; engine='exact' has copies={copies!r}")
-    return when
+def _landing(copies: Any) -> options.Copies:
+    """When pieces of asynchronous copies land. Raises TypeError and ValueError for what says no such thing."""
+    words = "'early', 'late', 'each' or 'random:SEED'"
+    if not isinstance(copies, str):
+        raise TypeError(f"copies is {words}, not {copies!r}")
+    kind, _, seed = copies.partition(":")
+    drawn = kind == "random" and seed.isascii() and seed.isdecimal() and len(seed) < 20
+    if copies not in ("early", "late", "each") and not drawn:
+        raise ValueError(f"copies is {words}, not {copies!r}")
+    return copies
 
 
 def _to_standard_output(text: str) -> None:

@@ -10,7 +10,7 @@ import mmap
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from ptxspec.language.checked import spaces
 from ptxspec.machine.errors import Violation, beside, in_bytes
 from ptxspec.machine.fresh import LOCAL, Fresh
 from ptxspec.machine.heap import Heap
-from ptxspec.machine.outstanding import Extent, Outstanding
 from ptxspec.terms.storage import Broke, Broken, Way
+
+if TYPE_CHECKING:
+    from ptxspec.machine.in_flight import InFlight
 
 #: buffers of earlier launches that are known by name
 REMEMBERED = 10_000
@@ -33,6 +35,8 @@ _ROOM_BEHIND.flags.writeable = False
 rules = contracts.access
 #: an array, and the index of a byte in it
 Place: TypeAlias = tuple[np.ndarray, int]
+#: where no bytes are
+_NOTHING: Place = (np.zeros(0, np.uint8), 0)
 
 
 def _states(bytes_of: np.ndarray, index: int, size: int) -> int:
@@ -165,8 +169,8 @@ class Memory:
         #: of the CTA in each slot, how many threads have ended; counted where there are clusters
         self.gone = np.zeros(slots, np.int64)
         self.heap: Heap | None = None
-        #: the copies that are under way, where a kernel has such
-        self.copies: Outstanding | None = None
+        #: the asynchronous operations in flight, where a kernel initiates such
+        self.in_flight: InFlight | None = None
         self.first = alive
         self._take_parts()
         self.alive = untouched(0 if alive is None else len(self.frames))
@@ -212,11 +216,6 @@ class Memory:
         """Where a buffer of this launch begins in the arena."""
         return allocation.base - self.buffer_base + self.buffer_start
 
-    def extent_of_copies(self) -> Extent:
-        """How much there is that copies may fill and read. Accesses may be looked at that begin at the end."""
-        granules = len(self.buffers_of[contracts.copies().INTO]) // contracts.copies().GRANULE
-        return Extent(granules, self.total + PADDING, len(self.gone) * self.threads)
-
     def access(
         self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
     ) -> Place:
@@ -229,16 +228,10 @@ class Memory:
         """The state space of the bytes of an array that an access gave."""
         return next((name for name, held in self.buffers_of.items() if held is array), spaces().OF_BUFFERS)
 
-    def source(self, address: int, size: int, read: int) -> int:
-        """The index in the arena at which a copy of `size` bytes reads the first `read`; 0 if it reads none. Raises Violation if
-        a rule is broken."""
-        check_alignment(address, size)
-        if not read:
-            return 0
-        index = self.offset(address)
-        if index is None or not rules().first_permitted(_states(self.shadow, index, size), size, read):
-            raise self.global_violation(address, read, False)
-        return index
+    def ranged(self, space: str, address: int, align: int, count: int, write: bool, slot: int, thread: int) -> Place:
+        """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
+        Violation if a rule is broken. The others are as for an access."""
+        return rules().ranged(space, address, align, count, write, ThreadStorage(self, slot, thread))
 
     def global_violation(self, address: int, size: int, write: bool) -> Violation:
         """What an access broke that global memory does not permit."""
@@ -328,6 +321,9 @@ class ThreadStorage:
         self.members: Any = memory.cluster
         self.threads: Any = memory.threads
 
+    def nowhere(self) -> Place:
+        return _NOTHING
+
     def require(self, holds: Any, broken: Broke) -> None:
         if not holds:
             self.refuse(broken)
@@ -362,27 +358,34 @@ class ThreadStorage:
     def states(self, start: Any, size: int) -> Any:
         return _states(self.memory.shadow, start, size)
 
+    def each_state(self, space: str, start: Any, count: Any, holds: Callable[[Any], Any]) -> Any:
+        states = self.memory.alive if space == spaces().OF_FRAMES else self.memory.shadow
+        wanted = states[start : start + count]
+        return len(wanted) == count and all(holds(int(state)) for state in np.unique(wanted))
+
     def in_block(self, address: Any, write: bool) -> tuple[Any, Any]:
         assert self.memory.owned is not None
         return self.memory.owned.in_block(address, write)
 
-    def broken_in_global(self, address: Any, size: int, write: bool) -> Broken:
+    def broken_in_global(self, address: Any, size: Any, write: bool) -> Broken:
         violation = self.memory.global_violation(address, size, write)
         return Broken(violation.rule, violation.note)
 
-    def at(self, space: str, start: Any, size: int, write: bool) -> Place:
-        memory, copies = self.memory, self.memory.copies
-        array = memory.arena if space == spaces().OF_BUFFERS else memory.buffers_of[space]
-        if copies is not None:
-            if space == contracts.copies().INTO:
-                copies.check_shared(start, size)
-            elif array is memory.arena and write:
-                copies.check_global(start, size)
-        return array, start
+    def at(self, space: str, start: Any, size: Any, write: bool) -> Place:
+        memory = self.memory
+        return self._spared(
+            memory.arena if space == spaces().OF_BUFFERS else memory.buffers_of[space], start, size, write
+        )
 
-    def at_block(self, address: Any, offset: Any, size: int, write: bool) -> Place:
+    def at_block(self, address: Any, offset: Any, size: Any, write: bool) -> Place:
         assert self.memory.owned is not None
-        return self.memory.owned.at_block(address, size, write)
+        return self._spared(*self.memory.owned.at_block(address, size, write), size, write)
+
+    def _spared(self, array: np.ndarray, index: Any, size: Any, write: bool) -> Place:
+        """Where bytes are that no asynchronous operation in flight may be disturbed at."""
+        if self.memory.in_flight is not None:
+            self.memory.in_flight.check(array, index, size, write)
+        return array, index
 
 
 #: an array of more bytes is replaced instead of cleared: memory that nobody touches costs nothing

@@ -112,19 +112,19 @@ class Module:
         - A Pointer is passed as its address, and the kernel may access all of its Memory.
 
         `memory` names each Memory that the kernel may access in addition: one whose addresses are passed as numbers, or are
-        stored in structures. A kernel with asynchronous copies (cp.async) cannot use a Memory.
+        stored in structures.
 
         `profile` names the profile, which chooses the results that PTX leaves open. `engine` is "native", which runs compiled
         code, or "exact", which interprets the kernel with Python's integers.
 
         `workers` is the number of host threads that execute the CTAs. A program whose CTAs do not race computes the same with any
         number. A single host thread executes all CTAs if their order is observable: with a `step_limit`, under the exact engine,
-        and for a kernel that reads a clock, accesses images, calls the system, has asynchronous copies, or updates a vector or
+        and for a kernel that reads a clock, accesses images, calls the system, copies asynchronously, or updates a vector or
         more than 64 bits atomically.
 
-        `copies` says when asynchronous copies (cp.async) happen: "early", at the instruction, or "late", when the thread waits
-        for them. An integer is a seed, which chooses a time between the two for each copy. The native engine supports only
-        "early". An access that races with a copy ends the launch in each case.
+        `copies` says when the pieces of asynchronous copies (cp.async) land: "early", at the instruction; "late", when the
+        thread has waited for them; "each", one before each turn of a thread; or "random:SEED", where a seed chooses. An access
+        that races with a copy ends the launch in each case (spec/machine/asynchrony.md).
 
         `contract` says which products and sums without rounding modifiers become one fused multiply-add, as an assembler may
         decide: "none", or "all" pairs that spec/arithmetic/contraction.md describes.

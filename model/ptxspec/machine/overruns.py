@@ -27,9 +27,9 @@ from ptxspec.machine.flow import (
     successors,
     values_of,
 )
-from ptxspec.machine.outstanding import size_of
+from ptxspec.machine.operations import extent_of
 from ptxspec.terms.core import integer
-from ptxspec.terms.effects import Access, Call, Copy
+from ptxspec.terms.effects import Access, Call, Initiate
 from ptxspec.terms.exact import NoChoice, evaluate
 from ptxspec.terms.types import Type
 
@@ -67,7 +67,7 @@ class Overruns:
         self.layout = contracts.generic_addressing()
         self.page = contracts.memory_rules()
         self.found: dict[int, str] = {}
-        #: the same for what copies read
+        #: the same for what asynchronous operations read
         self.sources: dict[int, str] = {}
         for number, state in self._states().items():
             self._through(flow.blocks[number], dict(state), self._note)
@@ -116,7 +116,7 @@ class Overruns:
             return state
         for index in range(block.start, block.end):
             op = code[index]
-            if note is not None and isinstance(op.plan.meaning.effect, Access | Copy):
+            if note is not None and isinstance(op.plan.meaning.effect, Access | Initiate):
                 note(index, op, state)
             if not op.plan.meaning.lands:
                 self._write(op, state)
@@ -212,10 +212,10 @@ class Overruns:
     # accesses ------------------------------------------------------------------------------------------------------------
 
     def _note(self, index: int, op: Op, state: dict[str, Known]) -> None:
-        """Look at an access, or at both of a copy."""
+        """Look at an access, or at both of an asynchronous operation."""
         effect = op.plan.meaning.effect
-        if isinstance(effect, Copy):
-            self._reach(self.found, index, op, state, Reach(effect.space, effect.to, size_of(op)))
+        if isinstance(effect, Initiate):
+            self._reach(self.found, index, op, state, Reach(effect.space, effect.to, extent_of(op)[0]))
             read = self._inputs(op, state, set(_variables(effect.read)))
             count = None if read is None else self._value(effect.read, read, int, 64)
             if count is not None and count.value:

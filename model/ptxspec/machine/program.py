@@ -14,7 +14,7 @@ from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
 from ptxspec.machine.flow import Block, Flow, operand_registers, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment, is_of_threads
-from ptxspec.machine.outstanding import copies
+from ptxspec.machine.operations import Used, used
 from ptxspec.machine.overruns import Overruns
 from ptxspec.machine.roles import Roles
 from ptxspec.machine.special import asked
@@ -50,9 +50,9 @@ class Program(NamedTuple):
     state_bytes: int = 0
     """bytes that a resident thread takes at most"""
     sources: dict[int, str] = {}
-    """the copies that read beyond the variable which their address is formed from, and what is said of each"""
-    copies: bool = False
-    """whether it has copies that finish later"""
+    """the operations that read beyond the variable which their address is formed from, and what is said of each"""
+    asynchronous: Used | None = None
+    """what it has to do with asynchronous operations"""
     address_size: int = 64
     """the bits of an address"""
     ignores_upper_halves: bool = False
@@ -120,7 +120,7 @@ def program(
     return ready._replace(
         overruns=overruns.found,
         sources=overruns.sources,
-        copies=copies(kernel),
+        asynchronous=used(kernel),
         spreads=may_spread(ready),
         state_bytes=state_bytes(ready),
         address_size=checked.address_size,
@@ -201,11 +201,12 @@ def asks_host(program: Program) -> bool:
 
 def may_spread(program: Program) -> bool:
     """Whether several threads of the host may run a kernel's CTAs at the same time: it asks the host for nothing, reads no
-    clock, has no copies that finish later, what it updates is one word at a time, and nobody chooses whose turn it is."""
+    clock, initiates no asynchronous operation, what it updates is one word at a time and no object, and nobody chooses whose turn
+    it is."""
     code = program.kernel.code
     updates = (e for op in code if isinstance(e := op.plan.meaning.effect, Update))
-    alone = all(e.count == 1 and e.type.width <= 64 for e in updates)
-    if not alone or program.flow.chosen or asks_host(program) or copies(program.kernel):
+    alone = all(e.count == 1 and e.type.width <= 64 and not e.conditions for e in updates)
+    if not alone or program.flow.chosen or asks_host(program) or program.asynchronous:
         return False
     return not any(reads_clock(op) for op in code)
 
@@ -310,7 +311,7 @@ def unmet(rule: str) -> Violation:
 
 
 def check_source(program: Program, index: int, address: int, size: int) -> None:
-    """Raise Violation if a copy reads beyond the variable that its address is formed from."""
+    """Raise Violation if an operation reads beyond the variable that its address is formed from."""
     said = program.sources.get(index)
     if said is not None:
         check_alignment(address, size)
@@ -318,8 +319,8 @@ def check_source(program: Program, index: int, address: int, size: int) -> None:
 
 
 def check_read(read: int, size: int) -> None:
-    """Raise Violation if a copy that fills so many bytes may not read so many."""
-    if not contracts.copies().fits(read, size):
+    """Raise Violation if an operation that writes so many bytes may not read so many."""
+    if not contracts.asynchrony().fits(read, size):
         raise Violation("copy size", f"{read} bytes are to be read, and {size} filled")
 
 

@@ -9,22 +9,21 @@ import numpy as np
 from ptxspec.language.checked import Kernel
 from ptxspec.machine.system import system_function
 from ptxspec.terms.effects import (
+    Advance,
     Arrive,
-    Await,
     Branch,
     Call,
     Check,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Commit,
-    Copy,
     Effect,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initiate,
     Load,
     Release,
     Reserve,
@@ -107,7 +106,7 @@ def role_of(effect: Effect | None) -> Role:
             return Role()
         case None | Load() | Store() | Update() | Check() | StackEnd() | Reserve() | Release():
             return Role()
-        case Copy() | Commit() | Await():
+        case Initiate() | Advance():
             return Role()
         case Branch() | IndexedBranch() | Call() | Return() | Exit() | Stop():
             return Role()

@@ -122,8 +122,8 @@ class _Thread:
         size, at = memory.heap.release(address), memory.offset(address)
         if size is None or at is None:
             return False
-        if memory.copies is not None and size:
-            memory.copies.check_global(at, size)
+        if memory.in_flight is not None and size:
+            memory.in_flight.check(memory.arena, at, size, True)
         memory.shadow[at : at + size] = contracts.access().NOTHING
         return True
 

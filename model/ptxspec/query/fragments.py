@@ -27,16 +27,14 @@ from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
+    Advance,
     Arrive,
-    Await,
     Branch,
     Call,
     Check,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Commit,
-    Copy,
     Effect,
     Exit,
     Fence,
@@ -44,6 +42,7 @@ from ptxspec.terms.effects import (
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initiate,
     Load,
     Release,
     Reserve,
@@ -96,7 +95,7 @@ def told(effect: Effect) -> tuple[str, str]:
             return "grids", "lets dependent grids begin, or waits for others"
         case Check():
             return "check", "checks an address, and may end the launch"
-        case Copy() | Commit() | Await():
+        case Initiate() | Advance():
             return "copy", "starts an asynchronous copy, or waits for one"
         case Collective():
             return "collective", "depends on the other lanes of the warp"

@@ -10,22 +10,21 @@ from typing import Any, NamedTuple
 from ptxspec.terms.core import Bool, Int, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch
 from ptxspec.terms.effects import (
+    Advance,
     Arrive,
-    Await,
     Branch,
     Call,
     Check,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Commit,
-    Copy,
     Effect,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initiate,
     Load,
     Release,
     Reserve,
@@ -38,7 +37,9 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
-from ptxspec.terms.types import Type
+from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
+from ptxspec.terms.steps import State, Step, taken
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import low_bits, select, sign_extend
 
 
@@ -240,21 +241,73 @@ def update_each(
     return old
 
 
-def begin_copy(space: str, to: Int, of: str, source: Int, size: Int, read: Int, **how: Any) -> None:
-    """Begin to fill `size` bytes, a constant, at an address of a state space: the first `read` with what lies at `source` in the
-    space `of`, the others with zeros. The thread has to wait for it. `how` names cache operators and the like."""
-    _note(Copy(space, integer(to), of, integer(source), integer(size), integer(read), how))
+def take(
+    space: str,
+    at: Int,
+    step: Step,
+    *operands: Int | int,
+    into: Spaces = (),
+    order: Order = Order.WEAK,
+    scope: Scope | None = None,
+    **how: Any,
+) -> Any:
+    """Take a step on the object that lies at an address: on the record whose bits lie there, with no other access between. The
+    step takes the record and the operands, and may change the record; its results are given. The others are as for `load`."""
+    (port,) = step.states
+    kind: type[State] = port.type
+    if f"b{kind.object_bits()}" not in TYPES:
+        raise blame(f"no object in memory has {kind.object_bits()} bits: {kind.__name__}")
+    type = TYPES[f"b{kind.object_bits()}"]
+    before = kind.unpacked(variable("%loaded0", type.width))
+    requirements, given = taken(step, before, *operands)
+    results = list(given) if len(step.outputs) > 1 else [given]
+    after = results.pop(0) if step.changes else before
+    _check_scope(order, scope)
+    rules, conditions = (tuple(part) for part in zip(*requirements, strict=True)) if requirements else ((), ())
+    new = (low_bits(after.packed, type.width),)
+    _note(Update(space, integer(at), type, new, how, into, order, scope, rules=rules, conditions=conditions))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
-def commit_copies() -> None:
-    """Let the copies that the thread has begun since it did so last be a group."""
-    _note(Commit())
+def initiate_copy(
+    space: str,
+    to: Int,
+    of: str,
+    source: Int,
+    size: Int,
+    read: Int,
+    completion: CompletionMechanism | ObjectCompletion,
+    *,
+    together: int,
+    object: tuple[str, Int] | None = None,
+    align: Int | int | None = None,
+    proxy: Proxy = Proxy.GENERIC,
+    **how: Any,
+) -> None:
+    """Initiate an asynchronous copy: it writes `size` bytes, a constant, at an address of a state space: the first `read` with
+    what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a constant power of
+    two, which is `size` if it is not given. It is complete when the mechanism `completion` says so, which may be an `object` in
+    memory, by its state space and address. `together` bytes, a power of two, become visible at once. `how` names cache operators
+    and the like."""
+    if together < 1 or together & (together - 1):
+        raise blame(f"{together} is no power of two")
+    if (object is not None) != isinstance(completion, ObjectCompletion):
+        raise blame(f"{completion.name}: an operation that completes on an object names it, no other does")
+    among, place = ("", None) if object is None else (object[0], integer(object[1]))
+    multiple = integer(size if align is None else align)
+    whole = (integer(number) for number in (to, source, size, read))
+    at, begin, length, some = whole
+    _note(Initiate(space, at, of, begin, length, some, multiple, completion, together, how, among, place, proxy=proxy))
 
 
-def wait_for_copies(most: Int | None = None) -> None:
-    """Wait for the groups of copies that the thread has committed, but for the last `most` of them; without a number, for all
-    copies that it has begun."""
-    _note(Await(None if most is None else integer(most)))
+def advance(completion: CompletionMechanism, step: Step, *operands: Int | int) -> None:
+    """Change the thread's record of a completion mechanism by a step, which takes the record and the operands, and gives the
+    record. Then those of the thread's operations end that are complete."""
+    if [port.type for port in step.states] != [completion.record] or step.changes != 1 or step.results:
+        raise blame(f"{step.__name__} does not change a record of {completion.name}, and nothing else")
+    if len(step.operands) != len(operands):
+        raise blame(f"{step.__name__} has {len(step.operands)} operands")
+    _note(Advance(completion, step, tuple(integer(operand) for operand in operands)))
 
 
 class Collected(NamedTuple):

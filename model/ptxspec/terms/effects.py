@@ -13,6 +13,8 @@ from typing import Any, TypeAlias, assert_never
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.kinds import Special
 from ptxspec.terms.orders import Order, Proxy, Scope
+from ptxspec.terms.registries import CompletionMechanism, ObjectCompletion
+from ptxspec.terms.steps import Step
 from ptxspec.terms.types import Type
 
 # Memory ----------------------------------------------------------------------------------------------------------------
@@ -74,7 +76,8 @@ class Store:
 @dataclass(frozen=True)
 class Update:
     """Read as many consecutive values of `type` as there are `values`, and write these in their place, with no other access
-    between. The other fields are as of a load."""
+    between. Before anything is written, `conditions` must hold, or the launch ends as the first of the `rules` says whose
+    condition does not. The other fields are as of a load."""
 
     space: str
     address: Int
@@ -85,6 +88,8 @@ class Update:
     order: Order = Order.WEAK
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
+    rules: tuple[str, ...] = ()
+    conditions: tuple[Bool, ...] = ()
 
     @property
     def count(self) -> int:
@@ -130,13 +135,15 @@ class GridDependency:
     action: str
 
 
-# Copies that finish later -------------------------------------------------------------------------------------------------
+# Asynchronous operations --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Copy:
-    """Begin to fill `size` bytes, a constant, at `to` in a state space: the first `read` with what lies at `source` in another
-    one, the others with zeros. The other fields are as of a load."""
+class Initiate:
+    """Initiate an asynchronous operation, which writes `size` bytes, a constant, at `to` in a state space: the first `read` with
+    what lies at `source` in the space `of`, the others with zeros. Both addresses are multiples of `align`, a power of two. It is
+    complete when the mechanism `completion` says so; if that is an object in memory, it lies at `object` in the space `among`.
+    `together` bytes, a power of two, become visible at once. The other fields are as of a load."""
 
     space: str
     to: Int
@@ -144,23 +151,25 @@ class Copy:
     source: Int
     size: Int
     read: Int
+    align: Int
+    completion: CompletionMechanism | ObjectCompletion
+    together: int
     how: Mapping[str, Any] = field(compare=False)
+    among: str = ""
+    object: Int | None = None
     order: Order = Order.WEAK
     scope: Scope | None = None
     proxy: Proxy = Proxy.GENERIC
 
 
 @dataclass(frozen=True)
-class Commit:
-    """Let the copies that the thread has begun since it did so last be a group."""
+class Advance:
+    """Change the thread's record of a completion mechanism by a step, which takes the record and the operands; then the thread's
+    operations that are complete end."""
 
-
-@dataclass(frozen=True)
-class Await:
-    """Wait for the groups of copies that the thread has committed, but for the last `most` of them. Without a number, wait for
-    all copies that it has begun."""
-
-    most: Int | None
+    completion: CompletionMechanism
+    step: Step
+    operands: tuple[Int, ...]
 
 
 # Other threads ---------------------------------------------------------------------------------------------------------
@@ -303,8 +312,8 @@ class Release:
 Access: TypeAlias = Load | Store | Update
 #: those that only order accesses for other threads: the thread by itself cannot tell
 Fencing: TypeAlias = Fence | GridDependency
-#: those that are about copies that finish later
-Copying: TypeAlias = Copy | Commit | Await
+#: those that are about asynchronous operations
+Asynchronous: TypeAlias = Initiate | Advance
 #: those that ask for the stack of a thread
 StackUse: TypeAlias = StackEnd | Reserve | Release
 #: those by which a thread goes elsewhere, or ends
@@ -317,7 +326,7 @@ Pause: TypeAlias = Collective | CtaBarrier | ClusterBarrier | ImageAccess
 #: those that end a basic block
 Ending: TypeAlias = Jump | Stop | Pause
 
-Effect: TypeAlias = Access | Fencing | Check | Copying | StackUse | Ending
+Effect: TypeAlias = Access | Fencing | Check | Asynchronous | StackUse | Ending
 
 
 def lands(effect: Effect | None) -> bool:
@@ -337,9 +346,9 @@ def orders_memory(effect: Effect | None) -> bool:
     match effect:
         case Fence() | GridDependency():
             return True
-        case Load() | Store() | Update() | Copy():
+        case Load() | Store() | Update() | Initiate():
             return effect.order is not Order.WEAK
-        case None | Check() | Commit() | Await() | StackEnd() | Reserve() | Release():
+        case None | Check() | Advance() | StackEnd() | Reserve() | Release():
             return False
         case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
             return False

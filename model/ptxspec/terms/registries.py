@@ -1,5 +1,5 @@
-"""What pages declare for the machine: state spaces, special registers and what is guaranteed of them, functions of the system,
-and rules."""
+"""What pages declare for the machine: state spaces, special registers and what is guaranteed of them, completion mechanisms,
+functions of the system, and rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
+from ptxspec.terms.steps import State, Step
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits
 
@@ -162,6 +163,67 @@ def guaranteed(*names: str) -> Callable[[Callable[..., Bool]], Callable[..., Boo
         return holds
 
     return mark
+
+
+class CompletionMechanism(NamedTuple):
+    """How threads learn that asynchronous operations are complete: a record of each thread, and two steps. `initiates` takes the
+    record and gives what marks an operation that is initiated then, 64 bits; `is_complete` takes the record and such a mark."""
+
+    name: str
+    initiates: Step
+    is_complete: Step
+
+    @property
+    def record(self) -> type[State]:
+        """The kind of record that each thread has."""
+        kind: type[State] = self.initiates.states[0].type
+        return kind
+
+
+class ObjectCompletion(NamedTuple):
+    """How an object in memory learns that asynchronous operations are complete: a step that takes the object's record and the
+    number of bytes of an operation, and gives the record."""
+
+    name: str
+    completes: Step
+
+    @property
+    def record(self) -> type[State]:
+        """The kind of record that lies in memory."""
+        kind: type[State] = self.completes.states[0].type
+        return kind
+
+
+#: every completion mechanism that the pages declare, by name
+COMPLETION_MECHANISMS: dict[str, CompletionMechanism | ObjectCompletion] = {}
+
+
+def completion_mechanism(name: str, *, initiates: Step, is_complete: Step) -> CompletionMechanism:
+    """Declare a completion mechanism. A thread's record is zeros at first."""
+    if name in COMPLETION_MECHANISMS:
+        raise blame(f"the completion mechanism {name} is declared twice")
+    mechanism = CompletionMechanism(name, initiates, is_complete)
+    shapes = [(len(step.states), len(step.operands), len(step.results)) for step in (initiates, is_complete)]
+    if shapes != [(1, 0, 1), (1, 1, 1)] or is_complete.states[0].type is not mechanism.record:
+        raise blame(f"{name}: `initiates` takes a record and gives a mark, `is_complete` takes both and gives a truth")
+    COMPLETION_MECHANISMS[name] = mechanism
+    return mechanism
+
+
+#: how many bits such an object has
+OBJECT_BITS = 64
+
+
+def object_completion(name: str, *, completes: Step) -> ObjectCompletion:
+    """Declare that operations may complete on an object in memory."""
+    if name in COMPLETION_MECHANISMS:
+        raise blame(f"the completion mechanism {name} is declared twice")
+    if (len(completes.states), len(completes.operands), completes.changes, len(completes.results)) != (1, 1, 1, 0):
+        raise blame(f"{name}: `completes` takes a record and a number of bytes, and gives the record")
+    found = COMPLETION_MECHANISMS[name] = ObjectCompletion(name, completes)
+    if found.record.object_bits() != OBJECT_BITS:
+        raise blame(f"{name}: the object has {found.record.object_bits()} bits, not {OBJECT_BITS}")
+    return found
 
 
 class SystemThread(Protocol):

@@ -12,9 +12,9 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import TRUE, low_bits
+from ptxspec.terms.vocabulary import TRUE, low_bits, select
 
 Own = TypeVar("Own", bound="State")
 
@@ -41,6 +41,32 @@ class State(tuple[Any, ...]):
     def but(self: Own, **changes: Any) -> Own:
         """The same record, but for some fields."""
         return type(self)(**(dict(zip(self.fields, self, strict=True)) | changes))
+
+    @classmethod
+    def object_bits(cls) -> int:
+        """How many bits a record has as an object in memory: those of its fields."""
+        return sum(1 if type.kind == "pred" else type.width for type in cls.fields.values())
+
+    @property
+    def packed(self) -> Int:
+        """The bits of the record as an object in memory, the first field in the lowest."""
+        word, at = integer(0), 0
+        for value, type in zip(self, self.fields.values(), strict=True):
+            is_truth = type.kind == "pred"
+            word = word | (select(value, integer(1), integer(0)) if is_truth else value) << at
+            at += 1 if is_truth else type.width
+        return word
+
+    @classmethod
+    def unpacked(cls: type[Own], word: Int) -> Own:
+        """The record that has these bits as an object in memory."""
+        values, at = [], 0
+        for type in cls.fields.values():
+            is_truth = type.kind == "pred"
+            value = low_bits(word >> at, 1 if is_truth else type.width)
+            values.append(value == 1 if is_truth else value)
+            at += 1 if is_truth else type.width
+        return cls(*values)
 
     @classmethod
     def variables(cls: type[Own], stem: str) -> Own:

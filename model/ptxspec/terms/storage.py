@@ -52,6 +52,9 @@ class Storage(Protocol[Location]):
     def threads(self) -> Int:
         """How many threads a CTA has."""
 
+    def nowhere(self) -> Location:
+        """The location of no bytes."""
+
     def require(self, holds: Bool, broken: Broke) -> None:
         """End the launch unless a condition holds; `broken` is called with integers only."""
 
@@ -83,15 +86,18 @@ class Storage(Protocol[Location]):
     def states(self, start: Int, size: int) -> Int:
         """The states of bytes there."""
 
+    def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
+        """Whether a condition holds of the state of each of so many bytes of a stack, or of global memory."""
+
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
         """How far an address is behind the beginning of a block that the caller owns, and how many bytes of the block may be
         read, or written."""
 
-    def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
+    def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         """What an access broke that global memory does not permit."""
 
-    def at(self, space: str, start: Int, size: int, write: bool) -> Location:
+    def at(self, space: str, start: Int, size: Int | int, write: bool) -> Location:
         """Where bytes of a space are."""
 
-    def at_block(self, address: Int, offset: Int, size: int, write: bool) -> Location:
+    def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> Location:
         """Where bytes of a block are that the caller owns."""

@@ -1,4 +1,4 @@
-"""Kernels of copies that finish later, and of waiting for them.
+"""Kernels of asynchronous copies, and of waiting for them.
 
 They have the parameters of all cases (cases.py). A thread's row of `in` begins with what is copied; behind it come how many bytes
 each copy reads, and whether a predicate holds. Every thread has some bytes of shared memory, which it fills with 0xa5, which
@@ -14,7 +14,7 @@ import numpy as np
 from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import POLICY
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Await, Copy, Copying
+from ptxspec.terms.effects import Advance, Asynchronous, Initiate
 
 ROWS = 32
 SEED = "copies"
@@ -26,7 +26,7 @@ READS, HOLDS = 4, 7
 
 def shows(form: Form) -> bool:
     """Whether there is a kernel for the form here."""
-    return isinstance(form.meaning(form.absences[-1]).effect, Copying)
+    return isinstance(form.meaning(form.absences[-1]).effect, Asynchronous)
 
 
 def rows(form: Form) -> np.ndarray:
@@ -45,7 +45,7 @@ def rows(form: Form) -> np.ndarray:
 def _copies(form: Form) -> list[tuple[int, int]]:
     """Where each copy lies in the thread's bytes, and how many it fills."""
     sizes = form.definition.constants("size", form.modifiers)
-    if isinstance(form.meaning(form.absences[-1]).effect, Copy) and sizes and len(sizes) > 1:
+    if isinstance(form.meaning(form.absences[-1]).effect, Initiate) and sizes and len(sizes) > 1:
         return [(0, 16), (16, 8), (24, 4)]
     return [(0, 16), (16, 16)]
 
@@ -63,16 +63,20 @@ def _around(form: Form) -> list[str]:
     """Copies and what waits for them, around the form if it is no copy itself."""
     first, second = "ld.shared.v2.b64 {%a, %b}, [%own];", "ld.shared.v2.b64 {%c, %d}, [%own+16];"
     effect = form.meaning(form.absences[-1]).effect
-    if isinstance(effect, Copy):
+    if isinstance(effect, Initiate):
         return [*_begun(form), "cp.async.wait_all;", first, second]
     one, other = (f"cp.async.cg.shared.global [%own+{at}], [%in+{at}], 16;" for at in (0, 16))
-    if isinstance(effect, Await) and effect.most is None:
-        return [one, other, form.written({}), first, second]
+    assert isinstance(effect, Advance)
     commit, wait = "cp.async.commit_group;", "cp.async.wait_group 1;"
-    if isinstance(effect, Await):
-        wait = form.written({"n": "1"})
-    else:
-        commit = form.written({})
+    match effect.step.__name__:
+        case "wait_for_all":
+            return [one, other, form.written({}), first, second]
+        case "wait":
+            wait = form.written({"n": "1"})
+        case "commit":
+            commit = form.written({})
+        case name:
+            raise AssertionError(f"no kernel waits by the step {name}")
     return [one, commit, other, commit, wait, first, "cp.async.wait_all;", second]
 
 

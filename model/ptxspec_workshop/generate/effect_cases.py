@@ -1,5 +1,5 @@
 """Cases for the forms whose effect is on memory or on the course of a program: loads, stores, ordered updates, branches, calls,
-returns, barriers, fences, copies that finish later, and instructions that change nothing.
+returns, barriers, fences, asynchronous copies, and instructions that change nothing.
 
 Each form runs alone in a kernel of one CTA (memory_kernels.py, instruction_kernels.py, copy_kernels.py, control_kernels.py). The
 first cells of what its threads leave are kept.

@@ -148,6 +148,7 @@ def look(m: Machine, more: int) -> int:
 
 def next_batch(m: Machine) -> None:
     """The threads of all resident CTAs have ended."""
+    m.end_batch()
     m.first = m.first + m.slots
     m.ended = m.ended + m.resident_ctas
     m.stage = NEW

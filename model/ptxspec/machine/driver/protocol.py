@@ -245,6 +245,9 @@ class Machine(Protocol):
     def begin(self) -> int | None:
         """Let the threads of a batch have their registers, and the CTAs their memory."""
 
+    def end_batch(self) -> int | None:
+        """The threads of a batch have ended."""
+
 
 #: the machine's numbers, in the order in which they are declared
 NUMBERS = tuple(name for name, type in Machine.__annotations__.items() if type == "int")

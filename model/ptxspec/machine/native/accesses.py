@@ -7,12 +7,12 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from ptxspec import contracts
 from ptxspec.language.checked import Op, banks, spaces
 from ptxspec.machine import hosts
 from ptxspec.machine.call_graph import stack_moves
 from ptxspec.machine.counting import counter_of
 from ptxspec.machine.memory import rules
+from ptxspec.machine.native.asynchrony import functions
 from ptxspec.machine.native.context import DEMAND, OWN, VARIABLE
 from ptxspec.machine.native.pieces import COLUMNS, KEEP, search
 from ptxspec.machine.native.text import Text
@@ -66,10 +66,20 @@ class Accesses:
         self.check(self.emitter.emit(f"icmp ne ptr {pointer}, null"), address, index)
         return pointer
 
-    def find(self, space: str, address: str, size: int, write: bool, index: int, into: Collection[str] = ()) -> str:
+    def find(
+        self, space: str, address: str, size: int, write: bool, index: int, into: Collection[str] = (), why: int = OWN
+    ) -> str:
         """Emit the checks of an access at an address of a state space, and return the host's pointer."""
-        storage = EmittedStorage(self, address, size, index)
+        storage = EmittedStorage(self, address, size, index, why)
         return rules().access(space, ADDRESS, size, write, into, storage)
+
+    def ranged(
+        self, space: str, address: str, align: int, count: str, write: bool, index: int, why: int | str = OWN
+    ) -> str:
+        """Emit the checks of so many bytes at a multiple of `align`, which an asynchronous operation accesses, and return the
+        host's pointer."""
+        storage = EmittedStorage(self, address, align, index, why)
+        return rules().ranged(space, ADDRESS, align, storage.word(count), write, storage)
 
     def among_arrays(self, address: str) -> tuple[str, str]:
         """Where an address of global memory lies in the arena, and whether it does."""
@@ -96,10 +106,12 @@ class EmittedStorage:
     """The memory of a launch as the code of one access reaches it: what the step asks, in terms of words that have been emitted.
     A location is the host's pointer."""
 
-    def __init__(self, accesses: Accesses, address: str, size: int, index: int):
-        """`address` is that of the instruction, for a fault, and `index` the instruction's; it moves `size` bytes."""
+    def __init__(self, accesses: Accesses, address: str, size: int, index: int, why: int | str = OWN):
+        """`address` is that of the instruction, for a fault, `index` the instruction's, and `why` says which of its checks it is;
+        it moves `size` bytes."""
         self.accesses, self.text, self.emitter = accesses, accesses.text, accesses.emitter
-        self.program, self.address, self.size, self.index = accesses.program, address, size, index
+        self.program, self.address, self.size = accesses.program, address, size
+        self.index, self.why = index, why
         self.ignores_upper_halves = self.program.ignores_upper_halves
         self.clustered, self.owned = self.program.clustered, self.program.owned
         #: the words that terms stand for, by the names of variables
@@ -126,15 +138,19 @@ class EmittedStorage:
         if self.pending:
             condition = reduce(lambda all, more: self.emitter.logic("and", all, more), self.pending)
             self.pending = []
-            self.accesses.check(condition, self.address, self.index)
+            self.accesses.check(condition, self.address, self.index, self.why)
 
     # the step's questions ------------------------------------------------------------------------------------------------
+
+    def nowhere(self) -> str:
+        self.text.held["null"] = 0
+        return "null"
 
     def require(self, holds: Bool, broken: Broke) -> None:
         self.pending.append(self.truth(holds))
 
     def refuse(self, broken: Broke) -> str:
-        self.accesses.check("false", self.address, self.index)
+        self.accesses.check("false", self.address, self.index, self.why)
         return self.text.at(hosts.array_of(spaces().OF_PARAMETERS), "0", 1, self.size)
 
     def first(self, ways: Sequence[Way[str]], otherwise: Callable[[], str]) -> str:
@@ -210,6 +226,34 @@ class EmittedStorage:
         cell = self.text.at("shadow", self.low(start), 1, size)
         return self.word(self.emitter.emit(f"load i{size * 8}, ptr {cell}, align 1"), size * 8)
 
+    def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
+        """A loop over the states, up to the first that does not do. Behind the last array come bytes of which none does."""
+        self.checked()
+        text, e, first, most = self.text, self.emitter, self.low(start), self.low(count)
+        before, look, inside, following, join = (
+            text.label(s) for s in ("before", "look", "state", "following", "states")
+        )
+        name = f"%k{len(text.lines)}"
+        text.lines.append(f"  br label %{before}\n{before}:\n  br label %{look}")
+        text.begin(look)
+        text.lines.append(f"  {name} = phi i64 [0, %{before}], [{name}n, %{following}]")
+        text.lines.append(f"  {name}more = icmp ult i64 {name}, {most}")
+        text.lines.append(f"  br i1 {name}more, label %{inside}, label %{join}")
+        text.begin(inside)
+        known = e.known()
+        array = "alive" if space == spaces().OF_FRAMES else "shadow"
+        cell = text.at(array, e.binary("add", first, name, 64), 1, 1)
+        text.lines.append(f"  {name}state = load i8, ptr {cell}")
+        fine = Lowering(e, {"%state": f"{name}state"}).truth(holds(variable("%state", 8)))
+        e.go_back(known)
+        text.lines.append(f"  br i1 {fine}, label %{following}, label %{join}")
+        text.begin(following)
+        text.lines.append(f"  {name}n = add i64 {name}, 1\n  br label %{look}")
+        text.begin(join)
+        text.lines.append(f"  {name}all = phi i1 [true, %{look}], [false, %{inside}]")
+        self.words[f"{name}all"] = f"{name}all"
+        return truth_variable(f"{name}all")
+
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
         """The last piece of the caller's that does not begin behind the address."""
         self.checked()
@@ -223,18 +267,15 @@ class EmittedStorage:
         self.size_held = e.emit(f"load i64, ptr {e.emit(writable if write else readable)}")
         return self.word(e.binary("sub", at, base, 64)), self.word(self.size_held)
 
-    def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
+    def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         raise AssertionError("compiled code leaves it to the memory to say what an access broke")
 
-    def at(self, space: str, start: Int, size: int, write: bool) -> str:
+    def at(self, space: str, start: Int, size: Int | int, write: bool) -> str:
         self.checked()
-        self.text.count("count_moved", counter_of(self.index, space), str(size))
-        offset = self.low(start)
-        if self.program.copies and space == contracts.copies().INTO:
-            self.untouched(offset, size)
-        if self.program.copies and space == spaces().OF_BUFFERS and write:
-            self.unread(offset, size)
-        self.checked()
+        length = self._length(space, size)
+        return self._spared(space, self._at(space, self.low(start), length), length, write)
+
+    def _at(self, space: str, offset: str, size: int | str) -> str:
         if space == spaces().OF_BUFFERS:
             return self.text.at("arena", offset, 1, size)
         number = banks().bank_of(space)
@@ -243,30 +284,35 @@ class EmittedStorage:
             return self.text.at("a bank of constants", offset, 1, size, base=holds, length=held)
         return self.text.at(hosts.array_of(space), offset, 1, size)
 
-    def at_block(self, address: Int, offset: Int, size: int, write: bool) -> str:
+    def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> str:
         self.checked()
-        self.text.count("count_moved", counter_of(self.index, spaces().OF_BUFFERS), str(size))
+        length = self._length(spaces().OF_BUFFERS, size)
         e, text = self.emitter, self.text
         host = e.emit(f"load ptr, ptr {e.emit(text.element_of(self.row, 3, 8))}")
         if write:
             e.needs.update(KEEP)
-            text.lines.append(f"  call void @ptxspec_keep(ptr {self.row}, i64 {self.low(address)})")
-        return text.at("a piece of the caller's", self.low(offset), 1, size, base=host, length=self.size_held)
+            # an access lies in one block, a range in several
+            kept, more = ("", "") if isinstance(length, int) else ("_all", f", i64 {length}")
+            text.lines.append(f"  call void @ptxspec_keep{kept}(ptr {self.row}, i64 {self.low(address)}{more})")
+        piece = text.at("a piece of the caller's", self.low(offset), 1, length, base=host, length=self.size_held)
+        return self._spared(spaces().OF_BUFFERS, piece, length, write)
 
-    # copies that are outstanding -----------------------------------------------------------------------------------------
+    def _length(self, space: str, size: Int | int) -> int | str:
+        """How many bytes are moved, which are counted in a launch that counts."""
+        length = size if isinstance(size, int) else self.low(size)
+        self.text.count("count_moved", counter_of(self.index, space), str(length))
+        return length
 
-    def untouched(self, offset: str, size: int) -> None:
-        """Check that no copy under way fills any of so many bytes of shared memory."""
-        text, page, name = self.text, contracts.copies(), f"%flags{len(self.text.lines)}"
-        count = max(1, size // page.GRANULE)
-        place = self.emitter.binary("udiv", offset, str(page.GRANULE), 64)
-        cell = text.at("filling", place, 1, count)
-        text.lines.append(f"  {name} = load i{8 * count}, ptr {cell}, align 1")  # never one that was loaded before
-        self.pending.append(self.truth(page.may_touch(self.word(name, 8 * count))))
-
-    def unread(self, offset: str, size: int) -> None:
-        """Check that no copy under way reads any of so many bytes of global memory."""
-        text, name = self.text, f"%readers{len(self.text.lines)}"
-        cell = text.at("reading", offset, 4, 4 * size)
-        text.lines.append(f"  {name} = load i{32 * size}, ptr {cell}, align 4")
-        self.pending.append(self.truth(contracts.copies().may_write(self.word(name, 32 * size))))
+    def _spared(self, space: str, pointer: str, size: int | str, write: bool) -> str:
+        """The pointer, once it is checked that the access disturbs no asynchronous operation in flight."""
+        self.text.held.setdefault(pointer, 0)
+        used = self.program.asynchronous
+        if used is not None and used.may_disturb(space, write):
+            self.emitter.needs |= functions(used, self.text.layout.checked)
+            at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%spared{len(self.text.lines)}"
+            which = "may_write" if write else "may_read"
+            self.text.lines.append(
+                f"  {name} = call i64 @{which}(ptr %context, i64 {at}, i64 {size})"
+            )  # a call each time
+            self.accesses.check(self.emitter.compare("ne", name, "0", 64), self.address, self.index, self.why)
+        return pointer

@@ -7,7 +7,6 @@ from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.codes import FILLS
 from ptxspec.machine.memory import is_of_threads
 from ptxspec.machine.native.context import FIELD, bits_of, field_text
-from ptxspec.machine.native.copies import call, functions
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
 from ptxspec.machine.special import FACTS, INDEX, PLACE, asked, meaning
@@ -20,10 +19,6 @@ _WIDE = ("%launch",)
 def beginning(layout: Layout, needs: set[str]) -> str:
     """LLVM text of `begin(context)`. What depends on the thread alone is written once a launch, for all threads there may be."""
     text = _Beginning(layout, needs)
-    forgotten = ""
-    if layout.program.copies:
-        needs |= functions(layout.checked)
-        forgotten = call("copies_are_forgotten")
     every = list(layout.special_offsets)
     by_cta = [n for n in every if PLACE in asked(meaning(n, layout.program.clustered))]
     return f"""
@@ -31,7 +26,6 @@ define i64 @begin(ptr noalias %context) {{
 entry:
 {text.fields()}
 {text.zeros()}
-{forgotten}
 {field_text("known", changes=True)}
   %first_time = icmp eq i64 %known, 0
   br i1 %first_time, label %all, label %some

@@ -9,6 +9,7 @@ from functools import cache
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.codes import IN_TURNS
+from ptxspec.machine.native.asynchrony import ending
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD
@@ -32,8 +33,9 @@ _OUTLINED = re.compile(r"^(.*)(@outlined_\d+)\b", re.M)
 
 
 class Code:
-    """`turns` and `begin` are the addresses of what a kernel's threads do in their turns, and of what makes a batch ready.
-    `watch` is called before and after LLVM has worked on a text. `soon` asks for code that is made soon rather than fast."""
+    """`turns`, `begin` and `end_batch` are the addresses of what a kernel's threads do in their turns, of what makes a batch
+    ready, and of what ends one. `watch` is called before and after LLVM has worked on a text. `soon` asks for code that is made
+    soon rather than fast."""
 
     def __init__(self, layout: Layout, watch: Callable[[], None], soon: bool):
         self.layout, self.watch, self.soon = layout, watch, soon
@@ -44,7 +46,11 @@ class Code:
             self._pieces()
         else:
             library = self._library(*whole, QUICK if soon else None)
-            self.turns, self.begin = library.address("turns"), library.address("begin")
+            self._enter(library)
+
+    def _enter(self, library: Library) -> None:
+        """Note where the functions begin that the driver calls."""
+        self.turns, self.begin, self.end_batch = (library.address(name) for name in ("turns", "begin", "end_batch"))
 
     def _library(self, text: str, needs: set[str], passes: Sequence[str] | None = None) -> Library:
         many = self.count >= MANY_BLOCKS or len(self.layout.program.kernel.code) >= MANY_INSTRUCTIONS
@@ -66,7 +72,8 @@ class Code:
         if piece is None or piece.count("\n") > LARGE:
             return None
         loops = narrow_texts(self.layout, needs)
-        return "\n".join([piece, loops, turns_text(self.layout, OF_ONE), beginning(self.layout, needs)]), needs
+        turns = turns_text(self.layout, OF_ONE)
+        return "\n".join([piece, loops, turns, beginning(self.layout, needs), ending(self.layout, needs)]), needs
 
     def _pieces(self) -> None:
         """Compile a large kernel piece by piece."""
@@ -90,10 +97,10 @@ class Code:
             f"@pieces = global [{self.count} x i64] zeroinitializer\n{turns_text(self.layout, of_several(self.count))}"
         )
         needs = set()
-        text += narrow_texts(self.layout, needs) + beginning(self.layout, needs)
+        text += narrow_texts(self.layout, needs) + beginning(self.layout, needs) + "\n" + ending(self.layout, needs)
         library = self._library(text, needs)
         library.fill("pieces", addresses)
-        self.turns, self.begin = library.address("turns"), library.address("begin")
+        self._enter(library)
 
     def _ranges(self) -> Iterator[range]:
         """Blocks that become one piece."""
@@ -130,13 +137,14 @@ def driver(checked: bool, meets: bool, chosen: bool) -> Library:
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
     steps = {name: Taken(*taken) for name, taken in inventory.steps().items()}
     known = {"meets": int(meets)} | ({} if chosen else {"chooses": IN_TURNS})
-    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0}, checked, known)
+    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0, "end_batch": 0}, checked, known)
     needs = set(hosts.NEEDS)
     text = "\n".join(
         [
             compiled(inventory.FUNCTIONS, world, needs),
             _through("threads_run", "threads_run_at", 3),
             _through("begin", "begin_at", 0),
+            _through("end_batch", "end_batch_at", 0),
             "define i64 @drive(ptr %context) {\n  %r = call i64 @run(ptr %context)\n  ret i64 %r\n}",
             _WEIGHTS,
         ]

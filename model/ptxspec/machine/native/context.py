@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory, protocol
-from ptxspec.machine.outstanding import UNITS
+from ptxspec.machine.operations import ARRAYS as OF_OPERATIONS
+from ptxspec.machine.operations import NUMBERS as NUMBERS_OF_OPERATIONS
 from ptxspec.machine.program import MOST_SHOWN
 from ptxspec.machine.special import FACTS
 from ptxspec.terms.types import Type
 
 #: the host's arrays
-ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *UNITS)
+ARRAYS = (*hosts.OF_INSTRUCTIONS, *inventory.columns(), *OF_OPERATIONS)
 #: numbers that only instructions read
 OWN_NUMBERS = (
     "buffer_base", "buffer_size", "module_base", "module_size", "buffer_start",
@@ -18,7 +19,8 @@ OWN_NUMBERS = (
 )  # fmt: skip
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
-    *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *FACTS, "record", "threads_run_at", "begin_at", "known",
+    *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
+    "end_batch_at", "known",
     "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
     *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip
@@ -28,15 +30,16 @@ FIELD = {name: i for i, name in enumerate(CONTEXT)}
 #: those that the kernel's code reads where it needs them
 TOUCHED = (
     *hosts.OF_INSTRUCTIONS, "lists", "counts", "scratch", "gone", "number", "named", "value", "waits_at", "learned_named",
-    "learned_value", "words", "learned_words", "filling", "reading",
+    "learned_value", "words", "learned_words",
 )  # fmt: skip
 POINTERS = (*TOUCHED, "record")
 NUMBERS = (*OWN_NUMBERS, "threads", "cluster", "turn_length", *(f"{name}_bytes" for name in TOUCHED))
 
-#: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of a
-#: copy, that of what it reads (and 256 times as many bytes as it reads), of the variable there, or of how many bytes it reads;
-#: of an access, what must hold before
-OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ, DEMAND = range(7)
+#: which check of an instruction failed: its own, the one for room on the stack, or the one for the variable that it names; of an
+#: asynchronous operation, that of what it reads (and 256 times as many bytes as it reads), of the variable there, of how many
+#: bytes it reads, of the room for one more, or of the object on which it completes; of an access, what must hold before (and 256
+#: times the number of the condition)
+OWN, ROOM, VARIABLE, SOURCE, SOURCE_VARIABLE, READ, IN_FLIGHT, OBJECT, DEMAND = range(9)
 
 
 def bits_of(type: Type) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 import ptxspec.machine.native.context as context
 from ptxspec import contracts
+from ptxspec.base.options import Copies
 from ptxspec.language.checked import Op, banks
 from ptxspec.machine import hosts
 from ptxspec.machine.batch import Extents
@@ -26,7 +27,7 @@ from ptxspec.machine.native.context import FIELD, ROOM, VARIABLE, bits_of
 from ptxspec.machine.native.frame import Frame, Room, address_of, lies
 from ptxspec.machine.native.layout import Layout
 from ptxspec.machine.native.registers import IN_ROWS
-from ptxspec.machine.outstanding import UNITS, Outstanding, size_of
+from ptxspec.machine.operations import extent_of
 from ptxspec.machine.program import (
     ANSWER,
     REQUEST,
@@ -45,12 +46,8 @@ from ptxspec.machine.program import (
     unmet,
 )
 from ptxspec.machine.special import FACTS
-from ptxspec.terms.effects import Access, Check, Copy, Load, Stop, Update
-
-
-def _untouched(name: str, length: int) -> np.ndarray:
-    """An array of copies under way, all zeros."""
-    return untouched(UNITS[name] * length).view(f"i{UNITS[name]}")
+from ptxspec.terms.effects import Access, Check, Initiate, Load, Stop, Update
+from ptxspec.terms.registries import OBJECT_BITS
 
 
 class NativeEngine:
@@ -58,8 +55,15 @@ class NativeEngine:
 
     def __init__(self) -> None:
         self._compiled: dict[tuple[int, bool, bool, bool], Compiled] = {}
+        #: when pieces of asynchronous operations land, in the launches from now on
+        self.copies: Copies = "early"
 
     def prepared(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
+        found = self._found(program, threads, spread, watch)
+        found.copies = self.copies
+        return found
+
+    def _found(self, program: Program, threads: int, spread: bool, watch: Callable[[], None]) -> Compiled:
         key = (id(program.flow), hosts.is_checked(), spread)
         found = self._compiled.get((*key, False))
         if found is not None:
@@ -82,6 +86,7 @@ class Compiled:
         self._known = known(program, "native")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._frame: tuple[inventory.Shape, int, Frame] | None = None
+        self.copies: Copies = "early"
 
     def room(self, slots: int, extents: Extents, worker: int) -> Room:
         """The room of a worker, for launches of which so many CTAs are resident at once. Those of the last shape are kept."""
@@ -122,20 +127,27 @@ class NativeRun:
         if program.flow.counted:
             self.counters = counters(program)
             more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
-        if program.copies:
-            memory.copies = Outstanding(memory.extent_of_copies(), _untouched)
-            more |= memory.copies.arrays
+        if program.asynchronous is not None:
+            from ptxspec.machine.in_flight import InFlight  # a page that few kernels need
+
+            lengths = program.asynchronous.lengths(slots * extents.threads)
+            operations = {name: untouched(8 * length).view(np.int64) for name, length in lengths.items()}
+            memory.in_flight = InFlight(operations)
+            more |= operations
         for name, array in more.items():
             self._lies(name, array)
         self.record = hosts.new_record()
         numbers = {
             "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
+            "end_batch_at": compiled.code.end_batch,
             "buffer_base": memory.buffer_base, "buffer_size": memory.buffer_size,
             "module_base": memory.space.module_base, "module_size": memory.module_size, "buffer_start": memory.buffer_start,
             **{f"{array}_stride": memory.strides[s] for s, array in hosts.PARTS.items()}, "capacity": capacity,
             **{f"{array}_size": memory.sizes[s] for s, array in hosts.SPACES.items()},
             **dict(zip(FACTS, extents.facts(), strict=True)),
         }  # fmt: skip
+        if program.asynchronous is not None:
+            numbers |= program.asynchronous.numbers(compiled.copies)
         for name, value in numbers.items():
             self.set(name, value)
         self._pointer = address_of(self.context)
@@ -204,7 +216,7 @@ class NativeRun:
         address = self.get("failed_address") & (1 << 64) - 1
         why = self.get("failed_why")
         error = self._violation(thread, op, address, why)
-        if not isinstance(effect, Access | Check | Copy):
+        if not isinstance(effect, Access | Check | Initiate):
             return Fault(thread, op, None, error)
         names = shown_registers(self.program.kernel.code[op], self.program.kernel)
         values = {n: self.get(f"failed_value{i}") & (1 << WIDEST_SHOWN) - 1 for i, n in enumerate(names)}
@@ -215,15 +227,16 @@ class NativeRun:
         """What the instruction broke, by the rules that the exact engine uses."""
         instruction = self.program.kernel.code[op]
         effect = instruction.plan.meaning.effect
-        if isinstance(effect, Copy):
-            return self._violation_of_copy(effect, op, thread, address, why)
+        if isinstance(effect, Initiate):
+            return self._violation_of_operation(effect, op, thread, address, why)
         if isinstance(effect, Check):
             return unmet(effect.rule)
         if why == ROOM or not isinstance(effect, Access):
             return self._elsewhere(instruction, op, thread, address, why)
         try:
-            if why == context.DEMAND and not isinstance(effect, Update):
-                return unmet(effect.rule)
+            which, number = why % 256, why // 256
+            if which == context.DEMAND:
+                return unmet(effect.rules[number] if isinstance(effect, Update) else effect.rule)
             if why == VARIABLE:
                 check_variable(self.program, op, address, effect.bytes)
             space, write = instruction.space or effect.space, not isinstance(effect, Load)
@@ -233,23 +246,31 @@ class NativeRun:
             return violation
         raise AssertionError("the native engine refused an access that the memory allows")
 
-    def _violation_of_copy(self, effect: Copy, op: int, thread: int, value: int, why: int) -> Violation:
-        """What the beginning of a copy broke; `value` is the address, or the number of bytes that are to be read."""
-        size, (read, which) = size_of(self.program.kernel.code[op]), divmod(why, 256)
+    def _violation_of_operation(self, effect: Initiate, op: int, thread: int, value: int, why: int) -> Violation:
+        """What an instruction broke that initiates an asynchronous operation; `value` is the address, or the number of bytes that
+        are to be read."""
+        (size, align), (read, which) = extent_of(self.program.kernel.code[op]), divmod(why, 256)
+        slot = thread // self.extents.threads
         try:
             match which:
                 case context.READ:
                     check_read(value, size)
                 case context.SOURCE:
-                    self.memory.source(value, size, read)
+                    self.memory.ranged(effect.of, value, align, read, False, slot, thread)
+                case context.IN_FLIGHT:
+                    from ptxspec.machine.in_flight import too_many
+
+                    return too_many()
+                case context.OBJECT:
+                    self.memory.access(effect.among, value, OBJECT_BITS // 8, True, slot, thread)
                 case context.SOURCE_VARIABLE:
-                    check_source(self.program, op, value, size)
+                    check_source(self.program, op, value, align)
                 case _:
-                    check_variable(self.program, op, value, size)
-                    self.memory.access(effect.space, value, size, True, thread // self.extents.threads, thread)
+                    check_variable(self.program, op, value, align)
+                    self.memory.ranged(effect.space, value, align, size, True, slot, thread)
         except Violation as violation:
             return violation
-        raise AssertionError("the native engine refused a copy that the memory allows")
+        raise AssertionError("the native engine refused an operation that the memory allows")
 
     def _elsewhere(self, op: Op, index: int, thread: int, value: int, why: int) -> Violation:
         """What a branch, a call or an instruction that moves the stack broke, by the rules of the page of functions."""

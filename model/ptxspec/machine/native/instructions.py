@@ -9,8 +9,8 @@ from ptxspec.language.checked import Op
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import DEMAND, llvm_type
-from ptxspec.machine.native.copies import Copies
 from ptxspec.machine.native.operands import Operands
+from ptxspec.machine.native.operations import Operations
 from ptxspec.machine.native.outlined import Outlined, returned
 from ptxspec.machine.native.registers import Registers
 from ptxspec.machine.native.stack import Stack
@@ -18,22 +18,21 @@ from ptxspec.machine.native.text import Text
 from ptxspec.machine.program import shown_registers
 from ptxspec.terms.core import variable
 from ptxspec.terms.effects import (
+    Advance,
     Arrive,
-    Await,
     Branch,
     Call,
     Check,
     ClusterArrive,
     ClusterWait,
     Collective,
-    Commit,
-    Copy,
     Effect,
     Exit,
     Fence,
     GridDependency,
     ImageAccess,
     IndexedBranch,
+    Initiate,
     Load,
     Release,
     Reserve,
@@ -88,7 +87,8 @@ class Acting:
     def __init__(self, text: Text, registers: Registers, operands: Operands, accesses: Accesses, stack: Stack):
         self.text, self.registers, self.operands = text, registers, operands
         self.accesses, self.stack = accesses, stack
-        self.copies = Copies(text, accesses) if text.program.copies else None
+        used = text.program.asynchronous
+        self.operations = None if used is None else Operations(text, accesses, used)
 
     def write(self, op: Op, effect: Effect, index: int) -> None:
         """Do what an instruction does, if its guard holds, and let its registers have what they get by that."""
@@ -136,9 +136,13 @@ class Acting:
                 address = "0" if effect.address is None else lowering.low(effect.address, 64)
                 self.accesses.check(lowering.truth(effect.holds), address, index, DEMAND)
                 return []
-            case Copy() | Commit() | Await():
-                assert self.copies is not None
-                self.copies.act(op, effect, env, index)
+            case Initiate():
+                assert self.operations is not None
+                self.operations.initiate(op, effect, env, index)
+                return []
+            case Advance():
+                assert self.operations is not None
+                self.operations.advance(effect, env)
                 return []
             case Update() if self.text.layout.spread:
                 self._update_alone(effect, self.accesses.access(op, lowering, index), env, index)
@@ -146,6 +150,7 @@ class Acting:
             case Load() | Update():
                 self._load(effect, self.accesses.access(op, lowering, index), env, index)
                 lowering = Lowering(self.text.emitter, env)
+                self._keeps(effect, lowering, index)
                 for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
                     self.text.lines.append(_store(lowering.low(value, effect.type.width), effect.type, i, index))
                 return self.operands.results(op, lowering)
@@ -164,6 +169,12 @@ class Acting:
                 raise AssertionError("what ends a block stands in its midst")
             case _:
                 assert_never(effect)
+
+    def _keeps(self, effect: Load | Update, lowering: Lowering, index: int) -> None:
+        """Check what must hold of what an update has read."""
+        for k, condition in enumerate(effect.conditions if isinstance(effect, Update) else ()):
+            address = lowering.low(effect.address, 64)
+            self.accesses.check(lowering.truth(condition), address, index, DEMAND + 256 * k)
 
     def _load(self, effect: Load | Update, pointer: str, env: dict[str, str], index: int) -> None:
         type = effect.type

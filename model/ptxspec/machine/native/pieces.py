@@ -9,7 +9,8 @@ from ptxspec.machine.owned import BLOCK, BUSY, COLUMNS, KEPT
 
 __all__ = ["COLUMNS", "KEEP", "search"]
 
-#: LLVM text of `ptxspec_keep(row, address)`, which is called before a store to a piece: see BLOCK. Of several threads of the host
+#: LLVM text of `ptxspec_keep(row, address)`, which is called before a store to a piece: see BLOCK; and of `ptxspec_keep_all(row,
+#: address, count)`, which is called before so many bytes are written. Of several threads of the host
 #: one saves a block, and the others wait for it
 KEEP = frozenset(
     {
@@ -29,6 +30,21 @@ KEEP = frozenset(
 save:
   call void @ptxspec_save(ptr %row, ptr %mark, i64 %block)
   br label %done
+done:
+  ret void
+}}""",
+        f"""define internal void @ptxspec_keep_all(ptr %row, i64 %address, i64 %count) noinline {{
+entry:
+  %end = add i64 %address, %count
+  %aligned = and i64 %address, {-(1 << BLOCK)}
+  br label %look
+look:
+  %at = phi i64 [%address, %entry], [%following, %look]
+  %block = phi i64 [%aligned, %entry], [%following, %look]
+  call void @ptxspec_keep(ptr %row, i64 %at)
+  %following = add i64 %block, {1 << BLOCK}
+  %more = icmp ult i64 %following, %end
+  br i1 %more, label %look, label %done
 done:
   ret void
 }}""",

@@ -155,13 +155,14 @@ def _fields() -> str:
 def _each(layout: Layout) -> str:
     """The next thread, whose turn begins."""
     cell = hosts.pointer(layout.checked, "scratch", "%scratch", "%k", 4, 4, "%scratch_bytes")
+    lands = "" if layout.program.asynchronous is None else "  call i64 @turn_begins(ptr %context)\n"
     return f"""each:
   %k = phi i64 [0, %entry], [%k1, %on]
   %steps = phi i64 [%begun, %entry], [%steps1, %on]
   %thread_at = {cell}
   %thread32 = load i32, ptr %thread_at
   %thread = zext i32 %thread32 to i64
-  store i64 0, ptr %turn
+{lands}  store i64 0, ptr %turn
   br i1 %narrow, label %side_by_side, label %alone"""
 
 

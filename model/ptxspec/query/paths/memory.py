@@ -301,6 +301,9 @@ class RegionStorage:
         self.region, self.offset = region, offset
         self.allowed: Bool = TRUE
 
+    def nowhere(self) -> None:
+        raise AssertionError("a proof is about no asynchronous operation")
+
     def require(self, holds: Bool, broken: Broke) -> None:
         self.allowed = self.allowed & holds
 
@@ -332,14 +335,17 @@ class RegionStorage:
     def states(self, start: Int, size: int) -> Int:
         return NONE
 
+    def each_state(self, space: str, start: Int, count: Int, holds: Callable[[Int], Bool]) -> Bool:
+        raise AssertionError("a proof is about no asynchronous operation")
+
     def in_block(self, address: Int, write: bool) -> tuple[Int, Int]:
         return self.offset, integer(self.region.size if self.region.writable or not write else 0)
 
-    def broken_in_global(self, address: Int, size: int, write: bool) -> Broken:
+    def broken_in_global(self, address: Int, size: Int | int, write: bool) -> Broken:
         raise AssertionError("a proof says nothing of what an access broke")
 
-    def at(self, space: str, start: Int, size: int, write: bool) -> None:
+    def at(self, space: str, start: Int, size: Int | int, write: bool) -> None:
         """The bytes are the region's."""
 
-    def at_block(self, address: Int, offset: Int, size: int, write: bool) -> None:
+    def at_block(self, address: Int, offset: Int, size: Int | int, write: bool) -> None:
         """The bytes are the region's."""

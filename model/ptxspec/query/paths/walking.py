@@ -405,6 +405,9 @@ class Walk:
                 self.uses(value, done, deep=True)
             env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
         values: list[Int] = []
+        if isinstance(effect, Update):
+            for condition in effect.conditions:
+                self.fault(done & ~substitute(condition, env, {}))
         if not isinstance(effect, Load):
             memo = {}
             values = [self.executions.substitute(v, env, memo, done) for v in effect.values]

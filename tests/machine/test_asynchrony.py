@@ -1,4 +1,4 @@
-"""Copies that finish later: what they bring, who may touch what, and when they happen."""
+"""Asynchronous operations: what they bring, who may touch what, when their pieces land, and when they end."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from launching import ENGINES, both, each, fault, kernel
 import ptxspec
 from ptxspec import contracts
 from ptxspec.literate import finder
-from ptxspec.machine import copies as driver
+from ptxspec.machine import asynchrony, operations
 from ptxspec.machine.driver.scripted_steps import scripted
-from ptxspec.machine.native import copies as native
+from ptxspec.machine.in_flight import ExactOperations
+from ptxspec.machine.native import asynchrony as native
+from ptxspec.terms import effects
 from ptxspec.terms.steps import Step
 
 BOTH = ".param .u64 out, .param .u64 source"
@@ -53,7 +55,7 @@ def raced(source: str, rule: str, first: str, then: str, **how: Any) -> ptxspec.
     assert error.rule == rule and error.where is not None and error.other is not None
     assert error.where.instruction.startswith(then) and error.where.line == line_of(source, then)
     assert error.other.instruction.startswith(first) and error.other.line == line_of(source, first)
-    assert error.page is not None and error.page.startswith("spec/machine/copies.md:")
+    assert error.page is not None and error.page.startswith("spec/machine/asynchrony.md:")
     assert all(f":{where.line}: {where.instruction}" in str(error) for where in (error.where, error.other))
     return error
 
@@ -156,11 +158,16 @@ def test_a_pipeline_of_stages(rows: int) -> None:
     assert np.array_equal(out.reshape(5, 32), data.sum(axis=1, dtype=np.uint32)[:, ::-1])
 
 
-@pytest.mark.parametrize("copies", ["early", "late", 0, 1, 20261122])
-def test_when_copies_happen_does_not_show(copies: Any) -> None:
+#: ways in which pieces land
+LANDING = ["early", "late", "each", "random:0", "random:1", "random:20261122"]
+
+
+@pytest.mark.parametrize("copies", LANDING)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_when_pieces_land_does_not_show(engine: Any, copies: str) -> None:
     data = np.random.default_rng(1).integers(0, 1 << 20, (2, 6, 32), dtype=np.uint32)
     out = blank()
-    ptxspec.load(PIPELINE).launch("k", 2, 32, [out, data.ravel(), 6], engine="exact", copies=copies)
+    ptxspec.load(PIPELINE).launch("k", 2, 32, [out, data.ravel(), 6], engine=engine, copies=copies)
     assert np.array_equal(out.reshape(2, 32), data.sum(axis=1, dtype=np.uint32)[:, ::-1])
 
 
@@ -249,13 +256,14 @@ FORGOTTEN = copying(f"{COPY}\ncp.async.commit_group;\n{TAKE}")
 def test_a_forgotten_wait() -> None:
     error = raced(FORGOTTEN, "copy not waited for", "cp.async.ca", "ld.shared", block=4)
     assert error.where is not None and error.other is not None and error.where.thread == error.other.thread == (0, 0, 0)
-    assert "under way" in error.note and "waited for" in str(error)
+    assert "in flight" in error.note and "waited for" in str(error)
 
 
-@pytest.mark.parametrize("copies", ["early", "late", 7])
-def test_a_forgotten_wait_is_found_whenever_copies_happen(copies: Any) -> None:
+@pytest.mark.parametrize("copies", LANDING)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_forgotten_wait_is_reported_whenever_pieces_land(engine: Any, copies: str) -> None:
     with pytest.raises(ptxspec.LaunchError, match="copy not waited for"):
-        ptxspec.load(FORGOTTEN).launch("k", block=4, args=[blank(), numbers()], engine="exact", copies=copies)
+        ptxspec.load(FORGOTTEN).launch("k", block=4, args=[blank(), numbers()], engine=engine, copies=copies)
 
 
 def test_a_wait_for_one_group_too_few() -> None:
@@ -503,45 +511,191 @@ def test_copies_stay_within_the_variables_that_they_name(copy: str, overruns: bo
 # how to ask -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_native_engine_copies_early() -> None:
+def test_there_is_no_other_way_to_land() -> None:
     module = ptxspec.load(PIPELINE)
     args = [blank(), numbers(64), 1]
-    with pytest.raises(ValueError, match="copies early"):
-        module.launch("k", block=32, args=args, copies="late")
-    for wrong in ("never", None, 1.5, True):
-        with pytest.raises(TypeError, match="early"):
-            module.launch("k", block=32, args=args, engine="exact", copies=wrong)  # type: ignore[arg-type]
+    for engine in ENGINES:
+        for word in ("never", "", "random", "random:", "random:x", "random:-1", "random:" + "9" * 20, "early:1"):
+            with pytest.raises(ValueError, match="'each' or 'random:SEED'"):
+                module.launch("k", block=32, args=args, engine=engine, copies=word)  # type: ignore[arg-type]
+        for value in (None, 1, 1.5, True):
+            with pytest.raises(TypeError, match="'each' or 'random:SEED'"):
+                module.launch("k", block=32, args=args, engine=engine, copies=value)  # type: ignore[arg-type]
 
 
-def test_late_and_chosen_copies_really_wait() -> None:
-    """What is in the way of a copy is seen by nobody, but by a test that looks into memory."""
-    from ptxspec.machine.deferred import Deferred
+# pieces -----------------------------------------------------------------------------------------------------------------
 
-    happened: list[int] = []
-    late = Deferred("late", happened.append)
-    late.begun(4, thread=0)
-    late.goes_on()
-    assert happened == []
-    late.finished(0, lambda copy: False)
-    assert happened == [4]
-    early = Deferred("early", happened.append)
-    early.begun(5, thread=0)
-    assert happened == [4, 5]
+
+class Watched:
+    """Operations of four threads, at whose memory one looks from outside: 200 bytes each, of which 150 are read."""
+
+    SIZE, READ = 200, 150
+
+    def __init__(self, copies: str):
+        from types import SimpleNamespace
+
+        module = ptxspec.load(copying(COPY + "cp.async.commit_group; cp.async.wait_all;"))
+        (used,) = {operations.used(kernel) for kernel in module.checked.kernels.values()}
+        assert used is not None
+        self.effect = next(
+            e for op in module.checked.kernels["k"].code
+            if isinstance(e := op.plan.meaning.effect, effects.Initiate)
+        )  # fmt: skip
+        self.all = next(e for e in (op.plan.meaning.effect for op in module.checked.kernels["k"].code)
+                        if isinstance(e, effects.Advance) and e.step.__name__ == "wait_for_all")  # fmt: skip
+        self.operations = ExactOperations(SimpleNamespace(slots=1, threads=4), used, copies)
+        self.source = np.random.default_rng(5).integers(1, 256, 4 * self.SIZE, dtype=np.uint8)
+        self.target = np.full(4 * self.SIZE, 0xA5, np.uint8)
+        for thread in range(4):
+            place = thread * self.SIZE
+            at, begin = (self.target, place), (self.source, place)
+            self.operations.initiate(self.effect, thread, 7, at, self.SIZE, begin, self.READ)
+
+    @property
+    def right(self) -> np.ndarray:
+        right = self.source.copy().reshape(4, -1)
+        right[:, self.READ :] = 0
+        return right.ravel()
+
+    def landed(self) -> np.ndarray:
+        """Which words of four bytes, in which pieces land, are as they are at the end. None is 0xa5a5a5a5 then."""
+        written, right = (array.view(np.uint32) for array in (self.target, self.right))
+        assert np.all((written == right) | (written == 0xA5A5A5A5))
+        landed: np.ndarray = written == right
+        return landed
+
+
+def test_early_pieces_land_at_once_and_late_ones_at_the_end() -> None:
+    assert Watched("early").landed().all()
+    late = Watched("late")
+    for _ in range(100):
+        late.operations.turn_begins()
+    assert not late.landed().any()
+    late.operations.advance(late.all, 2, ())
+    assert late.landed().reshape(4, -1).all(axis=1).tolist() == [False, False, True, False]
+    assert not late.landed().reshape(4, -1)[[0, 1, 3]].any()
+    late.operations.batch_ends()
+    assert late.landed().all() and not any(late.operations.machine.line_list)
+
+
+def test_each_turn_lands_one_piece() -> None:
+    each_piece = Watched("each")
+    for count in range(1, 4 * 50 + 1):
+        each_piece.operations.turn_begins()
+        assert each_piece.landed().sum() == count
+    each_piece.operations.turn_begins()
+    each_piece.operations.batch_ends()
+    assert each_piece.landed().all()
+
+
+def test_a_seed_lands_pieces_in_an_order_of_its_own() -> None:
     orders = set()
     for seed in range(8):
-        happened.clear()
-        chosen = Deferred(seed, happened.append)
-        for copy in range(20):
-            chosen.begun(copy, thread=copy % 2)
-        at_once = len(happened)
-        for _ in range(250):
-            chosen.goes_on()
-        before = len(happened)
-        chosen.ended(0)
-        chosen.ended(1)
-        assert sorted(happened) == list(range(20)) and at_once < before < 20
-        orders.add(tuple(happened))
+        drawn = Watched(f"random:{seed}")
+        at_once = drawn.landed().copy()
+        assert all(whole in (0, 50) for whole in at_once.reshape(4, -1).sum(axis=1))
+        order, before = [], at_once
+        while not before.all():
+            drawn.operations.turn_begins()
+            after = drawn.landed().copy()
+            assert (after | ~before).all() and (after ^ before).sum() < 8
+            order.append(tuple(np.flatnonzero(after ^ before).tolist()))
+            before = after
+            assert len(order) < 5000
+        orders.add(tuple(order))
+        drawn.operations.batch_ends()
     assert len(orders) == 8
+
+
+def test_an_operation_has_at_most_64_pieces() -> None:
+    large = Watched("late")
+    at, begin = np.zeros(100_000, np.uint8), np.ones(100_000, np.uint8)
+    large.operations.batch_ends()
+    large.operations.machine.landing_way = asynchrony.EACH
+    large.operations.initiate(large.effect, 0, 7, (at, 0), 100_000, (begin, 0), 99_999)
+    counts = []
+    for _ in range(64):
+        large.operations.turn_begins()
+        counts.append(int(at.sum()))
+    piece = counts[0]
+    assert piece % 4 == 0 and 63 * piece < 100_000 <= 64 * piece
+    assert counts == [min(99_999, (i + 1) * piece) for i in range(64)]
+
+
+SPIN = f"""
+    {PLACES}
+    setp.eq.u32 %p1, %r1, 31;
+    @%p1 cp.async.cg.shared.global [cells], [%rd2], 16;
+    @%p1 cp.async.cg.shared.global [cells+16], [%rd2+16], 16;
+    bar.sync 0;
+    @%p1 bra DONE;
+    mov.u32 %r6, 0;
+LOOK:
+    ld.shared.v4.u32 {{%r10, %r11, %r12, %r13}}, [cells];
+    ld.shared.v4.u32 {{%r14, %r15, %r16, %r17}}, [cells+16];
+    mul.lo.u32 %r7, %r6, 32;
+    add.u32 %r7, %r7, %r1;
+    mul.lo.u32 %r7, %r7, 32;
+    cvt.u64.u32 %rd5, %r7;
+    add.u64 %rd5, %rd0, %rd5;
+    st.global.v4.u32 [%rd5], {{%r10, %r11, %r12, %r13}};
+    st.global.v4.u32 [%rd5+16], {{%r14, %r15, %r16, %r17}};
+    bar.warp.sync 0x7fffffff;
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p2, %r6, 8;
+    @%p2 bra LOOK;
+DONE:
+    bar.sync 0;
+    @%p1 cp.async.wait_all;
+"""
+
+
+@pytest.mark.parametrize("copies", ["each", *(f"random:{seed}" for seed in range(6))])
+def test_both_engines_land_the_same_pieces_at_the_same_turns(copies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody may look before the wait; where a page allows it, other threads see the pieces land one by one."""
+    source, seen = kernel(SPIN, BOTH), []
+    with (
+        planted("spares_target", lambda right: lambda operation, begin, size: size == size, monkeypatch),
+        planted("spares_source", lambda right: lambda operation, begin, size: size == size, monkeypatch),
+    ):
+        for engine in ENGINES:
+            out = blank(8 * 32 * 8)
+            ptxspec.load(source).launch("k", block=32, args=[out, numbers()], engine=engine, copies=copies)
+            seen.append(out.reshape(8 * 32, 8))
+    assert np.array_equal(seen[0], seen[-1])
+    looks = {tuple((row != 0).tolist()) for row in seen[0] if row.any()}
+    assert all(value in (0, i + 1) for row in seen[0] for i, value in enumerate(row))
+    assert any(0 < sum(look) < 8 for look in looks) or copies != "each"
+
+
+def test_there_is_a_limit_on_operations_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = copying(f"{COPY} cp.async.ca.shared.global [%r4+512], [%rd3], 16; cp.async.wait_all;")
+    for name, most in (("OPERATIONS", 1), ("LINES", 3)):
+        monkeypatch.setattr(asynchrony, name, most)
+        native.functions.cache_clear()
+        error = fault(source, [blank(), numbers()], block=2)
+        assert error.rule == "operations in flight"
+        monkeypatch.undo()
+        native.functions.cache_clear()
+    both(source, [blank(), numbers()], block=2)
+
+
+def test_places_of_operations_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long pipeline has few operations in flight, and takes few places for them."""
+    source = copying(
+        "mov.u32 %r6, 0; AGAIN: "
+        + COPY
+        + """ cp.async.commit_group; cp.async.wait_group 1;
+        add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 500; cp.async.wait_all; @%p1 bra AGAIN;"""
+    )
+    machines = []
+    ends = asynchrony.batch_ends
+    monkeypatch.setattr(asynchrony, "batch_ends", lambda machine: (machines.append(machine), ends(machine)))
+    for copies in LANDING:
+        ptxspec.load(source).launch("k", block=4, args=[blank(), numbers()], engine="exact", copies=copies)
+        machine = machines.pop()
+        assert machine.operations <= 8 and machine.nodes <= 32 and machine.lines == machine.unlanded == 0
+        assert not any(machine.line_list) and not any(machine.completion0)
 
 
 def test_several_workers_are_one() -> None:
@@ -680,10 +834,11 @@ def test_random_programs(seed: int) -> None:
     if len(outcome) == 2:
         out, data = both(source, args, block=2)
         assert (out.tobytes(), data.tobytes()) == outcome
-        for copies in ("late", seed):
-            mine = [a.copy() for a in args]
-            ptxspec.load(source).launch("k", block=2, args=mine, engine="exact", copies=copies)
-            assert tuple(a.tobytes() for a in mine) == outcome
+        for engine in ENGINES:
+            for copies in ("late", "each", f"random:{seed}"):
+                mine = [a.copy() for a in args]
+                ptxspec.load(source).launch("k", block=2, args=mine, engine=engine, copies=copies)
+                assert tuple(a.tobytes() for a in mine) == outcome
         return
     error = fault(source, args, block=2)
     assert error.where is not None and error.other is not None
@@ -696,20 +851,21 @@ def test_random_programs(seed: int) -> None:
 @contextmanager
 def planted(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another function, or another step, in the place of one of the page."""
-    page = finder.load("ptxspec.spec.machine.copies")
+    page = finder.load("ptxspec.spec.machine.asynchrony")
     right = getattr(page, name)
-    if isinstance(right, Step):
-        other = wrong(right.function)
-        other.__annotations__ = inspect.get_annotations(right.function, eval_str=True)
-        wrong_one: Any = Step(other)
+    if isinstance(right, Step):  # instructions have it already: it becomes another one in its place
+        plain = right.function
+        other = wrong(plain)
+        other.__annotations__ = inspect.get_annotations(plain, eval_str=True)
+        monkeypatch.setattr(right, "function", other)
     else:
-        wrong_one = wrong(right)
+        monkeypatch.setattr(page, name, wrong(right))
 
     def forget() -> None:
-        for cache in (scripted, driver.steps, native.functions):
+        for cache in (scripted, native.functions):
             cache.cache_clear()
+        vars(right).pop("meaning", None)
 
-    monkeypatch.setattr(page, name, wrong_one)
     forget()
     try:
         yield
@@ -722,6 +878,15 @@ TWO = copying(f"""
     {COPY} cp.async.commit_group; cp.async.ca.shared.global [%r4+512], [%rd3+4], 4; cp.async.commit_group;
     cp.async.wait_group 1; {TAKE} cp.async.wait_group 0; ld.shared.u32 %r5, [%r4+512]; st.global.u32 [%rd1+64], %r5;
 """)
+#: what lies before the target, and behind what is read
+SPARED = copying(
+    "st.shared.u32 [%r4+512], 5; cp.async.ca.shared.global [%r4+516], [%rd3], 4; ld.shared.u32 %r5, [%r4+512]; "
+    "st.global.u32 [%rd1], %r5; cp.async.wait_all;"
+)
+BESIDE = copying(
+    "mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd2], 4, %r6; st.global.u8 [%rd2+3], 7; cp.async.wait_all; "
+    + TAKE
+)
 PARTLY = copying(f"mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd3], 4, %r6; cp.async.wait_all; {TAKE}")
 
 
@@ -733,11 +898,12 @@ PARTLY = copying(f"mov.u32 %r6, 3; cp.async.ca.shared.global [%r4], [%rd3], 4, %
         ("commit", lambda right: lambda copies: copies, TWO),
         ("wait_for_all", lambda right: lambda copies: copies, PARTLY),
         ("begin", lambda right: lambda copies: copies.committed + 1, TWO),
-        ("is_finished", lambda right: lambda copies, group: group >= copies.finished, TWO),
-        ("may_touch", lambda right: lambda filling: filling == filling, FORGOTTEN),
-        ("may_touch", lambda right: lambda filling: filling != 0, TWO),
-        ("may_write", lambda right: lambda readers: readers != 0, TWO),
-        ("arriving", lambda right: lambda data, read: data, PARTLY),
+        ("is_finished", lambda right: lambda copies, group: group + 1 < copies.finished, TWO),
+        ("spares_target", lambda right: lambda operation, begin, size: size == size, FORGOTTEN),
+        ("spares_target", lambda right: lambda operation, begin, size: operation.size == size - size, SPARED),
+        ("spares_source", lambda right: lambda operation, begin, size: size != size, BESIDE),
+        ("land_all", lambda right: lambda operation: (operation, operation.size, operation.size - operation.size), PARTLY),
+        ("initiate", lambda right: lambda o, t, s, f, r, u: right(o, t, s, f, r + 1, u), PARTLY),
         ("fits", lambda right: lambda read, size: read < size, TWO),
     ],
 )  # fmt: skip
@@ -761,32 +927,95 @@ def test_a_rule_that_says_something_else(name: str, wrong: Any, source: str, mon
     assert found() == before
 
 
-def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
-    from ptxspec.machine.outstanding import UNITS, Extent
+def test_pieces_that_land_elsewhere_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in how single pieces land changes what both engines do, where pieces land one by one."""
+    shorter = (
+        "land",
+        lambda right: lambda operation, number: (*right(operation, number)[:2], *right(operation, number)[3:1:-1]),
+    )
+    never = "has_landed", lambda right: lambda operation, number: number == number
+    for name, wrong in (shorter, never):
+        results = []
+        with planted(name, wrong, monkeypatch):
+            for engine in ENGINES:
+                out = blank()
+                args = [out, numbers() * 0x01010101]
+                ptxspec.load(PARTLY).launch("k", block=4, args=args, engine=engine, copies="late")
+                results.append(out.tolist())
+        right = blank()
+        ptxspec.load(PARTLY).launch("k", block=4, args=[right, numbers() * 0x01010101])
+        assert results[0] == results[-1] != right.tolist()
 
-    declared = driver.Machine.__annotations__
-    assert {name for name, kind in declared.items() if kind == "Column"} == set(UNITS) == set(Extent(1, 1, 1).lengths())
-    steps = {name for name, own in vars(driver.Machine).items() if inspect.isfunction(own) and not name.startswith("_")}
-    assert steps == set(driver.steps())
-    for name, (step, _) in driver.steps().items():
-        given = inspect.signature(getattr(driver.Machine, name)).parameters
+
+def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
+    kernel_of_copies = ptxspec.load(TWO).checked.kernels["k"]
+    used = operations.used(kernel_of_copies)
+    assert used is not None
+    declared = operations.Machine.__annotations__
+    assert {name for name, kind in declared.items() if kind == "Column"} == set(used.lengths(1))
+    assert set(used.numbers("early")) == set(operations.NUMBERS)
+    steps = {name for name, own in vars(operations.Machine).items() if inspect.isfunction(own) and name[0] != "_"}
+    advances = {f"advance{i}" for i in range(len(used.advances))}
+    assert steps - {"copy_bytes", "clear_bytes"} == set(used.steps()) - advances
+    for name in steps & set(used.steps()):
+        step, _ = used.steps()[name]
+        given = inspect.signature(getattr(operations.Machine, name)).parameters
         assert len(given) == 2 + len(step.operands)  # the machine and the record's number come first
 
 
 def test_the_page_says_how_large_copies_are() -> None:
-    page = finder.load("ptxspec.spec.machine.copies")
-    assert all(size % contracts.copies().GRANULE == 0 for size in page.SIZES)
+    page = finder.load("ptxspec.spec.instructions.movement.cp_async")
+    assert all(size % page.TOGETHER == 0 for size in page.SIZES)
     for form in ptxspec.forms("cp"):
         if "a" in form.definition.sources:
             sizes = form.definition.constants("size", form.modifiers)
             assert sizes == (page.SIZES if form.modifiers["cop"] == "ca" else (16,))
 
 
-def test_memory_of_the_caller_is_not_copied_from() -> None:
-    """It is refused by name, since what is copied there is not noted."""
+# memory of the caller ---------------------------------------------------------------------------------------------------
+
+
+FROM_MEMORY = """.version 9.0 .target sm_90 .address_size 64
+.visible .entry k(.param .u64 a) { .shared .align 16 .b8 s[64]; .reg .b64 %a, %x, %y; .reg .b32 %r, %s, %t;
+ld.param.u64 %a, [a]; mov.u32 %t, %tid.x; mov.u32 %s, s; mad.lo.u32 %s, %t, 16, %s; mul.wide.u32 %x, %t, 16; add.u64 %a, %a, %x;
+cp.async.ca.shared.global [%s], [%a], 16, READ;
+BETWEEN
+cp.async.wait_all; ld.shared.v2.b64 {%x, %y}, [%s]; st.global.v2.b64 [%a], {%y, %x}; ret; }"""
+
+
+def from_memory(read: str = "16", between: str = "") -> ptxspec.Module:
+    return ptxspec.load(FROM_MEMORY.replace("READ", read).replace("BETWEEN", between), "k.ptx")
+
+
+@pytest.mark.parametrize("copies", LANDING)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_memory_of_the_caller_is_copied_from(engine: Any, copies: str) -> None:
     memory = ptxspec.Memory()
-    text = """.version 9.0 .target sm_90 .address_size 64
-    .visible .entry k(.param .u64 a) { .shared .align 16 .b8 s[16]; .reg .b64 %a; ld.param.u64 %a, [a];
-    cp.async.ca.shared.global [s], [%a], 16; cp.async.wait_all; ret; }"""
-    with pytest.raises(ValueError, match="k has asynchronous copies"):
-        ptxspec.load(text, "k.ptx").launch("k", args=[memory.allocate(16)])
+    data = np.arange(1, 17, dtype=np.uint32)
+    pointer = memory.put(data)
+    from_memory("12").launch("k", block=4, args=[pointer], engine=engine, copies=copies)
+    right = data.copy().reshape(4, 4)
+    right[:, 3] = 0
+    assert np.array_equal(memory.view(pointer, np.uint32, 16).reshape(4, 4), np.roll(right, 2, axis=1))
+
+
+def test_races_in_memory_of_the_caller_are_reported_and_change_nothing() -> None:
+    for engine in ENGINES:
+        memory = ptxspec.Memory()
+        pointer = memory.put(np.arange(1, 17, dtype=np.uint32))
+        with pytest.raises(ptxspec.LaunchError) as raised:
+            from_memory("12", "st.global.u8 [%a+11], 9;").launch("k", block=4, args=[pointer], engine=engine)
+        assert raised.value.rule == "source of a copy" and raised.value.other is not None
+        assert memory.view(pointer, np.uint32, 16).tolist() == list(range(1, 17))
+        from_memory("8", "st.global.u32 [%a+8], 9;").launch("k", block=4, args=[pointer], engine=engine)
+        assert memory.view(pointer, np.uint32, 16).tolist() == [0, 0, 1, 2, 0, 0, 5, 6, 0, 0, 9, 10, 0, 0, 13, 14]
+
+
+def test_a_source_in_memory_of_the_caller_is_checked() -> None:
+    for engine in ENGINES:
+        memory = ptxspec.Memory()
+        pointer = memory.put(np.arange(15, dtype=np.uint32))
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            from_memory("16").launch("k", block=4, args=[pointer], engine=engine)
+        with pytest.raises(ptxspec.LaunchError, match="out of bounds"):
+            from_memory("13").launch("k", block=4, args=[pointer], engine=engine)

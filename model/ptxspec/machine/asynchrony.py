@@ -1,0 +1,333 @@
+"""Asynchronous operations of a launch: which are in flight, what they touch, and when their pieces land. Steps of
+spec/machine/asynchrony.md.
+
+Both engines take these functions where a thread comes to an instruction: the exact one runs them, the native one compiles them
+into a kernel that initiates operations. A location is an address of the host. An operation in flight has a number, from 1 on; 0
+is none. A thread's operations are a list, in the order in which they were initiated. For each line of bytes there is a list of
+the operations that write there, and one of those that read there; several lines share a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxspec import contracts
+from ptxspec.machine.operations import Machine
+
+_page, _limits = contracts.asynchrony(), contracts.limits()
+PIECES: int = _page.PIECES
+EARLY, LATE, EACH, RANDOM = (_page.LANDING[way] for way in ("early", "late", "each", "random"))
+AT_ONCE: int = _page.AT_ONCE
+BEFORE_A_TURN: int = _page.BEFORE_A_TURN
+LATEST: int = _page.LATEST
+OPERATIONS: int = _limits.OPERATIONS
+LINES: int = _limits.LINES
+LINE_LOG2: int = _limits.LINE_LOG2
+#: how many lists of operations there are for lines, a power of two, and which half of them is which
+LISTS = 1 << 14
+TARGET, SOURCE = 0, LISTS
+
+
+# From the beginning of an operation to its end --------------------------------------------------------------------------
+
+
+def operation_begins(
+    m: Machine,
+    mechanism: int,
+    thread: int,
+    op: int,
+    target: int,
+    size: int,
+    source: int,
+    read: int,
+    unit: int,
+    completes: int,
+) -> int:
+    """A thread initiates an operation, which completes on the object at a location, or on none (0). Its number; 0 if there is no
+    room for it."""
+    room = lines_of(m, target, size) + lines_of(m, source, read)
+    if m.lines + room > LINES:
+        return 0
+    number = m.free_operation
+    if number:
+        m.free_operation = m.operation_next[number]
+    elif m.operations == OPERATIONS:
+        return 0
+    else:
+        m.operations = m.operations + 1
+        number = m.operations
+    m.lines = m.lines + room
+    m.initiate(number, target, size, source, read, unit)
+    m.operation_thread[number] = thread
+    m.operation_op[number] = op
+    m.operation_mechanism[number] = mechanism
+    m.operation_object[number] = completes
+    m.operation_mark[number] = 0 if completes else mark_of(m, mechanism, thread)
+    m.operation_next[number] = 0
+    m.operation_place[number] = 0
+    if m.first_operation[thread]:
+        m.operation_next[m.last_operation[thread]] = number
+    else:
+        m.first_operation[thread] = number
+    m.last_operation[thread] = number
+    list_lines(m, TARGET, number, target, size)
+    list_lines(m, SOURCE, number, source, read)
+    if m.landing_way == EARLY or (m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0):
+        copied, zeros = m.land_all(number)
+        m.copy_bytes(target, source, copied)
+        m.clear_bytes(target + copied, zeros)
+        completes_on_object(m, number)
+    else:
+        m.unlanded_operations[m.unlanded] = number
+        m.unlanded = m.unlanded + 1
+        m.operation_place[number] = m.unlanded
+    return number
+
+
+def operations_end(m: Machine, thread: int) -> None:
+    """Those of a thread's operations end that it knows to be complete."""
+    before = 0
+    number = m.first_operation[thread]
+    while number:
+        following = m.operation_next[number]
+        if m.operation_object[number]:
+            complete = m.operation_mark[number]
+        else:
+            complete = is_complete(m, m.operation_mechanism[number], thread, m.operation_mark[number])
+        if complete:
+            if before:
+                m.operation_next[before] = following
+            else:
+                m.first_operation[thread] = following
+            if following == 0:
+                m.last_operation[thread] = before
+            operation_ends(m, number)
+        else:
+            before = number
+        number = following
+
+
+def operation_ends(m: Machine, number: int) -> None:
+    """An operation is in flight no longer."""
+    if m.operation_place[number]:
+        rest_lands(m, number)
+    target, size, source, read = m.footprint(number)
+    unlist_lines(m, TARGET, number, target, size)
+    unlist_lines(m, SOURCE, number, source, read)
+    m.lines = m.lines - lines_of(m, target, size) - lines_of(m, source, read)
+    m.operation_next[number] = m.free_operation
+    m.free_operation = number
+
+
+def batch_ends(m: Machine) -> None:
+    """The resident CTAs have ended: no operation outlives them, and no object is told of one."""
+    for thread in range(m.slots * m.threads):
+        number = m.first_operation[thread]
+        while number:
+            following = m.operation_next[number]
+            operation_ends(m, number)
+            number = following
+        m.first_operation[thread] = 0
+        m.last_operation[thread] = 0
+    for i in range(m.slots * m.threads * m.words0):
+        m.completion0[i] = 0
+    for i in range(m.slots * m.threads * m.words1):
+        m.completion1[i] = 0
+    for i in range(m.slots * m.threads * m.words2):
+        m.completion2[i] = 0
+    for i in range(m.slots * m.threads * m.words3):
+        m.completion3[i] = 0
+
+
+def mark_of(m: Machine, mechanism: int, thread: int) -> int:
+    """What marks an operation that a thread initiates now."""
+    if mechanism == 0:
+        return m.mark0(thread)
+    if mechanism == 1:
+        return m.mark1(thread)
+    if mechanism == 2:
+        return m.mark2(thread)
+    return m.mark3(thread)
+
+
+def is_complete(m: Machine, mechanism: int, thread: int, mark: int) -> int:
+    """Whether a thread knows an operation with this mark to be complete."""
+    if mechanism == 0:
+        return m.is_complete0(thread, mark)
+    if mechanism == 1:
+        return m.is_complete1(thread, mark)
+    if mechanism == 2:
+        return m.is_complete2(thread, mark)
+    return m.is_complete3(thread, mark)
+
+
+def completes_on_object(m: Machine, number: int) -> None:
+    """All pieces of an operation have landed. If it completes on an object, that learns it, and the operation ends."""
+    place = m.operation_object[number]
+    if place:
+        _, size, _, _ = m.footprint(number)
+        mechanism = m.operation_mechanism[number]
+        word = m.read_object(place)
+        if mechanism == 0:
+            word = m.complete0(word, size)
+        elif mechanism == 1:
+            word = m.complete1(word, size)
+        elif mechanism == 2:
+            word = m.complete2(word, size)
+        else:
+            word = m.complete3(word, size)
+        m.write_object(place, word)
+        m.operation_mark[number] = 1
+        operations_end(m, m.operation_thread[number])
+
+
+# Pieces -----------------------------------------------------------------------------------------------------------------
+
+
+def turn_begins(m: Machine) -> None:
+    """Before a thread has its turn: pieces may land."""
+    if m.unlanded == 0:
+        return
+    if m.landing_way == LATE:
+        m.turns = m.turns + 1
+        if m.turns % LATEST == 0:
+            objects_complete(m)
+        return
+    count = 1
+    if m.landing_way == RANDOM:
+        count = m.draw_landing(0, m.landing_seed, BEFORE_A_TURN)
+    while count > 0 and m.unlanded > 0:
+        count = count - 1
+        number = m.unlanded_operations[0]
+        piece = 0
+        if m.landing_way == RANDOM:
+            number = m.unlanded_operations[m.draw_landing(0, m.landing_seed, m.unlanded)]
+            piece = m.draw_landing(0, m.landing_seed, PIECES)
+        looked_at = 0
+        while looked_at < PIECES and m.has_landed(number, piece):
+            piece = (piece + 1) % PIECES
+            looked_at += 1
+        piece_lands(m, number, piece)
+        while looked_at < PIECES and m.has_landed(number, piece):
+            piece = (piece + 1) % PIECES
+            looked_at += 1
+        if looked_at == PIECES:
+            all_have_landed(m, number)
+            completes_on_object(m, number)
+
+
+def objects_complete(m: Machine) -> None:
+    """The operations in flight land that complete on objects."""
+    i = m.unlanded
+    while i > 0:
+        i = i - 1
+        if i < m.unlanded:
+            number = m.unlanded_operations[i]
+            if m.operation_object[number]:
+                rest_lands(m, number)
+                completes_on_object(m, number)
+
+
+def rest_lands(m: Machine, number: int) -> None:
+    """The pieces of an operation land that have not."""
+    for piece in range(PIECES):
+        if not m.has_landed(number, piece):
+            piece_lands(m, number, piece)
+    all_have_landed(m, number)
+
+
+def piece_lands(m: Machine, number: int, piece: int) -> None:
+    """A piece is written."""
+    target, _, source, _ = m.footprint(number)
+    begin, copied, zeros = m.land(number, piece)
+    m.copy_bytes(target + begin, source + begin, copied)
+    m.clear_bytes(target + begin + copied, zeros)
+
+
+def all_have_landed(m: Machine, number: int) -> None:
+    """No piece of an operation is left that has not landed."""
+    place = m.operation_place[number]
+    if place:
+        m.unlanded = m.unlanded - 1
+        last = m.unlanded_operations[m.unlanded]
+        m.unlanded_operations[place - 1] = last
+        m.operation_place[last] = place
+        m.operation_place[number] = 0
+
+
+# What they touch --------------------------------------------------------------------------------------------------------
+
+
+def lines_of(m: Machine, begin: int, size: int) -> int:
+    """How many lines a range of bytes touches."""
+    if size == 0:
+        return 0
+    return (begin + size - 1 >> LINE_LOG2) - (begin >> LINE_LOG2) + 1
+
+
+def list_lines(m: Machine, which: int, number: int, begin: int, size: int) -> None:
+    """Let an operation be in the lists of the lines that it writes, or reads."""
+    first = begin >> LINE_LOG2
+    for line in range(first, first + lines_of(m, begin, size)):
+        node = m.free_node
+        if node:
+            m.free_node = m.node_next[node]
+        else:
+            m.nodes = m.nodes + 1
+            node = m.nodes
+        at = which + line % LISTS
+        m.node_operation[node] = number
+        m.node_next[node] = m.line_list[at]
+        m.line_list[at] = node
+
+
+def unlist_lines(m: Machine, which: int, number: int, begin: int, size: int) -> None:
+    """Let an operation be in these lists no longer."""
+    first = begin >> LINE_LOG2
+    for line in range(first, first + lines_of(m, begin, size)):
+        at = which + line % LISTS
+        before = 0
+        node = m.line_list[at]
+        while m.node_operation[node] != number:
+            before = node
+            node = m.node_next[node]
+        if before:
+            m.node_next[before] = m.node_next[node]
+        else:
+            m.line_list[at] = m.node_next[node]
+        m.node_next[node] = m.free_node
+        m.free_node = node
+
+
+def may_read(m: Machine, begin: int, size: int) -> int:
+    """Whether no operation in flight writes any of so many bytes."""
+    first = begin >> LINE_LOG2
+    for line in range(first, first + lines_of(m, begin, size)):
+        node = m.line_list[TARGET + line % LISTS]
+        while node:
+            if not m.spares_target(m.node_operation[node], begin, size):
+                return 0
+            node = m.node_next[node]
+    return 1
+
+
+def may_write(m: Machine, begin: int, size: int) -> int:
+    """Whether no operation in flight reads or writes any of so many bytes."""
+    if not may_read(m, begin, size):
+        return 0
+    first = begin >> LINE_LOG2
+    for line in range(first, first + lines_of(m, begin, size)):
+        node = m.line_list[SOURCE + line % LISTS]
+        while node:
+            if not m.spares_source(m.node_operation[node], begin, size):
+                return 0
+            node = m.node_next[node]
+    return 1
+
+
+#: every one of these functions
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    operation_begins, operations_end, operation_ends, batch_ends, mark_of, is_complete, completes_on_object, turn_begins,
+    objects_complete, rest_lands, piece_lands, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
+)  # fmt: skip

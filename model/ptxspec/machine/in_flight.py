@@ -1,0 +1,153 @@
+"""The asynchronous operations that are in flight in a launch, as the memory and the exact engine see them.
+
+The arrays are written by `machine/asynchrony.py`. There are none for a kernel that initiates no operation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxspec import contracts
+from ptxspec.base.options import Copies
+from ptxspec.machine import asynchrony
+from ptxspec.machine.driver import inventory
+from ptxspec.machine.driver.scripted_steps import scripted
+from ptxspec.machine.errors import Other, Violation
+from ptxspec.machine.memory import Place
+from ptxspec.machine.operations import ARRAYS, Used
+from ptxspec.terms.effects import Advance, Initiate
+
+
+def location(array: np.ndarray, index: int) -> int:
+    """The location of a byte of an array: its address in this process."""
+    return int(array.ctypes.data) + index
+
+
+def too_many() -> Violation:
+    """What an instruction broke that initiates an operation for which there is no room."""
+    note = f"{asynchrony.OPERATIONS:,} operations that touch {asynchrony.LINES:,} lines are the most"
+    return Violation("operations in flight", note)
+
+
+class InFlight:
+    """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`."""
+
+    def __init__(self, arrays: Mapping[str, Any]):
+        self.arrays = arrays
+        self.page = contracts.asynchrony()
+        self._words = len(self.page.Operation.fields)
+
+    def check(self, array: np.ndarray, index: int, size: int, write: bool) -> None:
+        """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads."""
+        begin = location(array, index)
+        lines = range(begin >> asynchrony.LINE_LOG2, (begin + size - 1 >> asynchrony.LINE_LOG2) + 1)
+        writers = self._listed(asynchrony.TARGET, lines)
+        self._refuse(
+            "copy not waited for", "to", {n for n in writers if not self._spares("spares_target", n, begin, size)}
+        )
+        readers = self._listed(asynchrony.SOURCE, lines) if write else set()
+        self._refuse(
+            "source of a copy", "from", {n for n in readers if not self._spares("spares_source", n, begin, size)}
+        )
+
+    def _refuse(self, rule: str, preposition: str, operations: set[int]) -> None:
+        """Raise Violation if there are such operations, and name the one with the lowest target."""
+        if operations:
+            number = min(operations, key=lambda n: int(self.arrays["operation"][n * self._words]))
+            thread, op = (int(self.arrays[f"operation_{what}"][number]) for what in ("thread", "op"))
+            note = f"a copy {preposition} there is in flight, and its thread has not waited for it"
+            raise Violation(rule, note, Other(thread, op))
+
+    def _spares(self, step: str, number: int, begin: int, size: int) -> bool:
+        words = self.arrays["operation"][number * self._words : (number + 1) * self._words]
+        _, holds = scripted(getattr(self.page, step))(*(int(word) for word in words), begin, size)
+        return bool(holds)
+
+    def _listed(self, which: int, lines: range) -> set[int]:
+        """The operations in the lists of these lines."""
+        found = set()
+        for line in lines:
+            node = int(self.arrays["line_list"][which + line % asynchrony.LISTS])
+            while node:
+                found.add(int(self.arrays["node_operation"][node]))
+                node = int(self.arrays["node_next"][node])
+        return found
+
+
+class Growing(list[int]):
+    """An array of Python's numbers that is as long as it has been touched; behind that are zeros."""
+
+    def _reach(self, end: int) -> None:
+        if end > len(self):
+            self.extend([0] * (end - len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        self._reach(index.stop if isinstance(index, slice) else index + 1)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._reach(index.stop if isinstance(index, slice) else index + 1)
+        super().__setitem__(index, value)
+
+
+class ExactOperations:
+    """The asynchronous operations of a launch under the exact engine. `machine` is that of the driver."""
+
+    def __init__(self, machine: Any, used: Used, copies: Copies):
+        self.machine, self.used = machine, used
+        arrays = {name: Growing() for name in ARRAYS}
+        self.in_flight = InFlight(arrays)
+        for name, value in (arrays | used.numbers(copies)).items():
+            setattr(machine, name, value)
+        for name, taken in used.steps().items():
+            setattr(machine, name, inventory.scripted_step(*taken, machine))
+        machine.copy_bytes, machine.clear_bytes = ctypes.memmove, _clear_bytes
+        machine.read_object, machine.write_object = _read_object, _write_object
+
+    def initiate(
+        self,
+        effect: Initiate,
+        thread: int,
+        op: int,
+        target: Place,
+        size: int,
+        source: Place,
+        read: int,
+        completes: Place | None,
+    ) -> None:
+        """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. Raises
+        Violation if there is no room."""
+        unit = effect.together.bit_length() - 1
+        footprint = location(*target), size, location(*source), read, unit
+        place = 0 if completes is None else location(*completes)
+        if not asynchrony.operation_begins(self.machine, self.used.mechanism(effect), thread, op, *footprint, place):
+            raise too_many()
+
+    def advance(self, effect: Advance, thread: int, operands: Sequence[int]) -> None:
+        """A thread takes a step of a completion mechanism."""
+        getattr(self.machine, f"advance{self.used.advance(effect)}")(thread, *operands)
+        asynchrony.operations_end(self.machine, thread)
+
+    def turn_begins(self) -> None:
+        """A thread is about to have its turn."""
+        asynchrony.turn_begins(self.machine)
+
+    def batch_ends(self) -> None:
+        """The resident CTAs have ended."""
+        asynchrony.batch_ends(self.machine)
+
+
+def _read_object(place: int) -> int:
+    return ctypes.c_uint64.from_address(place).value
+
+
+def _write_object(place: int, word: int) -> None:
+    ctypes.c_uint64.from_address(place).value = word
+
+
+def _clear_bytes(target: int, count: int) -> None:
+    ctypes.memset(target, 0, count)

@@ -1,0 +1,81 @@
+"""The functions of machine/asynchrony.py, compiled for a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from ptxspec.machine import hosts
+from ptxspec.machine.native.compiling import Array, Taken, World, compiled
+from ptxspec.machine.native.context import FIELD, field_text
+from ptxspec.machine.native.layout import Layout
+from ptxspec.machine.operations import ARRAYS, Used
+
+#: what the functions of machine/asynchrony.py ask an engine for
+_SUPPLIED = """
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+define internal i64 @read_object(ptr %context, i64 %place) alwaysinline {
+  %at = inttoptr i64 %place to ptr
+  %word = load i64, ptr %at
+  ret i64 %word
+}
+define internal i64 @write_object(ptr %context, i64 %place, i64 %word) alwaysinline {
+  %at = inttoptr i64 %place to ptr
+  store i64 %word, ptr %at
+  ret i64 0
+}
+define internal i64 @copy_bytes(ptr %context, i64 %target, i64 %source, i64 %count) alwaysinline {
+  %to = inttoptr i64 %target to ptr
+  %from = inttoptr i64 %source to ptr
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %count, i1 false)
+  ret i64 0
+}
+define internal i64 @clear_bytes(ptr %context, i64 %target, i64 %count) alwaysinline {
+  %to = inttoptr i64 %target to ptr
+  call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 %count, i1 false)
+  ret i64 0
+}"""
+
+
+@cache
+def functions(used: Used, checked: bool) -> frozenset[str]:
+    """What calls of the functions of machine/asynchrony.py need, and of `thread_advances`, for a kernel that uses so much."""
+    from ptxspec.machine import asynchrony  # with a page that few kernels need
+
+    steps = {name: Taken(*taken) for name, taken in used.steps().items()}
+    arrays = {name: Array(8) for name in ARRAYS}
+    world = World(
+        FIELD, arrays, steps, {"copy_bytes": 3, "clear_bytes": 2, "read_object": 1, "write_object": 2}, checked
+    )
+    needs = set(hosts.NEEDS)
+    text = compiled(asynchrony.FUNCTIONS, world, needs)
+    return frozenset({"\n".join([_SUPPLIED, text, *_advances(used, checked)]), *needs})
+
+
+def _advances(used: Used, checked: bool) -> Iterator[str]:
+    """For each step of a completion mechanism a function `thread_advances0(context, thread, …)`: the thread takes the step, and
+    its operations that are complete end."""
+    for i, (number, step) in enumerate(used.advances):
+        array, words = f"completion{number}", used.words()[number]
+        given = "".join(f", i64 %a{k}" for k in range(len(step.operands)))
+        row = hosts.pointer(checked, array, f"%{array}", "%thread", 8 * words, 8 * words, f"%{array}_bytes")
+        fields = [array, "record", f"{array}_bytes"] if checked else [array]
+        yield "\n".join(
+            [
+                f"define internal i64 @thread_advances{i}(ptr %context, i64 %thread{given}) {{",
+                *(field_text(name, changes=True) for name in fields),
+                f"  %row = {row}",
+                f"  %taken = call {{i64}} @step_advance{i}(ptr %row{given})",
+                "  %ended = call i64 @operations_end(ptr %context, i64 %thread)",
+                "  ret i64 0\n}",
+            ]
+        )
+
+
+def ending(layout: Layout, needs: set[str]) -> str:
+    """LLVM text of `end_batch(context)`: the threads of a batch have ended."""
+    used, ends = layout.program.asynchronous, ""
+    if used is not None:
+        needs |= functions(used, layout.checked)
+        ends = "  call i64 @batch_ends(ptr %context)\n"
+    return f"define i64 @end_batch(ptr %context) {{\n{ends}  ret i64 0\n}}"
