@@ -18,7 +18,8 @@ from ptxspec.language.diagnostics import Diagnostic, where
 from ptxspec.language.forms import registry
 from ptxspec.language.linking import link
 from ptxspec.terms.core import TermError
-from ptxspec.terms.static_rules import STATIC_RULES, StaticRule, static_rule
+from ptxspec.terms.registries import STATIC_RULES, static_rule
+from ptxspec.terms.static_rules import StaticRule
 
 #: one module, or several that are linked
 Text = str | tuple[str, ...]

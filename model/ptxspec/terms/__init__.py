@@ -116,9 +116,9 @@ from ptxspec.terms.registries import (
     rule,
     special_register,
     state_space,
+    static_rule,
     system_function,
 )
-from ptxspec.terms.static_rules import static_rule
 from ptxspec.terms.steps import State, implies, invariant, requires, step, tempting
 from ptxspec.terms.storage import Broken, Location, Storage
 from ptxspec.terms.types import TYPES, Type

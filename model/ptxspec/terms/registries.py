@@ -1,5 +1,5 @@
 """What pages declare for the machine: state spaces, special registers and what is guaranteed of them, completion mechanisms,
-functions of the system, and rules."""
+functions of the system, and rules, of programs that run and of their texts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
+from ptxspec.terms.static_rules import Facts, StaticRule
 from ptxspec.terms.steps import State, Step
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits
@@ -298,3 +299,24 @@ def rule(name: str, sentence: str) -> Rule:
     frame = sys._getframe(1)
     RULES[name] = Rule(name, sentence, frame.f_code.co_filename, frame.f_lineno)
     return RULES[name]
+
+
+#: every static rule that the pages state, by name
+STATIC_RULES: dict[str, StaticRule[*tuple[Any, ...]]] = {}
+
+
+def static_rule(
+    sentence: str,
+) -> Callable[[Callable[[*Facts], bool]], StaticRule[*Facts]]:
+    """State a rule of texts: the function says whether facts keep it. The sentence is said where they do not. `{name}` in it is a
+    fact by the name of its parameter, a name of the page, or what the checker adds; `{TABLE[name]}` looks a fact up, and
+    `{version:.}` joins a sequence by what follows the colon."""
+
+    def mark(holds: Callable[[*Facts], bool]) -> StaticRule[*Facts]:
+        if holds.__name__ in STATIC_RULES:
+            raise blame(f"the static rule {holds.__name__} is stated twice")
+        made = StaticRule(sentence, holds)
+        STATIC_RULES[made.name] = made
+        return made
+
+    return mark

@@ -7,8 +7,6 @@ import string
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, TypeVarTuple
 
-from ptxspec.terms.core import blame
-
 Facts = TypeVarTuple("Facts")
 
 
@@ -46,27 +44,6 @@ class BrokenRule(ValueError):
     def __init__(self, rule: StaticRule[*tuple[Any, ...]], said: str):
         super().__init__(said)
         self.rule = rule
-
-
-#: every static rule that the pages state, by name
-STATIC_RULES: dict[str, StaticRule[*tuple[Any, ...]]] = {}
-
-
-def static_rule(
-    sentence: str,
-) -> Callable[[Callable[[*Facts], bool]], StaticRule[*Facts]]:
-    """State a rule of texts: the function says whether facts keep it. The sentence is said where they do not. `{name}` in it is a
-    fact by the name of its parameter, a name of the page, or what the checker adds; `{TABLE[name]}` looks a fact up, and
-    `{version:.}` joins a sequence by what follows the colon."""
-
-    def mark(holds: Callable[[*Facts], bool]) -> StaticRule[*Facts]:
-        if holds.__name__ in STATIC_RULES:
-            raise blame(f"the static rule {holds.__name__} is stated twice")
-        made = StaticRule(sentence, holds)
-        STATIC_RULES[made.name] = made
-        return made
-
-    return mark
 
 
 class _Filling(string.Formatter):
