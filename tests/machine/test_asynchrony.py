@@ -549,7 +549,7 @@ class Watched:
         for thread in range(4):
             place = thread * self.SIZE
             at, begin = (self.target, place), (self.source, place)
-            self.operations.initiate(self.effect, thread, 7, at, self.SIZE, begin, self.READ)
+            self.operations.initiate(self.effect, thread, 7, at, self.SIZE, begin, self.READ, None)
 
     @property
     def right(self) -> np.ndarray:
@@ -612,7 +612,7 @@ def test_an_operation_has_at_most_64_pieces() -> None:
     at, begin = np.zeros(100_000, np.uint8), np.ones(100_000, np.uint8)
     large.operations.batch_ends()
     large.operations.machine.landing_way = asynchrony.EACH
-    large.operations.initiate(large.effect, 0, 7, (at, 0), 100_000, (begin, 0), 99_999)
+    large.operations.initiate(large.effect, 0, 7, (at, 0), 100_000, (begin, 0), 99_999, None)
     counts = []
     for _ in range(64):
         large.operations.turn_begins()
@@ -956,11 +956,13 @@ def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
     assert set(used.numbers("early")) == set(operations.NUMBERS)
     steps = {name for name, own in vars(operations.Machine).items() if inspect.isfunction(own) and name[0] != "_"}
     advances = {f"advance{i}" for i in range(len(used.advances))}
-    assert steps - {"copy_bytes", "clear_bytes"} == set(used.steps()) - advances
+    assert steps - {"copy_bytes", "clear_bytes", "read_object", "write_object"} == set(used.steps()) - advances
     for name in steps & set(used.steps()):
         step, _ = used.steps()[name]
         given = inspect.signature(getattr(operations.Machine, name)).parameters
-        assert len(given) == 2 + len(step.operands)  # the machine and the record's number come first
+        assert len(given) == 1 + len(step.states) + len(
+            step.operands
+        )  # the machine comes first, then the record's number
 
 
 def test_the_page_says_how_large_copies_are() -> None:

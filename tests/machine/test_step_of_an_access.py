@@ -115,7 +115,7 @@ FAULTS = {
         "st.shared.u32 [s], 4; ld.shared.u32 %r5, [s];")),
     "the parts of a cluster": Fault("place_in_part", lambda right: lambda address: right(address) ^ 4, OTHER, PAIR),
     "which part": Fault("part_of", lambda right: lambda address: right(address) & 0, OTHER, PAIR),
-    "states of a copy's source": Fault("first_permitted", lambda right: lambda states, size, count: nobody(right)(states, size, count),
+    "states of a copy's source": Fault("is_readable", lambda right: lambda state: nobody(right)(state),
         program("and.b64 %a, %rd0, -16; mov.u32 %r6, s; cp.async.ca.shared.global [%r6], [%a], 4; cp.async.wait_all;"
                 "ld.shared.u32 %r5, [s];")),
 }  # fmt: skip

@@ -10,7 +10,17 @@ import pytest
 
 import ptxspec
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Copy, Effect, Fence, GridDependency, ImageAccess, Load, Store, Update, orders_memory
+from ptxspec.terms.effects import (
+    Effect,
+    Fence,
+    GridDependency,
+    ImageAccess,
+    Initiate,
+    Load,
+    Store,
+    Update,
+    orders_memory,
+)
 from ptxspec.terms.orders import Order, Proxy, Scope
 
 SCOPES = {"cta": Scope.CTA, "cluster": Scope.CLUSTER, "gpu": Scope.GPU, "sys": Scope.SYS}
@@ -119,7 +129,7 @@ def test_what_a_fence_orders(mnemonic: str) -> None:
 @pytest.mark.parametrize("mnemonic", PROXIES)
 def test_the_proxy_of_an_access(mnemonic: str) -> None:
     found = effects(mnemonic)
-    assert all(isinstance(effect, Load | Store | Update | Copy | ImageAccess) for effect in found)
+    assert all(isinstance(effect, Load | Store | Update | Initiate | ImageAccess) for effect in found)
     assert {effect.proxy for effect in found} == {PROXIES[mnemonic]}
 
 

@@ -20,8 +20,8 @@ from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, Term
 from ptxspec.terms.effects import (
     Access,
+    Asynchronous,
     Check,
-    Copying,
     Effect,
     Ending,
     Fencing,
@@ -41,9 +41,8 @@ KNOWN: dict[str, tuple[str, str, Role]] = {
     "Fence": ("fence.sc.gpu", "fence", Role()),
     "GridDependency": ("griddepcontrol.wait", "grids", Role()),
     "Check": ("prefetch.tensormap", "check", Role()),
-    "Copy": ("cp.async.ca.shared.global", "copy", Role()),
-    "Commit": ("cp.async.commit_group", "copy", Role()),
-    "Await": ("cp.async.wait_group", "copy", Role()),
+    "Initiate": ("cp.async.ca.shared.global", "copy", Role()),
+    "Advance": ("cp.async.wait_group", "copy", Role()),
     "Collective": ("match.any.sync.b32", "collective", Role(of_warp=True)),
     "Arrive": ("bar.arrive", "barrier", Role(of_cta=True, waits=False, aligned=True)),
     "Wait": ("bar.red.popc.u32", "barrier", Role(of_cta=True, counts=True, aligned=True)),
@@ -104,14 +103,16 @@ def test_users_read_a_word_for_it_and_threads_meet_by_it(member: type[Any]) -> N
 @each_class
 def test_it_belongs_to_one_group_and_ends_a_block_or_not(member: type[Any]) -> None:
     effect, found = example(member), form(KNOWN[member.__name__][0])
-    groups = [isinstance(effect, group) for group in (Access, Fencing, Check, Copying, StackUse, Jump, Stop, Pause)]
+    groups = [
+        isinstance(effect, group) for group in (Access, Fencing, Check, Asynchronous, StackUse, Jump, Stop, Pause)
+    ]
     assert sum(groups) == 1
     plan = type("Plan", (), {"meaning": found.meaning(found.absences[-1])})
     op = Op(plan, (), None, 0)  # type: ignore[arg-type]
     assert (
         (ending(op) is effect)
         == isinstance(effect, Ending)
-        == (not isinstance(effect, Access | Fencing | Check | Copying | StackUse))
+        == (not isinstance(effect, Access | Fencing | Check | Asynchronous | StackUse))
     )
     if isinstance(effect, Pause):
         assert all(isinstance(term, Int) for term in given(effect))
