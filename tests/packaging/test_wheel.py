@@ -104,6 +104,7 @@ def test_versions_are_one() -> None:
     own, data = (tomllib.loads((ROOT / folder / "pyproject.toml").read_text()) for folder in ("", "tests/vectors"))
     assert own["project"]["version"] == data["project"]["version"] == ptxspec.__version__
     assert own["project"]["optional-dependencies"]["vectors"] == [f"{data['project']['name']}=={ptxspec.__version__}"]
+    assert f"\nversion: {ptxspec.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert data["project"]["name"].replace("-", "_") == PACKAGE
     carried = data["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     assert set(carried) == {path.name for path in FOLDER.iterdir() if path.name != "pyproject.toml"}
