@@ -554,7 +554,7 @@ OTHERWISE = {
     "aliases_lead_elsewhere": "ptxas refuses an alias of itself, and takes a circle of two",
     "opaque_variables_are_no_arrays": "the page says that ptxas accepts them",
     "unified_mode_names_no_samplers": "ptxas takes the handle and does not use it",
-    "fields_are_whole": "ptxas takes a number of double precision",
+    "fields_are_whole": "AMB-210",
     "has_handles_for": "the number of handles is the model's",
     "func_is_of_a_function": "AMB-171",
     "entry_is_of_an_entry": "AMB-171",
