@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,3 +117,14 @@ def test_a_law_that_is_always_false_is_refuted() -> None:
         return ~TRUE
 
     assert invariants.check(LAWS[0]._replace(function=never)).status == "refuted"
+
+
+def test_workers_number_laws_as_whoever_asks_them() -> None:
+    """In whatever order pages were loaded: here the last page that states any is loaded first."""
+    program = (
+        "from ptxspec.literate import finder; finder.install(); finder.load('ptxspec.spec.variables.index')\n"
+        "from ptxspec.query import invariants\n"
+        "print([(claim.path, claim.line) for claim in invariants.load_all()])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == str([(claim.path, claim.line) for claim in invariants.load_all()])

@@ -32,11 +32,12 @@ STATED_IN = ("spec.functions", "spec.machine", "spec.matrices", "spec.state_spac
 
 @cache
 def load_all() -> tuple[Claim, ...]:
-    """Every claim of every page: about the machine, about matrices, and those under proofs/."""
+    """Every claim of every page: about the machine, about matrices, and those under proofs/. Their order is that of the pages'
+    names and lines, in whatever order pages were loaded: workers name claims by their numbers."""
     for package in STATED_IN:
         for name, _ in finder.pages(f"ptxspec.{package}"):
             finder.load(name)
-    return tuple(CLAIMS)
+    return tuple(sorted(CLAIMS, key=lambda claim: (claim.path, claim.line)))
 
 
 def of_proofs() -> tuple[Claim, ...]:
