@@ -27,6 +27,7 @@ from ptxspec.cli import arguments, main, shared  # noqa: E402
 from ptxspec.evidence import ledger, vector_contents, vector_files, vector_results  # noqa: E402
 from ptxspec.language.forms import registry  # noqa: E402
 from ptxspec.terms.types import TYPES  # noqa: E402
+from ptxspec_workshop.ledger import computing  # noqa: E402
 from ptxspec_workshop.record import check_recorded  # noqa: E402
 from ptxspec_workshop.site.export import isa  # noqa: E402
 
@@ -120,7 +121,7 @@ def prepared(folder: Path) -> Iterator[None]:
         (check_recorded, "check_recorded", lambda asked: recorded(asked or ("popc",))),
         (isa, "opcodes", lambda: {"brev": True, "popc": True, "wgmma": False}),
         (ledger, "rows", lambda: []),
-        (ledger, "update", lambda progress=None: rows),
+        (computing, "update", lambda progress=None: rows),
     ]
     old = [(place, name, getattr(place, name)) for place, name, _ in changes]
     os.chdir(folder)

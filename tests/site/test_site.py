@@ -234,7 +234,7 @@ def test_the_solver_is_asked_about_a_claim_without_a_verdict(monkeypatch: pytest
     own = [claim for claim in load_all() if claim.function.__module__ == module]
     false, true = (next(claim for claim in own if claim.holds is holds) for holds in (False, True))
     values = {"full": True, "lanes": 1024, "none": 0}
-    kept = {"date": "2026-11-26", "verdicts": {precomputed._key_of_law(false): {"status": "refuted", "values": values}}}
+    kept = {"date": "2026-11-26", "verdicts": {precomputed.key_of_law(false): {"status": "refuted", "values": values}}}
     monkeypatch.setattr(precomputed, "_read", lambda: kept)
     asked: list[Claim] = []
     monkeypatch.setattr(invariant_tables, "check", lambda claim: asked.append(claim) or Finding("unknown", {}, 0.0))

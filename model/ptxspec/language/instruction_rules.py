@@ -16,6 +16,7 @@ from ptxspec.language.checked import (
     Place,
     Plan,
     Read,
+    Signature,
     Written,
     spaces,
 )
@@ -39,6 +40,8 @@ class InstructionRules:
         self.context, self.opaque = context, opaque
         #: mnemonics with kinds of operands that never need addresses of 32 bits
         self._wide: set[tuple[str | Kind, ...]] = set()
+        #: the last signature that was asked for, and its variables by their identities: what it takes, and what it gives
+        self._formals: tuple[Signature | None, frozenset[int], frozenset[int]] = (None, frozenset(), frozenset())
 
     def refused(self, op: Op, said: str, item: tree.Instruction, shape: list[Kind], kernel: Kernel) -> bool:
         """Whether there is a complaint about an instruction that says more of its state space than its form does, that names a
@@ -123,16 +126,23 @@ class InstructionRules:
         rule = spaces().func_is_of_a_function
         if not self.context.require(rule, item.position, bool(said), of_an_entry, mnemonic=item.mnemonic):
             return None
-        taken = kernel.signature.parameters if kernel.signature is not None else ()
-        given = kernel.signature.returns if kernel.signature is not None else ()
+        taken, given = self._places_of(kernel.signature)
         page, at, require = contracts.functions(), item.position, self.context.require
-        is_passed = place is not None and framed and not is_formal(place, kernel)
-        is_taken, is_given = (place is not None and any(f.place is place for f in fs) for fs in (taken, given))
+        is_taken, is_given = (place is not None and id(place) in places for places in (taken, given))
+        is_passed = place is not None and framed and not is_taken and not is_given
         loads = isinstance(effect, effects.Load)
         require(page.what_is_passed_is_not_guarded, at, is_passed, op.guard is not None)
         require(page.parameters_are_read, at, not framed or is_taken, loads)
         require(page.results_are_written, at, is_given, loads)
         return op._replace(space=spaces().OF_FRAMES if framed else "")
+
+    def _places_of(self, signature: Signature | None) -> tuple[frozenset[int], frozenset[int]]:
+        """The identities of the variables that a function takes, and of those that it gives."""
+        if self._formals[0] is not signature:
+            both = ((), ()) if signature is None else (signature.parameters, signature.returns)
+            taken, given = (frozenset(id(f.place) for f in formals if f.place is not None) for formals in both)
+            self._formals = (signature, taken, given)
+        return self._formals[1:]
 
     def reaches_function(self, op: Op, item: tree.Instruction, kernel: Kernel) -> bool:
         """Whether an instruction that is about an entry's parameters names a function's; complains if so."""

@@ -2,9 +2,10 @@
 spec/machine/asynchrony.md.
 
 Both engines take these functions where a thread comes to an instruction: the exact one runs them, the native one compiles them
-into a kernel that initiates operations. A location is an address of the host. An operation in flight has a number, from 1 on; 0
-is none. A thread's operations are a list, in the order in which they were initiated. For each line of bytes there is a list of
-the operations that write there, and one of those that read there; several lines share a list.
+into a kernel that initiates operations. A location is an address of the host under the native engine; `in_flight.py` gives those
+of the exact one. An operation in flight has a number, from 1 on; 0 is none. A thread's operations are a list, in the order in
+which they were initiated. For each line of bytes there is a list of the operations that write there, and one of those that read
+there; several lines share a list.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ The arrays are written by `machine/asynchrony.py`. There are none for a kernel t
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,10 +19,14 @@ from ptxspec.machine.errors import Other, Violation
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, Used
 from ptxspec.terms.effects import Advance, Initiate
+from ptxspec.terms.registries import OBJECT_BITS
+
+#: gives the location of a byte of an array, by the index
+Locate: TypeAlias = Callable[[np.ndarray, int], int]
 
 
-def location(array: np.ndarray, index: int) -> int:
-    """The location of a byte of an array: its address in this process."""
+def address(array: np.ndarray, index: int) -> int:
+    """The location of a byte of an array under the native engine: its address in this process."""
     return int(array.ctypes.data) + index
 
 
@@ -34,16 +37,16 @@ def too_many() -> Violation:
 
 
 class InFlight:
-    """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`."""
+    """The operations in flight of a launch. `arrays` are those of `operations.ARRAYS`; `locate` gives the location of a byte."""
 
-    def __init__(self, arrays: Mapping[str, Any]):
-        self.arrays = arrays
+    def __init__(self, arrays: Mapping[str, Any], locate: Locate):
+        self.arrays, self.locate = arrays, locate
         self.page = contracts.asynchrony()
         self._words = len(self.page.Operation.fields)
 
     def check(self, array: np.ndarray, index: int, size: int, write: bool) -> None:
         """Raise Violation if an access to so many bytes of an array touches what an operation writes, or writes what it reads."""
-        begin = location(array, index)
+        begin = self.locate(array, index)
         lines = range(begin >> asynchrony.LINE_LOG2, (begin + size - 1 >> asynchrony.LINE_LOG2) + 1)
         writers = self._listed(asynchrony.TARGET, lines)
         self._refuse(
@@ -94,19 +97,56 @@ class Growing(list[int]):
         super().__setitem__(index, value)
 
 
+class Places:
+    """The locations of the exact engine: each array that is accessed has a range of its own, in the order of first accesses."""
+
+    #: more bits than the index of a byte has
+    BITS = 48
+
+    def __init__(self) -> None:
+        self._arrays: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}
+
+    def locate(self, array: np.ndarray, index: int) -> int:
+        """The location of a byte of an array."""
+        number = self._numbers.get(id(array))
+        if number is None:
+            self._arrays.append(array)  # which keeps its identity from being used again
+            number = self._numbers[id(array)] = len(self._arrays)
+        return (number << self.BITS) + index
+
+    def read(self, place: int, count: int) -> bytes:
+        """So many bytes from a location on."""
+        array, at = self._at(place)
+        return array[at : at + count].tobytes()
+
+    def write(self, place: int, data: bytes) -> None:
+        """Let the bytes from a location on be these."""
+        array, at = self._at(place)
+        array.data[at : at + len(data)] = data
+
+    def _at(self, place: int) -> tuple[np.ndarray, int]:
+        return self._arrays[(place >> self.BITS) - 1], place & (1 << self.BITS) - 1
+
+
 class ExactOperations:
     """The asynchronous operations of a launch under the exact engine. `machine` is that of the driver."""
 
     def __init__(self, machine: Any, used: Used, copies: Copies):
         self.machine, self.used = machine, used
         arrays = {name: Growing() for name in ARRAYS}
-        self.in_flight = InFlight(arrays)
+        places = Places()
+        self.in_flight = InFlight(arrays, places.locate)
         for name, value in (arrays | used.numbers(copies)).items():
             setattr(machine, name, value)
         for name, taken in used.steps().items():
             setattr(machine, name, inventory.scripted_step(*taken, machine))
-        machine.copy_bytes, machine.clear_bytes = ctypes.memmove, _clear_bytes
-        machine.read_object, machine.write_object = _read_object, _write_object
+        machine.copy_bytes = lambda target, source, count: places.write(
+            target, places.read(source, count) if count else b""
+        )
+        machine.clear_bytes = lambda target, count: places.write(target, bytes(count))
+        machine.read_object = lambda place: int.from_bytes(places.read(place, OBJECT_BITS // 8), "little")
+        machine.write_object = lambda place, word: places.write(place, word.to_bytes(OBJECT_BITS // 8, "little"))
 
     def initiate(
         self,
@@ -122,8 +162,9 @@ class ExactOperations:
         """A thread initiates an operation that it may initiate, and that `completes` on an object in memory, or on none. Raises
         Violation if there is no room."""
         unit = effect.together.bit_length() - 1
-        footprint = location(*target), size, location(*source), read, unit
-        place = 0 if completes is None else location(*completes)
+        locate = self.in_flight.locate
+        footprint = locate(*target), size, locate(*source), read, unit
+        place = 0 if completes is None else locate(*completes)
         if not asynchrony.operation_begins(self.machine, self.used.mechanism(effect), thread, op, *footprint, place):
             raise too_many()
 
@@ -139,15 +180,3 @@ class ExactOperations:
     def batch_ends(self) -> None:
         """The resident CTAs have ended."""
         asynchrony.batch_ends(self.machine)
-
-
-def _read_object(place: int) -> int:
-    return ctypes.c_uint64.from_address(place).value
-
-
-def _write_object(place: int, word: int) -> None:
-    ctypes.c_uint64.from_address(place).value = word
-
-
-def _clear_bytes(target: int, count: int) -> None:
-    ctypes.memset(target, 0, count)

@@ -14,7 +14,7 @@ PACKAGES = {
         *("editor", "cli"),
     ),
     "ptxspec_workshop": (
-        *("generate", "compare", "record", "ledger", "disputes", "programs", "mutation", "fuzz", "site", "commands"),
+        *("generate", "compare", "record", "disputes", "ledger", "programs", "mutation", "fuzz", "site", "commands"),
     ),
 }
 ORDER = tuple(folder for folders in PACKAGES.values() for folder in folders)

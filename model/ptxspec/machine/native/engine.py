@@ -128,11 +128,11 @@ class NativeRun:
             self.counters = counters(program)
             more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
         if program.asynchronous is not None:
-            from ptxspec.machine.in_flight import InFlight  # a page that few kernels need
+            from ptxspec.machine.in_flight import InFlight, address  # a page that few kernels need
 
             lengths = program.asynchronous.lengths(slots * extents.threads)
             operations = {name: untouched(8 * length).view(np.int64) for name, length in lengths.items()}
-            memory.in_flight = InFlight(operations)
+            memory.in_flight = InFlight(operations, address)
             more |= operations
         for name, array in more.items():
             self._lies(name, array)
