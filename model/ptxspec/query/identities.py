@@ -130,12 +130,13 @@ refuted = Stating("refuted")
 
 @cache
 def load_all() -> tuple[Identity, ...]:
-    """Every identity of every page under proofs/."""
+    """Every identity of every page under proofs/. Their order is that of pages and lines, in whatever order pages were loaded:
+    workers name identities by their numbers."""
     from ptxspec.literate import finder
 
     for name, _ in finder.pages("ptxspec.proofs"):
         finder.load(name)
-    return tuple(IDENTITIES)
+    return tuple(sorted(IDENTITIES, key=lambda claim: (claim.path, claim.line)))
 
 
 def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
