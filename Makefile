@@ -17,10 +17,11 @@ INTEROP = $(BIN)/python -m pip install --quiet --editable '.[interop]' \
 SOLVERS = $(BIN)/python -m pip install --quiet --editable '.[solvers]' \
 	|| echo "NO BITWUZLA for this machine: tests of a second solver will say that they did not run" >&2
 
-.PHONY: help install tour test test-long lint ledger mutation proofs evidence site bench wheel clean
+.PHONY: help install tour page test test-long lint ledger mutation proofs evidence site bench wheel clean
 
 help:
 	@echo "make tour      install, then two minutes: an instruction, questions, five kernels, evidence, the site"
+	@echo "make page      checks one page, PAGE=bfe, in seconds: its lint, examples, evidence, claims and identities"
 	@echo "make test      the tests (under ten minutes on two cores); make test-long adds the long ones"
 	@echo "make site      every proof, every form's evidence, and the site, in build/site (a quarter of an hour)"
 	@echo "make evidence  computes the ledger and the proofs, and stores them beside the recorded answers (a quarter of an hour)"
@@ -40,6 +41,9 @@ $(BIN)/.installed: pyproject.toml
 
 tour: install
 	$(BIN)/python docs/tour.py
+
+page: install
+	$(BIN)/python -m ptxspec_workshop.commands.page $(PAGE)
 
 # neighbours stay in one process, which has worked out already what they share, until another has nothing left to do
 test: install

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,17 @@ def is_one_term(claim: Identity) -> bool:
     asked = put(claim.left, claim.right, claim.assume, claim.profile)
     differ = [asked.unequal(name) for name in asked.compared]
     return all(one.op == "const" and not one.attrs[0] for one in differ)
+
+
+def test_workers_number_identities_as_whoever_asks_them() -> None:
+    """In whatever order pages were loaded: here the last page that states any is loaded first."""
+    program = (
+        "from ptxspec.literate import finder; finder.load('ptxspec.proofs.words_and_tiles')\n"
+        "from ptxspec.query import identities\n"
+        "print([claim.title for claim in identities.load_all()])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert CLAIMS[-1].path.endswith("words-and-tiles.md") and told.strip() == str([claim.title for claim in CLAIMS])
 
 
 def test_there_are_enough() -> None:

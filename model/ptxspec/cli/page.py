@@ -27,7 +27,7 @@ def command(name: str, as_json: bool) -> None:
     if place is None:
         raise Failed("a page has a name")
     entry = _ENTRY.fullmatch(name)
-    path = _found("spec/ambiguities.md" if entry else place[1])
+    path = found("spec/ambiguities.md" if entry else place[1])
     text = (_root() / path).read_text("utf-8")
     if entry:
         text = _section(text, _line_of(text, name.upper()))
@@ -50,8 +50,9 @@ def _root() -> Path:
     return DOCUMENTS
 
 
-def _found(name: str) -> str:
-    """The path of the page that a name means, below the folder of the documents."""
+def found(name: str) -> str:
+    """The path of the page that a name means, below the folder of the documents. Raises Failed where none is meant, or
+    several."""
     from ptxspec.language.forms import registry
     from ptxspec.language.suggestions import did_you_mean
 
@@ -59,20 +60,22 @@ def _found(name: str) -> str:
     folders = ("spec", "proofs", "docs/disputes")
     known = [path.relative_to(root).as_posix() for folder in folders for path in sorted((root / folder).rglob("*.md"))]
     of_opcode = [path for path in known if path.endswith(f"/{name}.md") and path.startswith("spec/instructions/")]
-    if name in registry().opcodes and not of_opcode:
-        of_opcode = sorted({form.page.split(":")[0] for form in registry().opcodes[name].forms})
     wanted = name.removesuffix(".md")
+    exactly = [path for path in known if path.removesuffix(".md") in (wanted, f"spec/{wanted}", f"spec/{wanted}/index")]
+    # other pages are loaded only where the name alone does not say which one is meant
+    if not exactly and not of_opcode and name in registry().opcodes:
+        of_opcode = sorted({form.page.split(":")[0] for form in registry().opcodes[name].forms})
     ways = [
-        [path for path in known if path.removesuffix(".md") in (wanted, f"spec/{wanted}", f"spec/{wanted}/index")],
+        exactly,
         of_opcode,
         [path for path in known if path.startswith("spec/") and path.removesuffix(".md").endswith(f"/{wanted}")],
         [path for path in known if path.removesuffix(".md").endswith(f"/{wanted}")],
     ]
-    found = next((way for way in ways if way), [])
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise Failed(f"{name} is several pages: {', '.join(found)}", "unknown", 1)
+    meant = next((way for way in ways if way), [])
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise Failed(f"{name} is several pages: {', '.join(meant)}", "unknown", 1)
     names = {path.removeprefix("spec/").removesuffix(".md") for path in known} | {Path(path).stem for path in known}
     raise Failed(f"there is no page {name}{did_you_mean(name, names)}", "unknown", 1)
 

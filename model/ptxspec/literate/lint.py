@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ptxspec.base.places import DOCUMENTS
@@ -62,14 +63,16 @@ def complaints(command: list[str], folder: Path, written: dict[str, Path]) -> tu
     return run.returncode, re.sub(r"(ptxspec/[\w/]+\.py)(:\d+)", document, output)
 
 
-def main() -> int:
-    """Lint every document; the exit status is 1 if anything was complained about."""
+def said(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
+    """What ruff and then mypy say of every document, or of those chosen: (exit status, output with the documents' names).
+    Nothing, if none of them holds Python."""
     config = DOCUMENTS / "pyproject.toml"
-    failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         written = lay_out(folder)
-        files = sorted(written)
+        files = sorted(file for file, path in written.items() if chosen is None or path in chosen)
+        if not files:
+            return
         ruff = [
             sys.executable,
             "-m",
@@ -91,9 +94,15 @@ def main() -> int:
             str(DOCUMENTS / "build/mypy-pages"),
         ]
         for command in ([*ruff, "--ignore", _NOT_FOR_PAGES, *files], [*mypy, *files]):
-            status, output = complaints(command, folder, written)
-            failed |= status
-            print(output, end="")
+            yield complaints(command, folder, written)
+
+
+def main() -> int:
+    """Lint every document; the exit status is 1 if anything was complained about."""
+    failed = 0
+    for status, output in said():
+        failed |= status
+        print(output, end="")
     return int(bool(failed))
 
 

@@ -67,6 +67,12 @@ class Identity(NamedTuple):
         """Whether a verdict is the one that the page states: what was run on every input holds as what was proved does."""
         return status == self.expected or (status == "exhausted" and self.expected == "proved")
 
+    def not_as_stated(self, verdict: Mapping[str, Any]) -> str | None:
+        """What is said of a claim that has another verdict than its page states; None if it has this one."""
+        if self.is_as_stated(verdict["status"]):
+            return None
+        return f"{self.page}: {self.title}: stated {self.expected}, found {verdict['status']} ({verdict['reason']})"
+
     def check(self, timeout: float = 300.0) -> Verdict:
         """Ask the solver."""
         return prove(
@@ -130,12 +136,13 @@ refuted = Stating("refuted")
 
 @cache
 def load_all() -> tuple[Identity, ...]:
-    """Every identity of every page under proofs/."""
+    """Every identity of every page under proofs/. Their order is that of pages and lines, in whatever order pages were loaded:
+    workers name identities by their numbers."""
     from ptxspec.literate import finder
 
     for name, _ in finder.pages("ptxspec.proofs"):
         finder.load(name)
-    return tuple(IDENTITIES)
+    return tuple(sorted(IDENTITIES, key=lambda claim: (claim.path, claim.line)))
 
 
 def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
@@ -255,9 +262,9 @@ def main(where: Where = Where()) -> int:
     with Progress(transient=True) as bar:
         task = bar.add_task("proofs", total=None)
         found = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
-    wrong = [(claim, v) for claim, v in found if not claim.is_as_stated(v["status"])]
-    for claim, v in wrong:
-        print(f"{claim.page}: {claim.title}: stated {claim.expected}, found {v['status']} ({v['reason']})")
+    wrong = [said for claim, v in found if (said := claim.not_as_stated(v)) is not None]
+    for said in wrong:
+        print(said)
     counts = {status: sum(1 for _, v in found if v["status"] == status) for status in SETTLED}
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     print(f"{len(found)} identities: {told}, {len(wrong)} not as stated")
@@ -267,9 +274,9 @@ def main(where: Where = Where()) -> int:
 def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
     found = laws.update(definitions(), where=where)
-    wrong = [(law, verdict["status"]) for law, verdict in found if verdict["status"] != laws.expected(law)]
-    for law, status in wrong:
-        print(f"{page_name(law.path)}:{law.line}: {law.sentence}: stated {laws.expected(law)}, found {status}")
+    wrong = [said for law, verdict in found if (said := laws.not_as_stated(law, verdict["status"])) is not None]
+    for said in wrong:
+        print(said)
     proved, refuted = (sum(verdict["status"] == one for _, verdict in found) for one in ("proved", "refuted"))
     print(f"{len(found)} laws of states and functions: {proved} proved, {refuted} refuted, {len(wrong)} not as stated")
     return not wrong

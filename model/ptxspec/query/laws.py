@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ptxspec.base import storage
 from ptxspec.base.campaigns import Where
 from ptxspec.base.parallel import on_all_cores
+from ptxspec.language.forms import page_name
 from ptxspec.query.invariants import check, load_all
 from ptxspec.terms.steps import Claim
 
@@ -36,19 +38,31 @@ def kept(claim: Claim, definitions: str, store: Path | None = None) -> dict[str,
     return _stored(store or storage.kept(NAME)).get(key(claim, definitions))
 
 
+def not_as_stated(claim: Claim, status: str) -> str | None:
+    """What is said of a law that has another verdict than its page promises; None if it has this one."""
+    if status == expected(claim):
+        return None
+    return f"{page_name(claim.path)}:{claim.line}: {claim.sentence}: stated {expected(claim)}, found {status}"
+
+
 def update(
-    definitions: str, store: str | Path | None = None, where: Where = Where()
+    definitions: str,
+    store: str | Path | None = None,
+    where: Where = Where(),
+    chosen: Callable[[Claim], bool] = lambda claim: True,
 ) -> list[tuple[Claim, dict[str, Any]]]:
-    """The verdict on every law, with its `status` and the `values` that break it, from `store` if it was reached before, else
-    from the solver, on every core there is or where it is said. Only proofs and refutations are stored."""
+    """The verdicts on all laws, or on those `chosen`, with the `status` and the `values` that break the law, from `store` if they
+    were reached before, else from the solver, on every core there is or where it is said. Only proofs and refutations are
+    stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [key(claim, definitions) for claim in claims]
     known = _stored(path)
+    wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     found = {i: known[k] for i, k in enumerate(keys) if k in known}
-    found.update(on_all_cores(_one, [i for i in range(len(claims)) if i not in found], where))
+    found.update(on_all_cores(_one, [i for i in wanted if i not in found], where))
     storage.write(path, {keys[i]: one for i, one in found.items() if one["status"] in ("proved", "refuted")})
-    return [(claim, found[i]) for i, claim in enumerate(claims)]
+    return [(claims[i], found[i]) for i in wanted]
 
 
 def _one(i: int) -> tuple[int, dict[str, Any]]:

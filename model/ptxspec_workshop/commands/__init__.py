@@ -1,1 +1,1 @@
-"""Commands that this package adds to the command line."""
+"""Commands that this package adds to the command line, and the check of one page."""

@@ -80,6 +80,11 @@ def bits_of(text: str, width: int) -> int | bool:
     return int(text, 0) & ((1 << width) - 1)
 
 
+def complaints(text: str) -> list[str]:
+    """What is wrong with an example of a page, a sentence each: it states nothing, or `failures`. Raises what these raise."""
+    return failures(text) if claims(text) or endings(text) else ["an example that states nothing"]
+
+
 def failures(text: str) -> list[str]:
     """What an example leaves that is not what its comments state, a sentence each. Raises what `evaluate` or `run` raises."""
     return of_program(text, run(text, SECONDS)) if is_program(text) else _of_instructions(text)
