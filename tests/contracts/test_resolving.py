@@ -23,6 +23,7 @@ MODEL = Path(ptxspec.__file__).parents[1]
 #: whoever goes through the pages that there are, and loads each
 READERS = {
     "ptxspec/contracts/resolving.py",
+    "ptxspec_workshop/commands/page.py",
     "ptxspec_workshop/disputes/claims.py",
     "ptxspec_workshop/mutation/by_oracles.py",
     "ptxspec_workshop/mutation/mutants.py",
