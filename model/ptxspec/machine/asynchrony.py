@@ -249,12 +249,11 @@ def piece_lands(m: Machine, number: int, piece: int) -> None:
 def all_have_landed(m: Machine, number: int) -> None:
     """No piece of an operation is left that has not landed."""
     place = m.operation_place[number]
-    if place:
-        m.unlanded = m.unlanded - 1
-        last = m.unlanded_operations[m.unlanded]
-        m.unlanded_operations[place - 1] = last
-        m.operation_place[last] = place
-        m.operation_place[number] = 0
+    m.unlanded = m.unlanded - 1
+    last = m.unlanded_operations[m.unlanded]
+    m.unlanded_operations[place - 1] = last
+    m.operation_place[last] = place
+    m.operation_place[number] = 0
 
 
 # What they touch --------------------------------------------------------------------------------------------------------
@@ -303,25 +302,26 @@ def unlist_lines(m: Machine, which: int, number: int, begin: int, size: int) -> 
 
 def may_read(m: Machine, begin: int, size: int) -> int:
     """Whether no operation in flight writes any of so many bytes."""
-    first = begin >> LINE_LOG2
-    for line in range(first, first + lines_of(m, begin, size)):
-        node = m.line_list[TARGET + line % LISTS]
-        while node:
-            if not m.spares_target(m.node_operation[node], begin, size):
-                return 0
-            node = m.node_next[node]
-    return 1
+    return are_spared(m, TARGET, begin, size)
 
 
 def may_write(m: Machine, begin: int, size: int) -> int:
     """Whether no operation in flight reads or writes any of so many bytes."""
-    if not may_read(m, begin, size):
-        return 0
+    return are_spared(m, TARGET, begin, size) and are_spared(m, SOURCE, begin, size)
+
+
+def are_spared(m: Machine, which: int, begin: int, size: int) -> int:
+    """Whether no operation in flight writes, or reads, any of so many bytes."""
     first = begin >> LINE_LOG2
     for line in range(first, first + lines_of(m, begin, size)):
-        node = m.line_list[SOURCE + line % LISTS]
+        node = m.line_list[which + line % LISTS]
         while node:
-            if not m.spares_source(m.node_operation[node], begin, size):
+            number = m.node_operation[node]
+            if which == TARGET:
+                spared = m.spares_target(number, begin, size)
+            else:
+                spared = m.spares_source(number, begin, size)
+            if not spared:
                 return 0
             node = m.node_next[node]
     return 1
@@ -331,4 +331,5 @@ def may_write(m: Machine, begin: int, size: int) -> int:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     operation_begins, operations_end, operation_ends, batch_ends, mark_of, is_complete, completes_on_object, turn_begins,
     objects_complete, rest_lands, piece_lands, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
+    are_spared,
 )  # fmt: skip

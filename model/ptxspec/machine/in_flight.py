@@ -141,9 +141,7 @@ class ExactOperations:
             setattr(machine, name, value)
         for name, taken in used.steps().items():
             setattr(machine, name, inventory.scripted_step(*taken, machine))
-        machine.copy_bytes = lambda target, source, count: places.write(
-            target, places.read(source, count) if count else b""
-        )
+        machine.copy_bytes = lambda target, source, count: places.write(target, places.read(source, count))
         machine.clear_bytes = lambda target, count: places.write(target, bytes(count))
         machine.read_object = lambda place: int.from_bytes(places.read(place, OBJECT_BITS // 8), "little")
         machine.write_object = lambda place, word: places.write(place, word.to_bytes(OBJECT_BITS // 8, "little"))

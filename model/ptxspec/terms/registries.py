@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from ptxspec.terms.core import Bool, Int, blame, integer, variable
 from ptxspec.terms.static_rules import Facts, StaticRule
@@ -195,20 +195,18 @@ class ObjectCompletion(NamedTuple):
         return kind
 
 
+Mechanism = TypeVar("Mechanism", CompletionMechanism, ObjectCompletion)
 #: every completion mechanism that the pages declare, by name
 COMPLETION_MECHANISMS: dict[str, CompletionMechanism | ObjectCompletion] = {}
 
 
 def completion_mechanism(name: str, *, initiates: Step, is_complete: Step) -> CompletionMechanism:
     """Declare a completion mechanism. A thread's record is zeros at first."""
-    if name in COMPLETION_MECHANISMS:
-        raise blame(f"the completion mechanism {name} is declared twice")
     mechanism = CompletionMechanism(name, initiates, is_complete)
     shapes = [(len(step.states), len(step.operands), len(step.results)) for step in (initiates, is_complete)]
     if shapes != [(1, 0, 1), (1, 1, 1)] or is_complete.states[0].type is not mechanism.record:
         raise blame(f"{name}: `initiates` takes a record and gives a mark, `is_complete` takes both and gives a truth")
-    COMPLETION_MECHANISMS[name] = mechanism
-    return mechanism
+    return _declared(mechanism)
 
 
 #: how many bits such an object has
@@ -217,14 +215,20 @@ OBJECT_BITS = 64
 
 def object_completion(name: str, *, completes: Step) -> ObjectCompletion:
     """Declare that operations may complete on an object in memory."""
-    if name in COMPLETION_MECHANISMS:
-        raise blame(f"the completion mechanism {name} is declared twice")
     if (len(completes.states), len(completes.operands), completes.changes, len(completes.results)) != (1, 1, 1, 0):
         raise blame(f"{name}: `completes` takes a record and a number of bytes, and gives the record")
-    found = COMPLETION_MECHANISMS[name] = ObjectCompletion(name, completes)
-    if found.record.object_bits() != OBJECT_BITS:
-        raise blame(f"{name}: the object has {found.record.object_bits()} bits, not {OBJECT_BITS}")
-    return found
+    mechanism = ObjectCompletion(name, completes)
+    if mechanism.record.object_bits() != OBJECT_BITS:
+        raise blame(f"{name}: the object has {mechanism.record.object_bits()} bits, not {OBJECT_BITS}")
+    return _declared(mechanism)
+
+
+def _declared(mechanism: Mechanism) -> Mechanism:
+    """The mechanism, once it is among those that pages declare."""
+    if mechanism.name in COMPLETION_MECHANISMS:
+        raise blame(f"the completion mechanism {mechanism.name} is declared twice")
+    COMPLETION_MECHANISMS[mechanism.name] = mechanism
+    return mechanism
 
 
 class SystemThread(Protocol):
