@@ -23,7 +23,8 @@ INSTRUCTIONS = "ptxspec.spec.instructions"
 
 
 def shown(text: str) -> list[str]:
-    return [str(s) for s in syntax_summary.shapes(parse(Fence("syntax", 1, text), "page"))]
+    (lines,) = parse([Fence("syntax", 1, text)], "page")
+    return [str(s) for s in syntax_summary.shapes(lines)]
 
 
 def test_lines_that_differ_in_a_modifier_become_one() -> None:
