@@ -28,7 +28,7 @@ from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import meaning_of
 from ptxspec_workshop.site.numerals import parsed, reading, written
-from ptxspec_workshop.site.pages import code, definitions, forms, profiles, table
+from ptxspec_workshop.site.pages import code, definitions, forms, opcodes, profiles, table
 
 #: rows a table has, if the page does not ask for more; where it asks for as many as the second number, it has no others
 MOST_ROWS, ASKED = 8, 3
@@ -358,14 +358,18 @@ def asked_for(lines: Sequence[str], candidates: Sequence[Form]) -> dict[str, tup
 
 
 def markdown(module: str, lines: Sequence[str], register: dict[str, Entry]) -> str:
-    """The tables of a page: its definitions' representative forms, then the rows that the page asks for."""
+    """The tables of a page: representative forms of each of its definitions and opcodes, then the rows that the page asks for."""
     asked = asked_for(lines, forms(module))
     shown: dict[str, Form] = {}
-    groups = [[f for f in forms(module) if f.definition is d and is_pure(f)] for d in definitions(module)]
+    groups = [
+        [f for f in forms(module) if f.definition is d and f.syntax.opcode == opcode and is_pure(f)]
+        for d in definitions(module)
+        for opcode in sorted(opcodes(module))
+    ]
     groups = [g for g in groups if g and not all(map(is_copy, g))] or [g for g in groups if g]
     most = max(1, min(_FORMS, _FORMS_OF_PAGE // max(1, len(groups))))
     for own in groups:
-        wanted = {name: form for name, (form, _) in asked.items() if form.definition is own[0].definition}
+        wanted = {name: form for name, (form, _) in asked.items() if form in own}
         shown |= wanted or {str(f): f for f in representatives(own, most)}
     shown |= {name: form for name, (form, _) in asked.items() if name not in shown}
     if not shown:

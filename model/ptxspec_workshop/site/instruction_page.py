@@ -4,6 +4,7 @@ of operands and modifiers, the rules of availability behind a line that opens th
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
@@ -11,6 +12,7 @@ from docutils import nodes
 from ptxspec.literate import finder
 from ptxspec.pages import syntax_summary
 from ptxspec_workshop.site import availability_table, operand_table, pages
+from ptxspec_workshop.site.finding.things import instruction_pages
 from ptxspec_workshop.site.nodes import Details
 
 if TYPE_CHECKING:
@@ -107,6 +109,28 @@ def _before(section: nodes.section, other: nodes.section) -> None:
     if section.parent is other.parent and other.parent.index(section) > other.parent.index(other):
         section.parent.remove(section)
         other.parent.insert(other.parent.index(other), section)
+
+
+def redirect(app: Sphinx, error: Exception | None) -> None:
+    """Give each opcode of a page of several an address of its own, which leads to that page: `video/vadd4.html`."""
+    if error is not None or app.builder.format != "html":
+        return
+    known = set(app.env.found_docs)
+    for opcode, documents in instruction_pages().items():
+        for document in documents:
+            folder, _, name = document.rpartition("/")
+            if document in known and f"{folder}/{opcode}" not in known and len(pages.opcodes(pages.module_of(document))) > 1:
+                path = Path(app.outdir, folder, f"{opcode}.html")
+                path.write_text(_REDIRECTION.format(opcode=opcode, page=f"{name}.html"), "utf-8")
+
+
+#: a page that leads to another one, to the same place on it
+_REDIRECTION = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{opcode}</title>
+<script>location.replace("{page}" + location.hash)</script>
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
+</head><body><p><a href="{page}">The page of {opcode}</a></p></body></html>
+"""
 
 
 def badges(module: str) -> nodes.paragraph:
