@@ -11,7 +11,6 @@ from validated import ROOT, asked
 from ptxspec.cli import main
 from ptxspec.language import diagnostics
 
-
 #: the pages of one opcode, on some of which it is not the first
 NEGATIONS = ("floating/abs", "half/abs", "integer/neg")
 

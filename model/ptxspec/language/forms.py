@@ -40,9 +40,10 @@ _MOST_RANKED = 200
 
 
 class Form(NamedTuple):
-    """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. `marks` has
-    what is written at its operands: a selector by the name of its set of selectors, True for the name of each negation, and
-    the constant that is added to a register by the name of its addend.
+    """A form of an instruction: an opcode with its modifiers, the syntax line that allows it, and its definition. Among the
+    `modifiers` is the opcode, as "opcode", if the definition is that of several. `marks` has what is written at its operands: a
+    selector by the name of its set of selectors, True for the name of each negation, and the constant that is added to a register
+    by the name of its addend.
     `epoch` is the PTX version and target of the module that has the form; None stands for the newest ones that have it.
 
     >>> form = ptxspec.forms("bfe")[0]

@@ -1,13 +1,14 @@
 """The manual's syntax notation, parsed: what `cvt{.rnd}{.ftz}.dtype.atype d, a;` accepts and enumerates.
 
 A fence holds syntax lines and sets, in paragraphs. `.x` in a line is a member of the set `.x = { … };` that its paragraph
-defines, or else a paragraph of the page that holds no lines, and without such a set the modifier itself; `{.x}` may be left out; `{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a
-destination with an optional second, `p|q` two destinations, `{!}c` a predicate that may be negated, `{, b}` may be left
-out, `a+imm` takes an offset, `a{+imm}` is a register that may, `{a, b}` are registers in braces,
-`[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a list of any length in parentheses. `a{.asel}`
-may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have one. A digit of a set's member may be a
-range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out and changes no result, so that it makes
-no form of its own. `{{, p}}` is an operand that is there with the hint that is no set, and only then.
+defines, or else a paragraph of the page that holds no lines, and without such a set the modifier itself; `{.x}` may be left out;
+`{.a,.b}` is one of the listed or none. Operands: `[a]` is an address, `p[|q]` a destination with an optional second, `p|q` two
+destinations, `{!}c` a predicate that may be negated, `{, b}` may be left out, `a+imm` takes an offset, `a{+imm}` is a register
+that may, `{a, b}` are registers in braces, `[a, {b,} c]` are operands in brackets of which b may be left out, and `(a)` is a
+list of any length in parentheses. `a{.asel}` may carry a selector of the set `.asel`, `{-}a` a minus sign, and `-a` must have
+one. A digit of a set's member may be a range: `.h[0-3][0-3]` stands for sixteen members. `{{.x}}` is a hint: it may be left out
+and changes no result, so that it makes no form of its own. `{{, p}}` is an operand that is there with the hint that is no set,
+and only then.
 """
 
 from __future__ import annotations

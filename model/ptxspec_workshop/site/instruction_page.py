@@ -119,7 +119,11 @@ def redirect(app: Sphinx, error: Exception | None) -> None:
     for opcode, documents in instruction_pages().items():
         for document in documents:
             folder, _, name = document.rpartition("/")
-            if document in known and f"{folder}/{opcode}" not in known and len(pages.opcodes(pages.module_of(document))) > 1:
+            if (
+                document in known
+                and f"{folder}/{opcode}" not in known
+                and len(pages.opcodes(pages.module_of(document))) > 1
+            ):
                 path = Path(app.outdir, folder, f"{opcode}.html")
                 path.write_text(_REDIRECTION.format(opcode=opcode, page=f"{name}.html"), "utf-8")
 
