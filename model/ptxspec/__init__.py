@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Outcome
     from ptxspec.machine.module import Module
-    from ptxspec.machine.observing import EVENT, Event, ObservedInstruction, ObservedLaunch, Observer, Trace
+    from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
     from ptxspec.machine.owned import Memory
     from ptxspec.machine.pointers import Pointer
     from ptxspec.query.allowed import allowed
@@ -83,7 +83,6 @@ _PLACES = {
     "Counts": "ptxspec.machine.counting",
     "Outcome": "ptxspec.machine.launch",
     "EventKind": "ptxspec.machine.events",
-    "EVENT": "ptxspec.machine.observing",
     "Event": "ptxspec.machine.observing",
     "ObservedInstruction": "ptxspec.machine.observing",
     "ObservedLaunch": "ptxspec.machine.observing",
@@ -133,7 +132,6 @@ _PLACES = {
 }
 
 __all__ = [
-    "EVENT",
     "AddressMode",
     "AssumptionError",
     "Cause",

@@ -63,7 +63,7 @@ def both(source: str, make: Any, **how: Any) -> tuple[list[Any], ptxspec.Outcome
 def test_both_engines_tell_the_same_and_the_counts_follow(name: str) -> None:
     source = kernel(CASES[name], module=MODULES.get(name, ""))
     how = {"grid": 3, "block": 64, "counts": True, "seed": 5}
-    args, outcome, events = both(source, lambda: [np.arange(1024, dtype=np.uint32)], **how)
+    _, outcome, events = both(source, lambda: [np.arange(1024, dtype=np.uint32)], **how)
     executed = [event.line for event in events if event.kind == "EXECUTE"]
     assert len(executed) == sum(count.active for count in outcome.counts.instructions)
     for kind, counts in (("READ", outcome.counts.read), ("WRITE", outcome.counts.written)):
@@ -97,7 +97,7 @@ def test_what_was_written_is_what_memory_holds(name: str) -> None:
 
 @pytest.mark.parametrize("copies", ["early", "late", "each", "random:3"])
 def test_asynchronous_operations(copies: str) -> None:
-    args, _, events = both(
+    _, _, events = both(
         test_asynchrony.PIPELINE,
         lambda: [test_asynchrony.blank(), test_asynchrony.numbers(4096), np.uint32(9)],
         block=32,
@@ -144,15 +144,15 @@ def test_the_order_at_a_barrier() -> None:
 
 def test_orders_and_scopes_are_those_of_the_text() -> None:
     class Orders:
-        kinds = (K.READ, K.WRITE, K.FENCE)
+        kinds = frozenset({K.READ, K.WRITE, K.FENCE})
 
         def begin(self, launch: ptxspec.ObservedLaunch) -> None:
             self.launch, self.seen = launch, []
 
         def observe(self, events: np.ndarray) -> None:
             for event in events:
-                effect: Any = self.launch.instructions[event["instruction"]].effect
-                self.seen.append((K(event["kind"]).name, effect.order.value, effect.scope and effect.scope.value))
+                instruction = self.launch.instructions[event["instruction"]]
+                self.seen.append((K(event["kind"]).name, instruction.order, instruction.scope))
 
     observer: Any = Orders()
     ptxspec.load(kernel(MORE["orders"])).launch("k", args=[np.zeros(4, np.uint32)], observers=[observer])
@@ -174,7 +174,7 @@ def test_events_of_some_kinds_and_threads(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["exact", "native"])
 def test_what_an_observer_raises_ends_the_launch_and_undoes_it(engine: str) -> None:
     class Upset:
-        kinds = (K.WRITE,)
+        kinds = frozenset({K.WRITE})
 
         def begin(self, launch: ptxspec.ObservedLaunch) -> None:
             pass

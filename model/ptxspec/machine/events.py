@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class EventKind(IntEnum):
-    """What happened. `value` and `operation` are fields of the event (see `ptxspec.EVENT`).
+    """What happened. The fields of an event are those that Observer.observe has.
 
     >>> ptxspec.EventKind.READ.name
     'READ'

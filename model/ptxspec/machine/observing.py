@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,11 +14,7 @@ from ptxspec.machine.memory import Memory, is_of_threads
 from ptxspec.machine.program import Program, describe
 from ptxspec.terms.effects import Effect
 
-#: an event, as observers are given arrays of them. `thread` numbers the threads of the grid, CTA by CTA. `space` is the place of
-#: the state space in `ObservedLaunch.spaces`, `owner` the thread or the CTA whose part of it that is (0 where there is one for
-#: all), and `address` the address there; all three are 0 for an event that accesses nothing, whose `size`, in bytes, is 0.
-#: `value` has the low 64 bits of what was read or written, `high` the others. `operation` numbers the asynchronous operations in
-#: flight, from 1 on
+#: an event, as observers are given arrays of them: see Observer.observe
 EVENT = np.dtype(
     [
         ("kind", "u1"), ("space", "u1"), ("instruction", "u4"), ("thread", "u8"), ("owner", "u8"), ("address", "u8"),
@@ -28,43 +24,99 @@ EVENT = np.dtype(
 
 
 class ObservedInstruction(NamedTuple):
-    """An instruction of the kernel that is observed: its line, from 1 on, its text, and its effect, which has its order, scope
-    and proxy if it accesses memory or is a fence."""
+    """An instruction of a kernel that is observed: its line, from 1 on, and its text. Of one that accesses memory, or is a fence,
+    `order`, `scope` and `proxy` are words of the manual's chapter on the memory consistency model; a weak access has no scope.
+    `effect` is what the instruction does as the model has it (no stable interface).
+
+    >>> ptxspec.ObservedInstruction(4, "st.release.gpu.global.u32 [a], 1;", "release", "gpu", "generic", None).order
+    'release'
+    """
 
     line: int
     text: str
-    effect: Effect | None
+    order: str | None
+    scope: str | None
+    proxy: str | None
+    effect: Any
 
 
 class ObservedLaunch(NamedTuple):
-    """What an observer is told when a launch begins: the entry, the kernel's instructions and the names of the state spaces, by
-    the indices that events have, the threads of a CTA, and what says where a thread of the grid stands: (its coordinates, those
-    of its CTA)."""
+    """A launch as an observer is told of it before it begins: the entry, the instructions of the kernel and the names of the
+    state spaces, by the numbers that events have, and the extents of the grid, of a CTA and of a cluster.
+
+    >>> launch = ptxspec.ObservedLaunch("k", (), ("global",), (2, 1, 1), (32, 2, 1), (1, 1, 1))
+    >>> launch.name
+    'k'
+    """
 
     name: str
     instructions: tuple[ObservedInstruction, ...]
     spaces: tuple[str, ...]
-    threads: int
-    where: Callable[[int], tuple[tuple[int, int, int], tuple[int, int, int]]]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+
+    def where(self, thread: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Where a thread of the grid stands: (%tid, %ctaid).
+
+        >>> launch = ptxspec.ObservedLaunch("k", (), ("global",), (2, 1, 1), (32, 2, 1), (1, 1, 1))
+        >>> launch.where(97)
+        ((1, 1, 0), (1, 0, 0))
+        """
+        extents = Extents(self.grid, self.block, cluster=self.cluster)
+        return extents.where(thread % extents.threads, thread // extents.threads)
 
 
 class Observer(Protocol):
-    """Who is told of the events of a launch. What it raises ends the launch."""
+    """Who is told of the events of a launch: any object with these members. What it raises ends the launch.
+
+    >>> class Stores:
+    ...     kinds = frozenset([ptxspec.EventKind.WRITE])
+    ...     def begin(self, launch):
+    ...         self.bytes = 0
+    ...     def observe(self, events):
+    ...         self.bytes += int(events["size"].sum())
+    >>> text = '''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry k() { .shared .b64 s[2]; st.shared.v2.b64 [s], {1, 2}; ret; }'''
+    >>> stores = Stores()
+    >>> outcome = ptxspec.load(text).launch("k", block=4, observers=[stores])
+    >>> stores.bytes
+    64
+    """
 
     @property
-    def kinds(self) -> Collection[EventKind]:
-        """Of what kinds of events it is told. What it does not ask for costs nothing."""
+    def kinds(self) -> frozenset[EventKind]:
+        """The kinds of events that it is told of. What no observer asks for costs nothing.
+
+        >>> ptxspec.Trace(kinds=[ptxspec.EventKind.FENCE]).kinds
+        frozenset({<EventKind.FENCE: 3>})
+        """
 
     def begin(self, launch: ObservedLaunch) -> None:
-        """A launch begins."""
+        """A launch begins.
+
+        >>> trace = ptxspec.Trace()
+        >>> trace.begin(ptxspec.ObservedLaunch("k", (), (), (1, 1, 1), (1, 1, 1), (1, 1, 1)))
+        """
 
     def observe(self, events: np.ndarray) -> None:
-        """Events have happened, one after the other: an array of `ptxspec.EVENT`, some thousand at a time."""
+        """Events have happened, one after the other, some thousand at a time: a structured array. Its fields: `kind`, an
+        EventKind; `thread`, which numbers the threads of the grid, CTA by CTA; `instruction`, its number in
+        `ObservedLaunch.instructions`, or 0xffffffff. Of an access: `space`, the number of the state space in
+        `ObservedLaunch.spaces`; `owner`, the thread or the CTA whose part of it that is, or 0; `address` there; `size` in bytes,
+        0 where nothing is accessed. `value` and `high` have 64 bits each of what was read or written, and other values as
+        EventKind says. `operation` numbers the asynchronous operations in flight, from 1 on.
+
+        >>> trace = ptxspec.Trace()
+        >>> trace.observe(np.zeros(0, [("thread", "u8")]))
+        >>> trace.events
+        []
+        """
 
 
 class Event(NamedTuple):
-    """An event as a Trace keeps it: the fields of `ptxspec.EVENT`, with the names of the kind and of the state space, the line of
-    the instruction (0 where there is none), and a value of up to 128 bits.
+    """An event as a Trace keeps it: the fields that an observer is given, with the names of the kind and of the state space, the
+    line of the instruction (0 where there is none), and a value of up to 128 bits.
 
     >>> text = '''.version 8.0 .target sm_80 .address_size 64
     ... .visible .entry k() { .shared .b32 s; st.shared.u32 [s], 7; ret; }'''
@@ -107,11 +159,20 @@ class Trace:
         self._threads = None if threads is None else np.array(sorted(threads), np.uint64)
 
     def begin(self, launch: ObservedLaunch) -> None:
-        """Take the names of what events number."""
+        """Take the names of what events number.
+
+        >>> ptxspec.Trace().begin(ptxspec.ObservedLaunch("k", (), (), (1, 1, 1), (1, 1, 1), (1, 1, 1)))
+        """
         self._launch = launch
 
     def observe(self, events: np.ndarray) -> None:
-        """Keep events."""
+        """Keep events.
+
+        >>> trace = ptxspec.Trace(limit=0)
+        >>> trace.observe(np.zeros(3, [("thread", "u8")]))
+        >>> trace.dropped
+        3
+        """
         if self._threads is not None:
             events = events[np.isin(events["thread"], self._threads)]
         room = max(0, self.limit - len(self.events))
@@ -137,7 +198,9 @@ class Observing:
         self.spaces = tuple(dict.fromkeys(unbanked(name) for name in spaces().addressable()))
         source, kernel = checked.source, program.kernel
         instructions = tuple(
-            ObservedInstruction(source.place(op.position)[1], describe(op, source.text), op.plan.meaning.effect)
+            ObservedInstruction(
+                source.place(op.position)[1], describe(op, source.text), *_ordered(op.plan.meaning.effect)
+            )
             for op in kernel.code
         )
         # of an instruction that several carry out, one after the other, and of the end of a body, which stands nowhere
@@ -146,14 +209,9 @@ class Observing:
         self._executes = np.array(
             [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
         )
-        threads = extents.threads
         launch = ObservedLaunch(
-            kernel.name,
-            instructions,
-            self.spaces,
-            threads,
-            lambda thread: extents.where(thread % threads, thread // threads),
-        )
+            kernel.name, instructions, self.spaces, extents.grid, extents.block, extents.cluster
+        )  # fmt: skip
         for observer in observers:
             observer.begin(launch)
 
@@ -204,3 +262,13 @@ class Observing:
                 (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.owned.rows[1:, [0, 1, 3]]
             ]
         return found
+
+
+def _ordered(effect: Effect | None) -> tuple[str | None, str | None, str | None, Effect | None]:
+    """The words for an effect's order, scope and proxy, where it has these, and the effect."""
+
+    def word(what: str) -> str | None:
+        value = getattr(effect, what, None)
+        return None if value is None else str(value.value)
+
+    return word("order"), word("scope"), word("proxy"), effect

@@ -42,11 +42,12 @@ def functions(layout: Layout) -> frozenset[str]:
     """What calls of the functions of machine/asynchrony.py need, and of `thread_advances`, for a kernel that uses some."""
     used = layout.program.asynchronous
     assert used is not None
-    return _functions(used, layout.checked, layout.program.flow.observed.operations)
+    return functions_of(used, layout.checked, layout.program.flow.observed.operations)
 
 
 @cache
-def _functions(used: Used, checked: bool, observes: bool) -> frozenset[str]:
+def functions_of(used: Used, checked: bool, observes: bool) -> frozenset[str]:
+    """The same for a kernel that uses so much, in a launch that observes operations, or does not."""
     from ptxspec.machine import asynchrony  # with a page that few kernels need
 
     steps = {name: Taken(*taken) for name, taken in used.steps().items()}
