@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from ptxspec.machine.imaging import ImageFault, Unit
 from ptxspec.machine.limits import Limits
 from ptxspec.machine.memory import Memory
 from ptxspec.machine.misuse import misuse, stuck
-from ptxspec.machine.observing import Observing
 from ptxspec.machine.program import Program, describe
 from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice
+
+if TYPE_CHECKING:
+    from ptxspec.machine.observing import Observing
 
 
 class Host(NamedTuple):

@@ -36,7 +36,6 @@ from ptxspec.machine.imaging import Unit
 from ptxspec.machine.limits import Limits, Progress
 from ptxspec.machine.marshalling import Arrays, Buffers, arguments, bytes_of, host_span, in_order, store
 from ptxspec.machine.memory import AddressSpace, Memory
-from ptxspec.machine.observing import Observer, Observing
 from ptxspec.machine.owned import Memory as OwnedMemory
 from ptxspec.machine.owned import Owned, held
 from ptxspec.machine.program import Program, describe, function_addresses, program
@@ -48,6 +47,7 @@ from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
+    from ptxspec.machine.observing import Observer
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -268,7 +268,11 @@ class Launches:
         memory = self._memory(ready, extents, buffers, parameters, slots, how)
         system = System(memory, extents.threads, how.printed, limits.check)
         counting = Counting(ready) if how.observed.counts else None
-        observing = Observing(how.observers, self.checked, ready, extents, memory) if how.observed.kinds else None
+        observing = None
+        if how.observed.kinds:
+            from ptxspec.machine.observing import Observing  # which few launches need
+
+            observing = Observing(how.observers, self.checked, ready, extents, memory)
         host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing, counting, observing)
         try:
             steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
