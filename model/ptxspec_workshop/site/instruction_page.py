@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 
-from ptxspec.literate import finder
 from ptxspec.pages import syntax_summary
 from ptxspec_workshop.site import availability_table, operand_table, pages
 from ptxspec_workshop.site.finding.things import instruction_pages
@@ -160,8 +159,7 @@ def _shorten(section: nodes.section, module: str) -> None:
     lines = availability_table.lines(module)
     rest = [child for child in section.children if not isinstance(child, nodes.title)]
     own = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
-    fences = len(finder.document_of(finder.load(module)).of("syntax"))
-    scattered = own < fences and len(lines) >= syntax_summary.FEWEST_LINES
+    scattered = own < len(pages.fences(module, "syntax")) and len(lines) >= syntax_summary.FEWEST_LINES
     if not scattered and not syntax_summary.helps(lines):
         return
     shown = syntax_summary.text(lines)
