@@ -18,8 +18,8 @@ from ptxspec.language.forms import registry
 from ptxspec.query import arrays, repeated
 from ptxspec.query.arrays import Columns, evaluated
 from ptxspec.query.evaluate import Results, executed, executed_again, values_of_inputs
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.repeated import Repeated
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.repeated import CachedFragment
 from ptxspec.terms.loops import Compiled
 from ptxspec.terms.types import Type
 
@@ -60,7 +60,7 @@ def bits(source: random.Random, type: Type) -> Any:
     return source.getrandbits(width) & (source.getrandbits(width) if source.random() < 0.3 else ones)
 
 
-def rows(fragment: Fragment, count: int, seed: object) -> list[dict[str, Any]]:
+def rows(fragment: SymbolicFragment, count: int, seed: object) -> list[dict[str, Any]]:
     source = random.Random(str(seed))
     registers = {n: fragment.registers[n] for n in fragment.inputs if n in fragment.registers}
     return [{name: bits(source, type) for name, type in registers.items()} for _ in range(count)]
@@ -79,7 +79,7 @@ def answer(ask: Any, *arguments: Any) -> Any:
         return "open"
 
 
-def fragments(opcode: str, count: int) -> Iterator[tuple[str, Fragment]]:
+def fragments(opcode: str, count: int) -> Iterator[tuple[str, SymbolicFragment]]:
     """Some forms of an opcode that are functions of registers, as fragments."""
     forms = [v for form in registry().opcodes[opcode].forms for v in form.variants]
     random.Random(opcode).shuffle(forms)
@@ -100,7 +100,7 @@ def fragments(opcode: str, count: int) -> Iterator[tuple[str, Fragment]]:
 def test_what_is_asked_again_gives_what_it_gave_at_first(opcode: str, profile: str) -> None:
     """The function that a fragment is written out to, against the exact interpretation itself: results and what is told of them."""
     for text, fragment in fragments(opcode, 6):
-        again = Repeated(fragment)
+        again = CachedFragment(fragment)
         for row in rows(fragment, 12, text):
             values = values_of_inputs(fragment, row)
             first = answer(executed, fragment, values, profile)
@@ -131,7 +131,7 @@ def test_what_a_profile_leaves_open_is_as_it_is_for_each_element(text: str) -> N
     fragment = read_fragment(text)
     table = rows(fragment, ROWS, text)
     compare(text, table, "portable")
-    again = Repeated(fragment)
+    again = CachedFragment(fragment)
     settled = [
         row for row in table if answer(executed_again, again, values_of_inputs(fragment, row), "portable") != "open"
     ]
@@ -141,7 +141,7 @@ def test_what_a_profile_leaves_open_is_as_it_is_for_each_element(text: str) -> N
 def compare(text: str, table: list[dict[str, Any]], profile: str) -> None:
     """An array for each operand, against one evaluation after another."""
     fragment = read_fragment(text)
-    again = Repeated(fragment)
+    again = CachedFragment(fragment)
     columns = {}
     for name in table[0]:
         type = fragment.registers[name]
@@ -189,7 +189,7 @@ def test_fragments_on_arrays(text: str, seed: int) -> None:
     table = rows(fragment, 10, seed)
     if table[0]:
         compare(text, table, "hopper")
-        again = Repeated(fragment)
+        again = CachedFragment(fragment)
         for row in table:
             values = values_of_inputs(fragment, row)
             assert all_of(executed_again(again, values, "hopper")) == all_of(executed(fragment, values, "hopper"))

@@ -10,7 +10,7 @@ import pytest
 
 import ptxspec
 from ptxspec.query.synthesis import search
-from ptxspec.query.synthesis.sequences import Shape, sequences
+from ptxspec.query.synthesis.sequences import SearchSpace, sequences
 from ptxspec.query.synthesis.templates import templates_of
 from ptxspec.query.verdicts import Verdict
 
@@ -131,7 +131,7 @@ def test_sequences_are_listed_once_and_none_is_missing() -> None:
     """Of two instructions over one input, against all that there are, made in another way."""
     templates = tuple(templates_of(["add.u32", "sub.u32"]))
     assert [t.commutes for t in templates] == [True, False]
-    shape = Shape(templates, (32, 32), 32, (), 0)
+    shape = SearchSpace(templates, (32, 32), 32, (), 0)
     listed = {
         tuple((one.template.mnemonic, *(o.register for o in one.operands)) for one in sequence)
         for sequence in sequences(shape, 2)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ptxspec.query.evaluate import Operand, as_bits, joined, values_of_inputs
-from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice, allows
@@ -69,7 +69,7 @@ def allowed(
     return not further or _jointly(list(further.values()), values, choices, settled)
 
 
-def _kind(fragment: Fragment, name: str) -> Type:
+def _kind(fragment: SymbolicFragment, name: str) -> Type:
     """The type as which a result is given: that of its form, of which a register has the bits only."""
     type = fragment.left[name]
     return type if name in fragment.formats or type.kind == "pred" else type.bits

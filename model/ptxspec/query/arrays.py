@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
-from ptxspec.query.fragments import Fragment, Unsupported
-from ptxspec.query.repeated import Repeated, known_profile, making
+from ptxspec.query.fragments import SymbolicFragment, Unsupported
+from ptxspec.query.repeated import CachedFragment, known_profile, making
 from ptxspec.terms.core import Bool, constant
 from ptxspec.terms.loops import Compiled, Loop, storage
 from ptxspec.terms.profiles import Profile
@@ -31,7 +31,7 @@ class Columns(Results):
         raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
 
 
-def evaluated(again: Repeated, given: Mapping[str, Any], profile: str) -> Columns:
+def evaluated(again: CachedFragment, given: Mapping[str, Any], profile: str) -> Columns:
     """Evaluate a fragment for each element of its operands, of which some are arrays. Raises as `evaluate` does."""
     fragment = again.fragment
     values = values_of_inputs(fragment, given, bits_of)
@@ -56,7 +56,7 @@ def evaluated(again: Repeated, given: Mapping[str, Any], profile: str) -> Column
     return results
 
 
-def _type(fragment: Fragment, name: str) -> Type:
+def _type(fragment: SymbolicFragment, name: str) -> Type:
     """The type of an input: of a register, or of a special register as it is read."""
     from ptxspec.language.specials import special_registers
 
@@ -70,7 +70,9 @@ def _column(value: Any, shape: tuple[int, ...], type: Type) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1)
 
 
-def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...], profile: str) -> list[np.ndarray]:
+def _computed(
+    again: CachedFragment, columns: list[np.ndarray], shape: tuple[int, ...], profile: str
+) -> list[np.ndarray]:
     """A column for each output. Rows that need a result which the profile leaves open are evaluated one by one."""
     fragment, count = again.fragment, int(np.prod(shape, dtype=np.int64))
     own = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
@@ -87,7 +89,7 @@ def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...]
     return found
 
 
-def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
+def _compiled(again: CachedFragment, own: tuple[bool, ...], profile: str) -> Compiled:
     """The loop for operands of which these are arrays, as it was kept, or new."""
     found: Compiled | None = again.loops.get((profile, own))
     if found is None:
@@ -99,7 +101,7 @@ def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
     return found
 
 
-def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
+def _loop(fragment: SymbolicFragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
     """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
     needed."""
     inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, own, strict=True))

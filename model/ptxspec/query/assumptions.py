@@ -14,11 +14,11 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.specials import first_name
-from ptxspec.query.comparisons import Decimal, Number, Unequal, compare
+from ptxspec.query.numbers import InvalidValue, nearest
 from ptxspec.terms.arithmetic import bits_for
 from ptxspec.terms.core import Bool, Int, TermError, constant, integer, truth
 from ptxspec.terms.types import TYPES, Type
@@ -88,7 +88,7 @@ def condition(text: str | None, names: Mapping[str, Any], types: Mapping[str, Ty
     except ValueError as error:
         raise AssumptionError(f"{_shortened(text)} is no condition: {error}") from None
     try:
-        value = _Reader(text, spelled, names, types, otherwise).read(tree.body)
+        value = _ConditionReader(text, spelled, names, types, otherwise).read(tree.body)
     except TermError as error:
         raise AssumptionError(f"{_shortened(text)}: {error}") from None
     if not isinstance(value, Bool):
@@ -100,7 +100,7 @@ def _shortened(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-class _Reader:
+class _ConditionReader:
     def __init__(self, text: str, spelled: str, names: Mapping[str, Any], types: Mapping[str, Type], otherwise: str):
         self.text, self.spelled, self.names, self.types = text, spelled, names, types
         self.otherwise = otherwise
@@ -207,7 +207,7 @@ class _Reader:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
         result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
-            if isinstance(x, Number | Decimal) or isinstance(y, Number | Decimal):
+            if isinstance(x, FloatValue | Decimal) or isinstance(y, FloatValue | Decimal):
                 result = result & self.compared_as_numbers(node, op, x, y)
                 continue
             orders = not isinstance(op, ast.Eq | ast.NotEq)
@@ -236,7 +236,7 @@ class _Reader:
         if name == "signed":
             return sign_extend(self.number(argument), type.width)
         if name == "real" and format is not None:
-            return Number(self.number(argument), format)
+            return FloatValue(self.number(argument), format)
         if name in _CLASSES and format is not None:
             return _CLASSES[name](contracts.floating_point())(self.number(argument), format)
         if name in _CLASSES or name == "real":
@@ -256,3 +256,85 @@ class _Reader:
         if not isinstance(value, Bool):
             raise self.fail(node, "a condition is needed here")
         return value
+
+
+class Unequal(ValueError):
+    """Two things that cannot be compared as numbers."""
+
+
+class FloatValue(NamedTuple):
+    """A pattern that is read as a number of its format."""
+
+    bits: Int
+    type: Type
+
+
+class Decimal(NamedTuple):
+    """A number of the condition itself, and how it is written there."""
+
+    value: Fraction
+    written: str
+
+
+#: the comparison with its sides exchanged
+_TURNED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+
+
+def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
+    """Whether the comparison holds. Raises Unequal where one side is no number, and for equality with a decimal that is no number
+    of the format."""
+    if op not in _TURNED:
+        raise Unequal("these cannot be compared")
+    if isinstance(x, Decimal) and isinstance(y, Decimal):
+        raise Unequal("two decimal numbers: nothing depends on a register")
+    if isinstance(x, Decimal) and isinstance(y, FloatValue):
+        return compare(_TURNED[op], y, x)
+    if not isinstance(x, FloatValue) or not isinstance(y, FloatValue | Decimal):
+        raise Unequal(
+            "a number with a point is compared with real(…), and real(…) with such a number or another real(…)"
+        )
+    page = contracts.floating_point()
+    if isinstance(y, Decimal):
+        holds, known = _with_decimal(op, x, y), ~page.is_nan(x.bits, x.type)
+    else:
+        if x.type != y.type:
+            raise Unequal(f"real(…) of {x.type} and of {y.type}: the formats differ")
+        holds = _ordered(op, page.order(x.bits, x.type), page.order(y.bits, y.type))
+        known = ~page.is_nan(x.bits, x.type) & ~page.is_nan(y.bits, y.type)
+    return (holds | ~known) if op is ast.NotEq else (holds & known)
+
+
+def _ordered(op: type[ast.cmpop], x: Int, y: Int) -> Bool:
+    if op is ast.Lt:
+        return x < y
+    if op is ast.LtE:
+        return x <= y
+    if op is ast.Gt:
+        return x > y
+    if op is ast.GtE:
+        return x >= y
+    return x == y if op is ast.Eq else x != y
+
+
+def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
+    """The comparison of a pattern, which is no NaN, with an exact number."""
+    page = contracts.floating_point()
+    try:
+        pattern = nearest(abs(y.value), x.type)
+    except InvalidValue:  # beyond every finite number, and below infinity
+        if op in (ast.Eq, ast.NotEq):
+            raise Unequal(f"{y.written} is beyond the numbers of {x.type}") from None
+        pattern = page.greatest(x.type)
+    found = contracts.approximation().value(pattern, x.type)
+    sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
+    near = sign * found
+    if near == y.value:
+        return _ordered(op, page.order(x.bits, x.type), constant(order))
+    if op in (ast.Eq, ast.NotEq):
+        raise Unequal(f"no number of {x.type} is {y.written}: compare with < or >, or with the bits of one")
+    below = near < y.value  # the decimal lies between this pattern and the next above it, or that below it
+    if op in (ast.Lt, ast.LtE):
+        return _ordered(ast.LtE if below else ast.Lt, page.order(x.bits, x.type), constant(order))
+    if op in (ast.Gt, ast.GtE):
+        return _ordered(ast.Gt if below else ast.GtE, page.order(x.bits, x.type), constant(order))
+    return truth(False)

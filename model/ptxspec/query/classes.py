@@ -27,7 +27,7 @@ class Class(NamedTuple):
     high: int
 
 
-class Case(NamedTuple):
+class Subdomain(NamedTuple):
     """A class for each input: its name, what the inputs are, in which types the parts of them are that are variables, and what
     holds of these."""
 
@@ -49,7 +49,7 @@ def have_classes(types: Mapping[str, Type]) -> bool:
     )
 
 
-def cases(types: Mapping[str, Type]) -> Iterator[Case]:
+def subdomains(types: Mapping[str, Type]) -> Iterator[Subdomain]:
     """Cases that have all inputs of these types among them. Small numbers are taken apart by their highest bit, where all others
     are normal."""
     for chosen in itertools.product(*map(_classes, types.values())):
@@ -91,7 +91,7 @@ def _all(type: Type) -> Class:
     return Class("anything", 0, (1 << (type.width - 1)) - 1)
 
 
-def _case(types: Mapping[str, Type], classes: Any) -> Case:
+def _case(types: Mapping[str, Type], classes: Any) -> Subdomain:
     inputs: dict[str, Any] = {}
     parts: dict[str, Type] = {}
     holds: Any = TRUE
@@ -102,4 +102,4 @@ def _case(types: Mapping[str, Type], classes: Any) -> Case:
         holds = holds & ~(magnitude < one.low) & ~(constant(one.high) < magnitude)
         inputs[name] = select(truth_variable(sign), 1 << (type.width - 1), 0) + magnitude
     said = ", ".join(f"{name} is {one.name}" for name, one in zip(types, classes, strict=True))
-    return Case(said, inputs, parts, holds)
+    return Subdomain(said, inputs, parts, holds)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from ptxspec.base.options import Freedom
 from ptxspec.language.specials import first_name, special_registers
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.numbers import Unfit, nearest
-from ptxspec.query.repeated import Repeated, asked, asked_for_arrays, known_profile, repeated
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.numbers import InvalidValue, nearest
+from ptxspec.query.repeated import CachedFragment, asked, asked_for_arrays, known_profile, repeated
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -135,7 +135,7 @@ def evaluate(
     return executed_again(again, values_of_inputs(again.fragment, given) if values is None else values, profile)
 
 
-def executed_again(again: Repeated, values: dict[str, Any], profile: str) -> Results:
+def executed_again(again: CachedFragment, values: dict[str, Any], profile: str) -> Results:
     """What `executed` gives, by the function that the fragment is written out to."""
     fragment = again.fragment
     if len(values) < len(fragment.inputs):  # a guard may leave a register without a value
@@ -170,7 +170,7 @@ def _chosen(freedom: Any, bits: int, choices: Profile) -> Chosen:
     return Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)
 
 
-def executed(fragment: Fragment, values: dict[str, Any], profile: str) -> Results:
+def executed(fragment: SymbolicFragment, values: dict[str, Any], profile: str) -> Results:
     """Execute a fragment on the bits of its inputs. Raises as `evaluate` does."""
     choices = known_profile(profile)
     chosen: list[Chosen] = []
@@ -214,7 +214,7 @@ def joined(inputs: Mapping[str, Any] | None, operands: dict[str, Any]) -> dict[s
 
 
 def values_of_inputs(
-    fragment: Fragment, operands: Mapping[str, Any], bits: Callable[..., Any] | None = None
+    fragment: SymbolicFragment, operands: Mapping[str, Any], bits: Callable[..., Any] | None = None
 ) -> dict[str, Any]:
     """What a fragment reads before it is written, by name, as bits, which `bits` makes of a value (if not as_bits). Raises
     TypeError for operands that do not fit it."""
@@ -288,7 +288,7 @@ def _rounded(name: str, value: float, type: Type) -> int:
     try:
         sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
         return sign | nearest(Fraction(abs(value)), type)
-    except Unfit:
+    except InvalidValue:
         raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
 
 

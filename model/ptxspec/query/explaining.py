@@ -3,14 +3,20 @@ values, and the lines of the documents where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
 from ptxspec.query.evaluate import Chosen, Operand, Results, executed, joined, readings, values_of_inputs
-from ptxspec.query.fragments import Fragment, Step, read_fragment
+from ptxspec.query.fragments import InstructionStep, SymbolicFragment, read_fragment
 from ptxspec.query.repeated import known_profile
-from ptxspec.query.tracing import Called, Statement, traced
+from ptxspec.terms import vocabulary
 from ptxspec.terms.core import Bool, Int
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -169,7 +175,7 @@ def explain(
     return explained(fragment, values_of_inputs(fragment, joined(inputs, operands)), profile, depth)
 
 
-def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: int) -> Explanation:
+def explained(fragment: SymbolicFragment, values: dict[str, Any], profile: str, depth: int) -> Explanation:
     """What `explain` returns, for the bits of a fragment's inputs."""
     if not 1 <= depth <= DEEPEST:
         raise ValueError(f"a depth of {depth}: 1 to {DEEPEST} levels can be asked for")
@@ -177,7 +183,7 @@ def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: i
     memo: dict[int, Any] = {}
     steps = []
     for step, done in zip(fragment.steps, results.steps, strict=True):
-        reader = _Reader(step, known_profile(profile), values, memo)
+        reader = _DefinitionReader(step, known_profile(profile), values, memo)
         page, guard = f"{step.page}:{step.line}", step.guard
         if done.executed:
             lines = reader.lines(depth)
@@ -193,10 +199,10 @@ def explained(fragment: Fragment, values: dict[str, Any], profile: str, depth: i
     return Explanation(results, steps)
 
 
-class _Reader:
+class _DefinitionReader:
     """The values of one instruction's definition."""
 
-    def __init__(self, step: Step, profile: Profile, inputs: Mapping[str, Any], memo: dict[int, Any]):
+    def __init__(self, step: InstructionStep, profile: Profile, inputs: Mapping[str, Any], memo: dict[int, Any]):
         assert step.plan is not None
         self.step, self.plan, self.profile = step, step.plan, profile
         self.inputs, self.before = inputs, memo
@@ -256,7 +262,7 @@ class _Reader:
             found.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
         return found
 
-    def line(self, statement: Statement, function: str, depth: int) -> ExplainedLine:
+    def line(self, statement: ExecutedStatement, function: str, depth: int) -> ExplainedLine:
         binds = dict(statement.binds)
         if statement.returns:
             binds["returns"] = statement.returned
@@ -306,3 +312,191 @@ class _Reader:
                 number = readings(value, type).get("float")
                 return text if number is None else f"{value:#0{type.width // 4 + 2}x} = {number} ({type})"
         return text
+
+
+#: functions within statements, which belong to these
+_WITHIN = ("<listcomp>", "<genexpr>", "<lambda>", "<dictcomp>", "<setcomp>")
+#: statements that are kept of one call: a loop may have thousands
+MOST = 200
+
+
+@dataclass
+class Condition:
+    """A condition that a statement selects by: its source, and the term."""
+
+    source: str
+    term: Any
+
+
+@dataclass
+class ExecutedStatement:
+    """A statement that ran: where it is, what it binds, or returns, the conditions it selects by, and what it called."""
+
+    path: str
+    line: int
+    source: str
+    binds: dict[str, Any] = field(default_factory=dict)
+    returns: bool = False
+    returned: Any = None
+    conditions: list[Condition] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
+
+
+@dataclass
+class Called:
+    """A call of a page's function: its name, its page, and the statements that ran. `arguments` are those by name."""
+
+    name: str
+    path: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    statements: list[ExecutedStatement] = field(default_factory=list)
+    more: int = 0
+    """statements beyond those that are kept"""
+
+
+def traced(call: Callable[[], Any], code: CodeType, depth: int) -> Called:
+    """The call of the page's function with this code that call() makes first, and the calls of other pages' functions below it,
+    down to `depth` (1: none)."""
+    tracer = _StatementTracer(depth, code)
+    with _tracing(tracer):
+        call()
+    assert tracer.root is not None
+    _open_shortcuts(tracer, depth)
+    return tracer.root
+
+
+@contextmanager
+def _tracing(tracer: Any) -> Iterator[None]:
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def _open_shortcuts(tracer: _StatementTracer, depth: int) -> None:
+    """Follow functions whose terms stand for their bodies, as for the sum: these are not run when they are called."""
+    for statement, function, arguments, level in tracer.shortcuts:
+        below = _StatementTracer(depth - level, function.__code__)
+        with _tracing(below):
+            function(*arguments)
+        if below.root is not None:
+            statement.calls.append(below.root)
+            _open_shortcuts(below, depth - level)
+
+
+class _Frame:
+    """A call that is under way."""
+
+    def __init__(self, called: Called):
+        self.called = called
+        self.before: dict[str, Any] = {}
+        self.node: ast.stmt | None = None
+        self.statement: ExecutedStatement | None = None
+
+
+class _StatementTracer:
+    """What Python tells of every call, and of the lines of those that are looked into."""
+
+    def __init__(self, depth: int, code: CodeType):
+        self.depth, self.code = depth, code
+        self.root: Called | None = None
+        self.stack: list[_Frame] = []
+        self.shortcuts: list[tuple[ExecutedStatement, Any, tuple[Any, ...], int]] = []
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event != "call":
+            return None
+        code = frame.f_code
+        if self.root is None:
+            return self.entered(frame) if code is self.code else None
+        if not self.stack or len(self.stack) >= self.depth:
+            return None
+        if code.co_filename == vocabulary.__file__ and code.co_name == "call":
+            self.note_shortcut(frame)
+            return None
+        if code.co_filename.endswith(".md") and code.co_name not in _WITHIN:
+            return self.entered(frame)
+        return None
+
+    def note_shortcut(self, frame: FrameType) -> None:
+        """A function whose body is not run, to be looked into later."""
+        statement = self.stack[-1].statement
+        inside = frame.f_locals
+        if statement is not None:
+            function = vocabulary.SHORTCUTS[inside["name"]]
+            self.shortcuts.append((statement, function, (inside["type"], *inside["arguments"]), len(self.stack)))
+
+    def entered(self, frame: FrameType) -> Any:
+        called = Called(frame.f_code.co_name, frame.f_code.co_filename, dict(frame.f_locals))
+        if self.root is None:
+            self.root = called
+        else:
+            statement = self.stack[-1].statement
+            if statement is None:
+                return None
+            statement.calls.append(called)
+        self.stack.append(_Frame(called))
+        return self.local
+
+    def local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        top = self.stack[-1]
+        if event == "line":
+            self.finish(frame, top)
+            top.before = dict(frame.f_locals)
+            self.begin(frame, top)
+        elif event == "return":
+            self.finish(frame, top)
+            if top.statement is not None and top.statement.returns:
+                top.statement.returned = arg
+            self.stack.pop()
+        return self.local
+
+    def begin(self, frame: FrameType, top: _Frame) -> None:
+        """A line runs: of the statement that has begun, or of another."""
+        node = _statements(frame.f_globals["__name__"]).get(frame.f_lineno)
+        if node is not None and node is top.node:
+            return
+        top.node, top.statement = node, None
+        if node is None:
+            return
+        if len(top.called.statements) == MOST:
+            top.called.more += 1
+            return
+        source = ast.unparse(node)
+        top.statement = ExecutedStatement(
+            frame.f_code.co_filename, node.lineno, source, returns=isinstance(node, ast.Return)
+        )
+        top.statement.conditions = list(_conditions(node, frame.f_globals, dict(frame.f_locals)))
+        top.called.statements.append(top.statement)
+
+    def finish(self, frame: FrameType, top: _Frame) -> None:
+        """A line has run: what it has bound."""
+        if top.statement is None:
+            return
+        for name, value in frame.f_locals.items():
+            if name not in top.before or top.before[name] is not value:
+                top.statement.binds[name] = value
+
+
+@cache
+def _statements(module: str) -> dict[int, ast.stmt]:
+    """The simple statements of a page by each of their lines."""
+    loader: Any = sys.modules[module].__loader__
+    found: dict[int, ast.stmt] = {}
+    for node in ast.walk(ast.parse(loader.get_source(module))):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                found.setdefault(line, node)
+    return found
+
+
+def _conditions(node: ast.stmt, names: dict[str, Any], local: dict[str, Any]) -> Iterator[Condition]:
+    """What the calls of `select` in a statement select by, evaluated by itself: a definition's words change nothing."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "select" and one.args:
+            expression = ast.fix_missing_locations(ast.Expression(one.args[0]))
+            with suppress(Exception):  # a name of a comprehension, say
+                term = eval(compile(expression, "<condition>", "eval"), names, local)
+                yield Condition(ast.unparse(one.args[0]), term)

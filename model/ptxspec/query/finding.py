@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 from ptxspec.query.assumptions import assumption, condition
 from ptxspec.query.evaluate import readings
-from ptxspec.query.fragments import Fragment, read_fragment
-from ptxspec.query.inputs import Inputs, inputs_of, taken_types
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.query.minimal import rank
-from ptxspec.query.solvers import Answer, solve
+from ptxspec.query.questions import Inputs, inputs_of, taken_types
+from ptxspec.query.solvers import SolverAnswer, solve
 from ptxspec.query.trials import combinations
 from ptxspec.query.verdicts import OpenChoice
 from ptxspec.terms.core import Bool, truth
@@ -153,13 +153,13 @@ def find(
         raise ValueError(f"a count of {count}: 1 to {MOST:,} inputs can be asked for")
     began = time.monotonic()
     asked = _ask(text, where, assume, profile)
-    return _Search(asked, count, began, began + timeout).run()
+    return _InputSearch(asked, count, began, began + timeout).run()
 
 
-class _Asked(NamedTuple):
+class _InputQuestion(NamedTuple):
     """A question: the fragment, its inputs with the types as which they are taken, the results, and what has to hold."""
 
-    fragment: Fragment
+    fragment: SymbolicFragment
     inputs: Inputs
     types: dict[str, Type]
     results: dict[str, Any]
@@ -171,7 +171,7 @@ class _Asked(NamedTuple):
         return [n for n in self.inputs.types if n in self.fragment.inputs]
 
 
-def _ask(text: str, where: str, assume: str | None, name: str) -> _Asked:
+def _ask(text: str, where: str, assume: str | None, name: str) -> _InputQuestion:
     fragment, profile = read_fragment(text), Profile(name)
     inputs = inputs_of(fragment.inputs, fragment.registers)
     types = taken_types(inputs, fragment)
@@ -185,13 +185,13 @@ def _ask(text: str, where: str, assume: str | None, name: str) -> _Asked:
     claim = assumption(assume, given, inputs.types) & inputs.guaranteed
     names = {**given, **results}
     claim = claim & condition(where, names, {**types, **fragment.left}, "neither an input nor a result")
-    return _Asked(fragment, inputs, types, results, claim, profile)
+    return _InputQuestion(fragment, inputs, types, results, claim, profile)
 
 
-class _Search:
+class _InputSearch:
     """One input after the other, each from the solver, with those that came before kept out."""
 
-    def __init__(self, asked: _Asked, count: int, began: float, deadline: float):
+    def __init__(self, asked: _InputQuestion, count: int, began: float, deadline: float):
         self.asked, self.count, self.began, self.deadline = asked, count, began, deadline
         self.found: list[Finding] = []
         self.ordered = True
@@ -210,7 +210,7 @@ class _Search:
             claim = claim & self.differs_from(one)
         while len(self.found) < self.count and not why:
             left = self.deadline - time.monotonic()
-            answer = solve(claim, self.asked.types, left, surely=True) if left > 0 else Answer("timeout", {}, {})
+            answer = solve(claim, self.asked.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
             if answer.status != "sat":
                 why = answer.status
                 break

@@ -21,10 +21,9 @@ from ptxspec.language.parser import ended, parse_fragment, statement
 from ptxspec.language.preamble import has_target, has_version
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
-from ptxspec.query.executions import Executions
 from ptxspec.query.results import consumed
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.core import Bool, constant, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, constant, make, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.effects import (
     Advance,
@@ -57,7 +56,53 @@ from ptxspec.terms.effects import (
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, sign_extend
+from ptxspec.terms.vocabulary import (
+    EACH_EXECUTION,
+    FALSE,
+    NUMBERED,
+    TRUE,
+    low_bits,
+    number,
+    rebuilt,
+    select,
+    sign_extend,
+)
+
+
+class Executions:
+    """The executions of a side so far, in their order."""
+
+    def __init__(self) -> None:
+        #: by a freedom's attributes: the operands of those that were met, and when they are executed
+        self._before: dict[Any, list[tuple[tuple[Any, ...], Bool]]] = {}
+
+    def substitute(self, term: Any, values: dict[str, Any], memo: dict[int, Any], holds: Bool = TRUE) -> Any:
+        """A term of an instruction that is executed where a condition holds, with variables replaced by other terms. `memo` is
+        shared between the terms of one execution."""
+
+        def replace(t: Any, args: tuple[Any, ...]) -> Any:
+            if t.op == "var":
+                return values.get(t.attrs[0], t)
+            if t.op != "freedom" or t.attrs[6] != EACH_EXECUTION:
+                return None
+            before = self._before.setdefault(t.attrs, [])
+            place = _count(args, before)
+            before.append((args, holds))
+            return make(t.op, (*args, place), (*t.attrs[:6], NUMBERED))
+
+        return rebuilt(term, replace, memo)
+
+
+def _count(operands: tuple[Any, ...], before: list[tuple[tuple[Any, ...], Bool]]) -> Int:
+    """How many of those before were executed and have equal operands."""
+    found: Int = constant(0)
+    for others, holds in before:
+        same: Any = truth(holds)
+        for x, y in zip(operands, others, strict=True):
+            same = same & (x == y)
+        found = found + number(same)
+    return found
+
 
 #: operands that are no values of registers
 _NOT_VALUES: tuple[Any, ...] = (label, target_list)
@@ -132,7 +177,7 @@ WARP_ALONE = "One warp, alone: no other warp accesses the memory meanwhile."
 MOST_INSTRUCTIONS = 30_000
 
 
-class Step(NamedTuple):
+class InstructionStep(NamedTuple):
     """One instruction of a fragment, and what it wrote: register -> term of its raw bits (or a Bool), and the type that the
     instruction's form gives to what it wrote. `guard` is its guard as written, and `holds` the term that says whether it lets the
     instruction through; None without one. `reached` is the term that says whether the thread comes to it at all; None if
@@ -190,7 +235,7 @@ def _ordered(effect: Effect | None) -> tuple[Any, ...]:
             raise AssertionError(f"no effect that orders memory: {effect}")
 
 
-class Fragment(NamedTuple):
+class SymbolicFragment(NamedTuple):
     """A checked fragment. `registers` gives every name's type; `inputs` are those read before they are written, `carried`
     those among them that are read only because a guarded instruction may leave them as they were; `outputs` maps each name
     that is written to the term of its register's final value; `left` has the type that the last instruction to write a name
@@ -215,7 +260,7 @@ class Fragment(NamedTuple):
     inputs: tuple[str, ...]
     carried: frozenset[str]
     outputs: dict[str, Any]
-    steps: tuple[Step, ...]
+    steps: tuple[InstructionStep, ...]
     formats: dict[str, Type]
     taken: dict[str, Type]
     left: dict[str, Type]
@@ -242,7 +287,7 @@ def read_fragment(
     path: str = "<fragment>",
     types: dict[str, Type] | None = None,
     contract: Contraction = "none",
-) -> Fragment:
+) -> SymbolicFragment:
     """Parse, type and evaluate a fragment symbolically: in a module of the version and the target that stand before it, or else
     the newest that has its instructions. `types` fixes the types of some names (the other side's, say), `contract` says which
     products and sums are contracted.
@@ -263,7 +308,7 @@ def read_fragment(
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
     orders = [ordering_of(op, source) for op in ops if orders_memory(op.plan.meaning.effect)]
-    return Fragment(
+    return SymbolicFragment(
         text,
         reading.registers,
         inputs,
@@ -341,7 +386,7 @@ class _Reading:
         self.hidden = {n: t for n, t in found.registers.items() if n not in self.registers}
         return found.code
 
-    def step(self, op: Op) -> Step:
+    def step(self, op: Op) -> InstructionStep:
         """One instruction, after which the registers hold what it wrote."""
         plan = op.plan
         env = self._sources(op)
@@ -355,7 +400,7 @@ class _Reading:
             del written[name], types[name]
         definition = plan.form.definition
         said, page = statement(self.source.text, op.position), page_name(definition.path)
-        return Step(said, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
+        return InstructionStep(said, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
 
     def _sources(self, op: Op) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""

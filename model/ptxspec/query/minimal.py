@@ -36,12 +36,12 @@ class Model(Protocol):
     def values(self) -> Mapping[str, Any]: ...
 
 
-Found = TypeVar("Found", bound=Model)
+AnyModel = TypeVar("AnyModel", bound=Model)
 #: asks for a model that meets a further condition: ("sat", the model), ("unsat", None), or another word for no answer
-Again = Callable[[Bool], tuple[str, "Found | None"]]
+Again = Callable[[Bool], tuple[str, "AnyModel | None"]]
 
 
-class Order(NamedTuple):
+class Ranking(NamedTuple):
     """An order of values: the classes, the simplest first, and the number by which the values of one class are ordered."""
 
     classes: tuple[Bool, ...]
@@ -74,7 +74,7 @@ def _written(type: Type) -> Callable[[int], int]:
     return written(place * _APART + order.key, "x")
 
 
-def order_of(x: Int, type: Type) -> Order:
+def order_of(x: Int, type: Type) -> Ranking:
     """The order of the values of a type, for the raw bits x: a term or a constant. One class at least holds, and the first that
     does is that of the value."""
     return _of_numbers(x, type) if is_format(type) else _of_integers(x, type)
@@ -90,17 +90,17 @@ def is_format(type: Type) -> bool:
         return False
 
 
-def _of_integers(x: Int, type: Type) -> Order:
+def _of_integers(x: Int, type: Type) -> Ranking:
     value = x if type.kind in "ux" else sign_extend(x, type.width)
     size = absolute(value)
     ones = low_bits(x, type.width)
     small = size <= SMALL
     power = low_bits(size & (size - 1), type.width + 1) == 0
     row = (ones & (ones + 1)) == 0
-    return Order((small, power, row, TRUE), integer(2 * size + number(value < 0)))
+    return Ranking((small, power, row, TRUE), integer(2 * size + number(value < 0)))
 
 
-def _of_numbers(x: Int, type: Type) -> Order:
+def _of_numbers(x: Int, type: Type) -> Ranking:
     page = contracts.floating_point()
     magnitude, negative = low_bits(x, type.width - 1), number(is_set(x, type.width - 1))
     places = page.precision(type) - 1
@@ -117,10 +117,12 @@ def _of_numbers(x: Int, type: Type) -> Order:
     turned = select(exponent > 0, 2 * exponent - 1, -2 * exponent)
     quiet = page.quiet_bit(type)
     payload = select(nan, magnitude ^ quiet, magnitude)
-    return Order(classes, 2 * select(normal, (turned << places) + fraction, payload) + negative)
+    return Ranking(classes, 2 * select(normal, (turned << places) + fraction, payload) + negative)
 
 
-def smallest(found: Found, types: Mapping[str, Type], again: Again[Found], deadline: float) -> tuple[Found, bool]:
+def smallest(
+    found: AnyModel, types: Mapping[str, Type], again: Again[AnyModel], deadline: float
+) -> tuple[AnyModel, bool]:
     """(the simplest model, whether it surely is): the first in the order of all models of a claim, value by value in the order of
     `types`. `found` is a model, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
     simplest model that was met."""
@@ -129,14 +131,14 @@ def smallest(found: Found, types: Mapping[str, Type], again: Again[Found], deadl
     for name, type in types.items():
         if open_ones > PATIENCE:
             break
-        search = _Search(found, name, type, again, kept, deadline)
+        search = _MinimalSearch(found, name, type, again, kept, deadline)
         search.run()
         found, open_ones = search.found, open_ones + search.unanswered
         kept = kept & search.is_as_found()
     return found, not open_ones
 
 
-class _Search:
+class _MinimalSearch:
     """The simplest value of one input, where those before it are settled."""
 
     def __init__(self, found: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):

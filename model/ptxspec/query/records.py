@@ -37,7 +37,7 @@ _NOT_ASKED = ("progress", "timeout", "solver", "smtlib", "ptx", "certificate")
 _DIGEST, _VERSION = re.compile(r"[0-9a-f]{64}"), re.compile(r"\d+(\.\w+)*")
 
 
-class Checked(NamedTuple):
+class CertificateCheck(NamedTuple):
     """Whether a certificate still stands, and in words what was checked, or what does not hold. `notes` are what changed without
     changing a query, such as a page; `statement` is the claim as it was computed from the question, in words.
 
@@ -53,7 +53,7 @@ class Checked(NamedTuple):
     statement: tuple[str, ...] = ()
 
 
-class Record(NamedTuple):
+class ProofRecord(NamedTuple):
     """A question (the arguments of `prove`, with its defaults), what came of it, and the queries that were put to solvers."""
 
     question: dict[str, Any]
@@ -63,7 +63,7 @@ class Record(NamedTuple):
     queries: list[Query]
 
 
-def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> Record:
+def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> ProofRecord:
     """Ask as `prove` does, and record what solvers were asked. Answers that were kept are taken only if that is said: they may be
     others than solvers give now."""
     with journal() as queries, nullcontext() if are_kept else kept.kept_at(None):
@@ -72,7 +72,7 @@ def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> R
     bound.apply_defaults()
     given = bound.arguments
     asked = {name: given[name] for name in given if name not in _NOT_ASKED}
-    return Record(asked, given["timeout"], given["solver"], verdict, queries)
+    return ProofRecord(asked, given["timeout"], given["solver"], verdict, queries)
 
 
 def prove_and_write(
@@ -90,7 +90,7 @@ def prove_and_write(
         if file is not None:
             check_writable(Path(file))
     record = recorded(left, right, are_kept=certificate is None, **options)
-    texts: list[tuple[str | Path | None, Callable[[Record], str]]] = [
+    texts: list[tuple[str | Path | None, Callable[[ProofRecord], str]]] = [
         (smtlib, smtlib_text),
         (certificate, _certificate_text),
     ]
@@ -116,7 +116,7 @@ class NotWritten(OSError, Unsupported):
         self.verdict = verdict
 
 
-def smtlib_text(record: Record) -> str:
+def smtlib_text(record: ProofRecord) -> str:
     """The query as standard SMT-LIB 2, with the claim in words as a comment. It asks for inputs that refute the claim."""
     said = _words(record)
     if record.verdict.status == "unsupported":
@@ -133,7 +133,7 @@ def smtlib_text(record: Record) -> str:
     return "".join(f"; {line}\n" for line in said) + body + "(check-sat)\n(exit)\n"
 
 
-def _words(record: Record) -> list[str]:
+def _words(record: ProofRecord) -> list[str]:
     asked = record.question
     said = record.verdict.statement.words() if record.verdict.statement is not None else []
     for side in ("left", "right"):
@@ -153,7 +153,7 @@ def _legend(text: str) -> list[str]:
     return found
 
 
-def ptx_text(record: Record) -> str:
+def ptx_text(record: ProofRecord) -> str:
     """A kernel that shows the counterexample. Raises Unsupported without one."""
     found = record.verdict.counterexample
     if found is None:
@@ -161,7 +161,7 @@ def ptx_text(record: Record) -> str:
     return witness.kernel(posed(**record.question).sides, found)
 
 
-def certificate(record: Record) -> dict[str, Any]:
+def certificate(record: ProofRecord) -> dict[str, Any]:
     """What is needed to check a verdict again, as a value for JSON. Raises Unsupported for a verdict that settles nothing.
 
     >>> from ptxspec.query import records
@@ -172,11 +172,11 @@ def certificate(record: Record) -> dict[str, Any]:
     return _certificate(record)
 
 
-def _certificate_text(record: Record) -> str:
+def _certificate_text(record: ProofRecord) -> str:
     return json.dumps(_certificate(record), indent=1, allow_nan=False)
 
 
-def _certificate(record: Record) -> dict[str, Any]:
+def _certificate(record: ProofRecord) -> dict[str, Any]:
     from ptxspec import __version__
 
     verdict = record.verdict
@@ -202,7 +202,7 @@ def _claimed(verdict: Verdict) -> dict[str, Any]:
     return {n: strict.plain(v) for n, v in verdict.as_dict().items() if n not in ("reason", "seconds")}
 
 
-def _queries(record: Record) -> list[dict[str, str]]:
+def _queries(record: ProofRecord) -> list[dict[str, str]]:
     """The queries that a certificate has. A proof rests on all that were asked. A counterexample and a run of all inputs stand
     for themselves, and have the first query alone. The first script of a purpose depends on the question alone; those after it
     may depend on a model, which solvers in parallel need not give again."""
@@ -267,7 +267,7 @@ def _asked_for() -> dict[str, Any]:
     return {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
 
 
-def check(made: Any, timeout: float | None = None) -> Checked:
+def check(made: Any, timeout: float | None = None) -> CertificateCheck:
     """Check a certificate again: all that it says is computed from its question, without any answer that was kept. The
     definitions that there are now have to make the same queries, the solver to answer them alike, and the verdict to be the same,
     of the same statement. Inputs that refute are replayed as they are. Raises ValueError for what is no certificate."""
@@ -281,12 +281,12 @@ def check(made: Any, timeout: float | None = None) -> Checked:
         now = _claimed(again.verdict)
         pages = _pages(given.question)
     except (ValueError, Unsupported, PtxError) as why:
-        return Checked(False, f"the question cannot be put: {why}")
+        return CertificateCheck(False, f"the question cannot be put: {why}")
     statement = tuple(again.verdict.statement.words()) if again.verdict.statement is not None else ()
     notes = [f"it was made by ptxspec {given.ptxspec}"] if given.ptxspec != __version__ else []
 
-    def fails(why: str) -> Checked:
-        return Checked(False, why, tuple(notes), statement)
+    def fails(why: str) -> CertificateCheck:
+        return CertificateCheck(False, why, tuple(notes), statement)
 
     changed = _changed(given.queries, _queries(again))
     if changed is not None:
@@ -308,7 +308,7 @@ def check(made: Any, timeout: float | None = None) -> Checked:
     if wrong:
         return fails(f"the certificate says something else: {wrong}")
     said = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
-    return Checked(True, said, tuple(notes), statement)
+    return CertificateCheck(True, said, tuple(notes), statement)
 
 
 def _unlike(given: Certificate, now: dict[str, Any], limit: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from ptxspec.query.fragments import Fragment, read_fragment
+from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.python_code import Script
 from ptxspec.terms.types import Type
@@ -26,10 +26,10 @@ class Scripted(NamedTuple):
     profile: Profile
 
 
-class Repeated:
+class CachedFragment:
     """A fragment, and what is made of it when it is asked again."""
 
-    def __init__(self, fragment: Fragment):
+    def __init__(self, fragment: SymbolicFragment):
         self.fragment = fragment
         #: by the name of a profile, the fragment's evaluation under it
         self._scripts: dict[str, Scripted] = {}
@@ -63,7 +63,7 @@ def known_profile(name: str) -> Profile:
     return Profile(name)
 
 
-def _bounds(fragment: Fragment) -> dict[str, tuple[int, int]] | None:
+def _bounds(fragment: SymbolicFragment) -> dict[str, tuple[int, int]] | None:
     """The least int that each input takes, and the first that it does not; None if one of them is no register of bits."""
     found = {}
     for name in fragment.inputs:
@@ -90,7 +90,7 @@ class _Choosing(Script):
         return bits
 
 
-def _scripted(fragment: Fragment, profile: Profile) -> Scripted:
+def _scripted(fragment: SymbolicFragment, profile: Profile) -> Scripted:
     words = {name: f"w{k}" for k, name in enumerate(fragment.inputs)}
     script = _Choosing(words.__getitem__, profile)
     found: list[str] = []
@@ -104,39 +104,39 @@ def _scripted(fragment: Fragment, profile: Profile) -> Scripted:
     return Scripted(run, profile)
 
 
-_asked: dict[str, Repeated | None] = {}
+_asked: dict[str, CachedFragment | None] = {}
 _lock = threading.Lock()
 #: held by the thread that reads and compiles a fragment for arrays: others that ask for the same wait, and then have it
 making = threading.RLock()
 
 
-def repeated(text: str) -> Repeated | None:
+def repeated(text: str) -> CachedFragment | None:
     """What is known of a fragment that was asked before; None the first two times."""
     return _asked.get(text)
 
 
-def asked(text: str, fragment: Fragment) -> Repeated | None:
+def asked(text: str, fragment: SymbolicFragment) -> CachedFragment | None:
     """Note that a fragment is asked. What comes but once leaves its text behind and nothing else: only the second time something
     is made of it."""
     if len(text) > LONGEST or len(fragment.steps) > INSTRUCTIONS:
         return None
-    found = Repeated(fragment) if text in _asked else None
+    found = CachedFragment(fragment) if text in _asked else None
     _keep(text, found)
     return found
 
 
-def asked_for_arrays(text: str) -> Repeated:
+def asked_for_arrays(text: str) -> CachedFragment:
     """The fragment of a text that is to be compiled, of which something is made at once. Raises as read_fragment does."""
     with making:
         found = _asked.get(text)
         if found is None:
-            found = Repeated(read_fragment(text))
+            found = CachedFragment(read_fragment(text))
             if len(text) <= LONGEST:
                 _keep(text, found)
     return found
 
 
-def _keep(text: str, found: Repeated | None) -> None:
+def _keep(text: str, found: CachedFragment | None) -> None:
     with _lock:
         _asked.pop(text, None)
         _asked[text] = found

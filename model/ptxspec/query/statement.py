@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.base.options import Contraction, Nan, Relation
-from ptxspec.query.ranges import grouped, short, shortened
 from ptxspec.query.results import is_open_nan
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.vocabulary import NUMBERED, Approximation, freedoms_in
 
 if TYPE_CHECKING:
-    from ptxspec.query.questions import Question
+    from ptxspec.query.questions import Goal
 
 _CLAIMS = {
     "equal": "both sides leave the same in {results}",
@@ -68,7 +69,7 @@ class Statement(NamedTuple):
         return {**self._asdict(), **lists, "words": self.words()}
 
 
-def stated(asked: Question, relation: Relation) -> Statement:
+def stated(asked: Goal, relation: Relation) -> Statement:
     """What a question claims."""
     read, types = dict.fromkeys((*asked.sides[0].inputs, *asked.sides[1].inputs)), asked.taken
     editions = (_edition(asked.sides[0].epoch), _edition(asked.sides[1].epoch))
@@ -85,7 +86,7 @@ def stated(asked: Question, relation: Relation) -> Statement:
     )
 
 
-def _notes(asked: Question, relation: Relation) -> list[str]:
+def _notes(asked: Goal, relation: Relation) -> list[str]:
     """What a reader might take for granted."""
     found = list(dict.fromkeys(note for side in asked.sides for note in side.notes))
     one, other = asked.sides
@@ -104,7 +105,7 @@ def _notes(asked: Question, relation: Relation) -> list[str]:
     return found + _on_unwritten(asked, relation) + _on_freedoms(asked, relation)
 
 
-def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
+def _on_unwritten(asked: Goal, relation: Relation) -> list[str]:
     """What is taken of registers and memory that are read before they are written."""
     names = [grouped(n for n in side.unwritten if n not in side.idle) for side in asked.sides]
     if relation == "equal":
@@ -120,7 +121,7 @@ def _on_unwritten(asked: Question, relation: Relation) -> list[str]:
     return found
 
 
-def _on_freedoms(asked: Question, relation: Relation) -> list[str]:
+def _on_freedoms(asked: Goal, relation: Relation) -> list[str]:
     """How results that PTX leaves open are compared."""
     idle = {id(side.unwritten[name]) for side in asked.sides for name in side.idle}
     left, right = (freedoms_in(*finals.values()) for finals in asked.finals)
@@ -168,3 +169,53 @@ def _listed(names: dict[str, str], most: int | None) -> str:
     shown = [f"{name} ({type})" for type, those in by_type for name in grouped(those)]
     shown = shortened(shown, most)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+#: the names of a list that are told in short
+MOST = 8
+#: a note with a list of names: what comes before them, they, and what follows
+_LIST = re.compile(r"(.*?: )(.*?)(\.(?: [A-Z].*)?)")
+
+_NUMBERED = re.compile(r"(.+)\[(\d+)\]")
+
+
+def grouped(names: Iterable[str]) -> list[str]:
+    """Names with those of bytes, or lanes, whose numbers follow one another as one: `p[4..7]`."""
+    numbers: dict[str, list[int]] = {}
+    others: list[str] = []
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            others.append(name)
+        else:
+            numbers.setdefault(match[1], []).append(int(match[2]))
+    return others + [f"{of}[{run}]" for of, those in numbers.items() for run in _runs(sorted(those))]
+
+
+def _runs(numbers: list[int]) -> list[str]:
+    """Numbers in order, those that follow one another as one: `4..7`."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return [str(a) if a == b else f"{a}..{b}" for a, b in found]
+
+
+def shortened(names: list[str], most: int | None) -> list[str]:
+    """The first `most` names, and how many there are besides; all of them, if one more is not worth a word."""
+    if most is None or len(names) <= most + 1:
+        return names
+    return [*names[:most], f"{len(names) - most} more"]
+
+
+def short(note: str) -> str:
+    """A note whose list of names is not longer than is read at a glance."""
+    match = _LIST.fullmatch(note)
+    if match is None:
+        return note
+    before, names, behind = match.groups()
+    listed = names.split(", ")
+    kept = shortened(listed, MOST)
+    return note if kept is listed else f"{before}{', '.join(kept[:-1])} and {kept[-1]}{behind}"

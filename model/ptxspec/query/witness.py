@@ -10,7 +10,7 @@ from ptxspec.language.building.modules import Heading
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import first_name
-from ptxspec.query.fragments import Fragment, Unsupported
+from ptxspec.query.fragments import SymbolicFragment, Unsupported
 from ptxspec.query.verdicts import Counterexample
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.types import Type
@@ -23,7 +23,7 @@ SLOT = 16
 NAME = "show"
 
 
-def kernel(sides: tuple[Fragment, Fragment], found: Counterexample) -> str:
+def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> str:
     """The text of a module with the entry `show(.u64 out)`. It stores what the left side leaves in the compared registers, in a
     slot of 16 bytes each in the order of `found.compared`, and then in as many what the right side leaves. Inputs are loaded from
     variables, so that no compiler computes the results. A value that a special register had is an input like any other. Raises
@@ -69,12 +69,12 @@ def _differs(text: str, count: int) -> bool:
     return bool((results[: SLOT * count] != results[SLOT * count :]).any())
 
 
-def _heading(side: Fragment) -> Heading | None:
+def _heading(side: SymbolicFragment) -> Heading | None:
     heading, _ = parse_fragment(Source(ended(side.text), "<side>"))
     return heading
 
 
-def _comment(sides: tuple[Fragment, Fragment], found: Counterexample) -> str:
+def _comment(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> str:
     said = ["This kernel shows inputs for which two fragments leave different results.", "Left:"]
     said += [f"  {line.strip()}" for line in sides[0].text.strip().splitlines()]
     said += ["Right:", *(f"  {line.strip()}" for line in sides[1].text.strip().splitlines())]
@@ -91,7 +91,7 @@ def _inputs(found: Counterexample) -> str:
     return ", ".join(f"{n} = {int(v):#x}" for n, v in found.inputs.items())
 
 
-def _lines(sides: tuple[Fragment, Fragment], found: Counterexample) -> Iterator[str]:
+def _lines(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> Iterator[str]:
     variables = {name: f"$in{i}" for i, name in enumerate(found.inputs)}
     for name, variable in variables.items():
         yield _variable(variable, name, found.inputs[name], found.types[name])
@@ -113,7 +113,7 @@ def _variable(variable: str, name: str, value: Any, type: Type) -> str:
     return f".visible .global .align 8 .b{width} {variable} = {int(value):#x}; // {name}"
 
 
-def _side(side: Fragment, found: Counterexample, variables: dict[str, str], at: int) -> Iterator[str]:
+def _side(side: SymbolicFragment, found: Counterexample, variables: dict[str, str], at: int) -> Iterator[str]:
     """One side in a block of its own: its registers, its inputs, its text, and the stores of its results."""
     specials = [name for name in side.inputs if name not in side.registers]
     registers = {name: f"$special{i}" for i, name in enumerate(specials)}
@@ -142,7 +142,7 @@ def _load(register: str, variable: str, type: Type) -> Iterator[str]:
         yield f"ld.global.b{type.width} {register}, [{variable}];"
 
 
-def _text(side: Fragment, registers: dict[str, str]) -> Iterable[str]:
+def _text(side: SymbolicFragment, registers: dict[str, str]) -> Iterable[str]:
     """A side's instructions, with registers in the place of special registers."""
 
     def replaced(match: re.Match[str]) -> str:
@@ -152,7 +152,7 @@ def _text(side: Fragment, registers: dict[str, str]) -> Iterable[str]:
     return [re.sub(r"%\w+(\.[a-z]\b)?", replaced, line.strip()) for line in lines]
 
 
-def _store(name: str, type: Type, side: Fragment, at: int) -> Iterator[str]:
+def _store(name: str, type: Type, side: SymbolicFragment, at: int) -> Iterator[str]:
     """The store of a result: as many of its bits as are compared. What is left of the slot is zero before."""
     if name == CONDITION_CODE:
         yield f"addc.u32 $word, 0, 0;\nst.global.b32 [$out+{at}], $word;"

@@ -9,11 +9,10 @@ import pytest
 
 from ptxspec.query import refinement
 from ptxspec.query.enumerated import CHUNK
-from ptxspec.query.means import Means
 from ptxspec.query.minimal import is_simple, rank
-from ptxspec.query.questions import ask
+from ptxspec.query.questions import Means, ask
+from ptxspec.query.solvers.domains import Numbered
 from ptxspec.query.solvers.exhaustion import exhaust
-from ptxspec.query.solvers.numbered import Numbered
 from ptxspec.query.solvers.simple_first import chunks, measure, simple_numbers
 from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.exact import evaluate

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.query.paths.conditions import joined
 from ptxspec.terms.core import Bool
-from ptxspec.terms.vocabulary import select
+from ptxspec.terms.vocabulary import TRUE, select
 
 #: what the registers of one lane hold, by name
 Registers = dict[str, Any]
 
 
-class Frame(NamedTuple):
+class CallFrame(NamedTuple):
     """A call that has not returned: the instruction, what the caller's registers held, the number of the activation, and
     how often the caller's loops were begun again."""
 
@@ -23,13 +23,13 @@ class Frame(NamedTuple):
     counts: dict[int, int]
 
 
-class Arrival(NamedTuple):
+class PathState(NamedTuple):
     """A way to a block. `reached` says for each lane whether it takes that way; `counts` how often each loop was begun again, by
     the block at which it begins."""
 
     reached: tuple[Bool, ...]
     registers: tuple[Registers, ...]
-    stack: tuple[Frame, ...] = ()
+    stack: tuple[CallFrame, ...] = ()
     counts: dict[int, int] = {}
 
     @property
@@ -45,7 +45,7 @@ def is_true(condition: Bool) -> bool:
     return condition.op == "const" and bool(condition.attrs[0])
 
 
-def together(arrivals: list[Arrival], read: Any) -> Arrival:
+def together(arrivals: list[PathState], read: Any) -> PathState:
     """Several ways to one block as one. Ways that parted at one branch are joined first. `read(registers, name, lane)` is what a
     register holds that one of the ways has not written."""
     left = list(arrivals)
@@ -56,7 +56,7 @@ def together(arrivals: list[Arrival], read: Any) -> Arrival:
     return left[0]
 
 
-def _nearest(arrivals: list[Arrival]) -> tuple[int, int]:
+def _nearest(arrivals: list[PathState]) -> tuple[int, int]:
     for j in range(1, len(arrivals)):
         for i in range(j):
             pairs = zip(arrivals[i].reached, arrivals[j].reached, strict=True)
@@ -65,7 +65,7 @@ def _nearest(arrivals: list[Arrival]) -> tuple[int, int]:
     return 0, 1
 
 
-def _both(one: Arrival, other: Arrival, read: Any) -> Arrival:
+def _both(one: PathState, other: PathState, read: Any) -> PathState:
     reached, registers = [], []
     for lane, (x, y) in enumerate(zip(one.reached, other.reached, strict=True)):
         if is_false(x) or is_false(y):
@@ -77,7 +77,7 @@ def _both(one: Arrival, other: Arrival, read: Any) -> Arrival:
         reached.append(either)
         registers.append(_chosen(first, one.registers[lane], other.registers[lane], lane, read))
     counts = {b: max(one.counts.get(b, 0), other.counts.get(b, 0)) for b in {*one.counts, *other.counts}}
-    return Arrival(tuple(reached), tuple(registers), one.stack, counts)
+    return PathState(tuple(reached), tuple(registers), one.stack, counts)
 
 
 def _chosen(first: Bool, x: Registers, y: Registers, lane: int, read: Any) -> Registers:
@@ -88,4 +88,81 @@ def _chosen(first: Bool, x: Registers, y: Registers, lane: int, read: Any) -> Re
         own = x[name] if name in x else read(x, name, lane)
         its = y[name] if name in y else read(y, name, lane)
         found[name] = own if own is its else select(first, own, its)
+    return found
+
+
+def parts(condition: Bool) -> list[Bool]:
+    """What a conjunction says, the last first."""
+    found, stack = [], [condition]
+    while stack:
+        one = stack.pop()
+        if one.op == "all":
+            stack += one.args
+        else:
+            found.append(one)
+    return found
+
+
+def opposite(x: Bool, y: Bool) -> bool:
+    """Whether one is the other's negation, as they are written."""
+    return (~x) is y or x is (~y)
+
+
+def joined(x: Bool, y: Bool) -> tuple[Bool, Bool] | None:
+    """(where either path is taken, where it is the first given that), for paths that parted at one branch; else None."""
+    shared_x, last_x = _split(x)
+    shared_y, last_y = _split(y)
+    if shared_x is shared_y and opposite(last_x, last_y):
+        return shared_x, last_x
+    return None
+
+
+def _split(condition: Bool) -> tuple[Bool, Bool]:
+    return (condition.args[0], condition.args[1]) if condition.op == "all" else (TRUE, condition)
+
+
+def assumed(term: Any, holds: Bool) -> Any:
+    """A term where a condition holds: choices that its parts decide are made."""
+    known: dict[int, Bool] | None = None
+    while term.op == "select":
+        if known is None:
+            known = {id(p): p for p in parts(holds)}
+        c = term.args[0]
+        wanted = parts(c)
+        if all(id(p) in known for p in wanted):
+            term = term.args[1]
+        elif any(id(~p) in known for p in wanted):
+            term = term.args[2]
+        else:
+            break
+    return term
+
+
+def leaves(term: Any, holds: Bool, wanted: Mapping[int, str], deep: bool = False) -> set[str]:
+    """Which of the terms that are wanted, by their ids, a term may be where a condition holds: choices that its parts decide are
+    made. If it is `deep`, which of them it may be computed from."""
+    known = {id(p): p for p in parts(holds)}
+    found: set[str] = set()
+    seen: set[int] = set()
+    stack = [term]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if id(one) in wanted:
+            found.add(wanted[id(one)])
+        elif one.op == "select":
+            which = parts(one.args[0])
+            if all(id(p) in known for p in which):
+                stack.append(one.args[1])
+            elif any(id(~p) in known for p in which):
+                stack.append(one.args[2])
+            else:
+                stack += one.args[1:]
+        elif one.op == "all":  # a choice of truth values is a conjunction for each
+            if not any(id(~p) in known for p in parts(one)):
+                stack += one.args
+        elif deep or one.op == "any":
+            stack += one.args
     return found

@@ -15,8 +15,8 @@ from ptxspec.machine.batch import Extents
 from ptxspec.machine.flow import destinations
 from ptxspec.machine.special import INDEX, SpecialValues, asked, meaning
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.addresses import Case
-from ptxspec.query.paths.arrivals import Arrival, is_false
+from ptxspec.query.paths.addresses import AddressCase
+from ptxspec.query.paths.arrivals import PathState, is_false
 from ptxspec.terms.actions import lane_words
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Access, Collective, Load, Wait
@@ -62,7 +62,7 @@ class Collectives:
 
     # where lanes meet ------------------------------------------------------------------------------------------------------
 
-    def meet(self, op: Op, effect: Collective | Wait, way: Arrival, holds: tuple[Bool, ...]) -> None:
+    def meet(self, op: Op, effect: Collective | Wait, way: PathState, holds: tuple[Bool, ...]) -> None:
         """Let all lanes that come to an instruction have what it tells them; `way` gets their registers."""
         walk = self.walk
         if isinstance(effect, Collective) and effect.warps > 1:
@@ -170,7 +170,7 @@ class Collectives:
 
     # races -----------------------------------------------------------------------------------------------------------------
 
-    def accessed(self, cases: list[Case], effect: Access, done: Bool, lane: int, line: int) -> None:
+    def accessed(self, cases: list[AddressCase], effect: Access, done: Bool, lane: int, line: int) -> None:
         """Note which bytes a lane reaches, and where that races with what another one did since they last met."""
         walk = self.walk
         if walk.lanes == 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.machine.flow import Flow, registers_written, successors
 from ptxspec.query.assumptions import assumption
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.arrivals import Arrival
+from ptxspec.query.paths.arrivals import PathState
 from ptxspec.terms.core import Bool, truth_variable, variable
 from ptxspec.terms.effects import Call, Load
 from ptxspec.terms.types import Type
@@ -32,14 +32,14 @@ class Obligation(NamedTuple):
     fails: Bool
 
 
-class Loop(NamedTuple):
+class NaturalLoop(NamedTuple):
     """The block at which a loop begins, and all of its blocks."""
 
     head: int
     blocks: frozenset[int]
 
 
-def loops(flow: Flow) -> list[Loop]:
+def loops(flow: Flow) -> list[NaturalLoop]:
     """The loops of a kernel, by the blocks at which they begin."""
     edges = {i: successors(block) for i, block in enumerate(flow.blocks)}
     heads: dict[int, set[int]] = {}
@@ -55,7 +55,7 @@ def loops(flow: Flow) -> list[Loop]:
             if one not in inside:
                 inside.add(one)
                 todo += [i for i, following in edges.items() if one in following]
-        found.append(Loop(head, frozenset(inside)))
+        found.append(NaturalLoop(head, frozenset(inside)))
     return found
 
 
@@ -87,7 +87,7 @@ class Inductive:
         assert self.loop is not None
         return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
 
-    def _check_effects(self, loop: Loop) -> None:
+    def _check_effects(self, loop: NaturalLoop) -> None:
         """Raise Unsupported for a loop that does more than an invariant about registers tells of."""
         for op in self._ops(loop):
             effect = op.plan.meaning.effect
@@ -99,11 +99,11 @@ class Inductive:
         if self.walk.lanes > 1:
             raise Unsupported("an invariant is for a loop of one thread")
 
-    def _ops(self, loop: Loop) -> list[Any]:
+    def _ops(self, loop: NaturalLoop) -> list[Any]:
         blocks = [self.walk.flow.blocks[b] for b in loop.blocks]
         return [op for b in blocks for op in self.walk.kernel.code[b.start : b.end]]
 
-    def entered(self, way: Arrival) -> Arrival:
+    def entered(self, way: PathState) -> PathState:
         """Any time that the loop begins, in place of the first."""
         assert self.loop is not None
         walk = self.walk
@@ -131,7 +131,7 @@ class Inductive:
         self.types[f"{shown}-{region.name}"] = type
         return low_bits(region.base + variable(f"{shown}-{region.name}", type.width), type.width)
 
-    def again(self, way: Arrival) -> None:
+    def again(self, way: PathState) -> None:
         """The loop begins again: there the invariant has to hold."""
         self._oblige(f"going through the loop at line {self.line} once preserves it", way, self.assumed)
 
@@ -143,13 +143,13 @@ class Inductive:
     def _named(self, name: str) -> bool:
         return re.search(rf"(?<![\w%]){re.escape(self.walk.public(name, 0))}(?!\w)", self.text) is not None
 
-    def _oblige(self, what: str, way: Arrival, assumed: Bool = TRUE) -> None:
+    def _oblige(self, what: str, way: PathState, assumed: Bool = TRUE) -> None:
         (reached,) = way.reached
         fails = reached & assumed & ~self._holds(way)
         if fails is not FALSE:
             self.obligations.append(Obligation(what, fails))
 
-    def _holds(self, way: Arrival) -> Bool:
+    def _holds(self, way: PathState) -> Bool:
         """The invariant of what registers hold on a way."""
         walk = self.walk
         text = _ENTRY.sub(r"entry_\1", self.text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxspec.language.checked import Op
 from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
-from ptxspec.query.paths.addresses import Case
+from ptxspec.query.paths.addresses import AddressCase
 from ptxspec.query.paths.arrivals import is_false
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Wait, orders_memory
@@ -67,7 +67,7 @@ class Orders:
         """Whether other threads are thought of."""
         return self.walk.options.interfered
 
-    def at(self, op: Op, done: Bool, lane: int, cases: Iterable[Case] = ()) -> bool:
+    def at(self, op: Op, done: Bool, lane: int, cases: Iterable[AddressCase] = ()) -> bool:
         """Whether an instruction is an event. If others are thought of, memory holds then what they left."""
         walk, regions = self.walk, self.walk.memory.regions
         if not takes_part(op, walk.lanes) or is_false(done):
@@ -93,7 +93,7 @@ class Orders:
         self.events.append(Event(what, done, self.before, terms, self._written))
         self.before = self.before + number(done)
 
-    def where(self, cases: Iterable[Case]) -> Int:
+    def where(self, cases: Iterable[AddressCase]) -> Int:
         """The generic address that an access reaches."""
         memory = self.walk.memory
         found: Int = constant(0)

@@ -8,16 +8,16 @@ from ptxspec import contracts
 from ptxspec.language.checked import Place
 from ptxspec.machine.special import asked
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.memory import Piece, Region
+from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.core import Int, constant, variable
 from ptxspec.terms.types import TYPES
 
 if TYPE_CHECKING:
-    from ptxspec.query.paths.arrivals import Arrival
+    from ptxspec.query.paths.arrivals import PathState
     from ptxspec.query.paths.walking import Walk
 
 
-class Places:
+class Regions:
     """Makes regions when they are first asked for."""
 
     def __init__(self, walk: Walk):
@@ -60,11 +60,11 @@ class Places:
 
     # variables and parameters ----------------------------------------------------------------------------------------------
 
-    def address(self, name: str, way: Arrival, lane: int) -> Int:
+    def address(self, name: str, way: PathState, lane: int) -> Int:
         """The address of a variable or a parameter, in its state space."""
         return self.region(name, way, lane).base
 
-    def region(self, name: str, way: Arrival, lane: int) -> Region:
+    def region(self, name: str, way: PathState, lane: int) -> Region:
         place = self.walk.kernel.places[name]
         activation = way.stack[-1].activation if way.stack else 0
         return self.of_place(name, place, activation if place.framed else 0, lane)
@@ -101,11 +101,11 @@ class Places:
         walk = self.walk
         unknown = walk.memory.unknown(name)
 
-        def initial(i: int) -> Piece:
+        def initial(i: int) -> SymbolicByte:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
                 walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
-                return Piece(walk.unwritten[shown], 0, 1)
+                return SymbolicByte(walk.unwritten[shown], 0, 1)
             found = unknown(i)
             walk.begins_as(shown, found.term)
             return found
@@ -117,7 +117,7 @@ class Places:
         if place.pointers:
             raise Unsupported(f"{place.name}: initializers with addresses are not followed")
         data = (place.initial or b"").ljust(place.size, b"\0")
-        return lambda i: Piece(constant(data[i]), 0, 1)
+        return lambda i: SymbolicByte(constant(data[i]), 0, 1)
 
     def _parameter(self, name: str, place: Place, key: Any) -> Region:
         """A parameter of an entry: a pointer to a buffer, a number, or an array's bytes."""
@@ -134,8 +134,8 @@ class Places:
         if value is not None:
             number = value
 
-            def initial(i: int) -> Piece:
-                return Piece(number, i, place.size)
+            def initial(i: int) -> SymbolicByte:
+                return SymbolicByte(number, i, place.size)
 
         region = memory.add(f"&{name}", self.spaces.OF_PARAMETERS, place.size, place.aligned, initial, writable=False)
         self.found[key] = region

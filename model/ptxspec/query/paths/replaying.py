@@ -32,17 +32,17 @@ from ptxspec.terms.vocabulary import CONVENTION
 _STEPS = 1_000_000
 
 
-class Ran(NamedTuple):
+class LaunchResult(NamedTuple):
     """What a launch left: registers and bytes by the names that results have, or that it broke a rule."""
 
     results: dict[str, Any]
     faulted: str | None
 
 
-class _First(Fresh):
+class _InitialState(Fresh):
     """What registers and memory hold at first."""
 
-    def __new__(cls, side: Side, options: Options, values: Mapping[str, Any]) -> _First:
+    def __new__(cls, side: Side, options: Options, values: Mapping[str, Any]) -> _InitialState:
         found = super().__new__(cls, 0)
         found.side, found.options, found.values = side, options, values
         return found
@@ -99,7 +99,7 @@ class _Engine(ExactEngine):
 class _Launches(Launches):
     """Launches whose threads begin with registers that are given."""
 
-    first: _First
+    first: _InitialState
     engine: _Engine
 
     def _run(self, kernel: Any, extents: Any, args: Any, limits: Any, how: How) -> Any:
@@ -151,14 +151,14 @@ def run(
     where: Memories,
     profile: str,
     pick: Callable[[Any, tuple[int, ...]], int],
-) -> Ran | None:
+) -> LaunchResult | None:
     """Launch a side; `values` has the inputs by name, `pick` chooses what conventions are. None if a launch cannot begin so: a
     function has no entry, and a thread does not choose what its special registers say."""
     if side.what == "function" or not _as_launched(options, values):
         return None
     values = {**values, **where.addresses}
     launches = _Launches(side.checked)
-    launches.first, launches.engine = _First(side, options, values), _Engine()
+    launches.first, launches.engine = _InitialState(side, options, values), _Engine()
     for name, place in side.checked.places.items():
         if place.space == spaces().OF_BUFFERS and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
@@ -174,8 +174,8 @@ def run(
     except LaunchError as error:
         if error.rule == "no choice":
             return None
-        return Ran({}, str(error).partition("\n")[0])
-    return Ran(_results(side, options, launches, where), None)
+        return LaunchResult({}, str(error).partition("\n")[0])
+    return LaunchResult(_results(side, options, launches, where), None)
 
 
 def _as_launched(options: Options, values: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ of the machine is a *fault*, and what follows it counts for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from ptxspec import contracts
@@ -18,18 +19,25 @@ from ptxspec.language.parser import statement
 from ptxspec.language.scopes import MODULE
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.machine.flow import Block, Flow, destinations, ending, values_of
-from ptxspec.query.executions import Executions
-from ptxspec.query.fragments import ALONE, WARP_ALONE, Beyond, Step, Unsupported, told
-from ptxspec.query.paths.arrivals import Arrival, Registers, is_false, together
+from ptxspec.query.fragments import (
+    ALONE,
+    WARP_ALONE,
+    Beyond,
+    Executions,
+    InstructionStep,
+    SymbolicFragment,
+    Unsupported,
+    told,
+)
+from ptxspec.query.paths.arrivals import PathState, Registers, assumed, is_false, leaves, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
-from ptxspec.query.paths.conditions import assumed, leaves
 from ptxspec.query.paths.inductive import Inductive
-from ptxspec.query.paths.memory import Memory
+from ptxspec.query.paths.memory import SymbolicMemory
 from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.ordering import Orders
-from ptxspec.query.paths.places import Places
-from ptxspec.query.paths.sides import Side
+from ptxspec.query.paths.places import Regions
+from ptxspec.query.paths.sides import Side, side
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
 from ptxspec.terms.effects import (
     Access,
@@ -55,7 +63,7 @@ from ptxspec.terms.effects import (
 )
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute
+from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute, variables_in
 
 #: instructions that a walk executes at most, those of a loop as often as it is taken
 MOST_STEPS = 30_000
@@ -77,17 +85,17 @@ class Walk:
         #: those of them that some path reads before it writes them
         self.read_first: dict[str, None] = {}
         self._firsts: dict[int, str] = {}
-        self.steps: list[Step] = []
+        self.steps: list[InstructionStep] = []
         self.notes: dict[str, None] = {}
-        self.memory = Memory(side.checked.address_size)
+        self.memory = SymbolicMemory(side.checked.address_size)
         self.executions = Executions()
-        self.places = Places(self)
+        self.places = Regions(self)
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
         self.rules, self.variables = contracts.type_checking(), contracts.variables()
-        self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
-        self.ends: list[Arrival] = []
+        self.waiting: dict[Any, tuple[tuple[int, int], list[PathState]]] = {}
+        self.ends: list[PathState] = []
         self.taken: dict[str, Type] = {}
         self.left: dict[str, Type] = {}
         self._instances, self._block_number = 0, 0
@@ -156,7 +164,7 @@ class Walk:
         type = special_registers()[name]
         return truth_variable(name) if type.kind == "pred" else variable(name, type.width)
 
-    def read(self, way: Arrival, name: str, lane: int, carried: bool = False) -> Any:
+    def read(self, way: PathState, name: str, lane: int, carried: bool = False) -> Any:
         registers = way.registers[lane]
         if name not in registers:
             activation = way.stack[-1].activation if way.stack and not name.endswith(MODULE) else 0
@@ -171,17 +179,17 @@ class Walk:
 
     # the walk ------------------------------------------------------------------------------------------------------------
 
-    def run(self) -> Arrival:
+    def run(self) -> PathState:
         """Execute everything; where all that ends is together."""
         if self.flow.blocks:
-            empty = Arrival((TRUE,) * self.lanes, tuple({} for _ in range(self.lanes)))
+            empty = PathState((TRUE,) * self.lanes, tuple({} for _ in range(self.lanes)))
             self._expect(0, self.calling.entered(empty), None)
         while self.waiting:
             key = min(self.waiting, key=lambda k: self.waiting[k][0])
             (_, number), ways = self.waiting.pop(key)
             self._block(number, together(ways, self._unwritten(ways[0])))
         if not self.ends:
-            return Arrival((FALSE,) * self.lanes, tuple(map(self._untouched, range(self.lanes))))
+            return PathState((FALSE,) * self.lanes, tuple(map(self._untouched, range(self.lanes))))
         return together(self.ends, self._unwritten(self.ends[0]))
 
     def _untouched(self, lane: int) -> Registers:
@@ -189,11 +197,11 @@ class Walk:
         names = [name for name in self.kernel.registers if self.public(name, lane) in self.left]
         return {name: self.first_value(name, lane, True) for name in names}
 
-    def _unwritten(self, way: Arrival) -> Any:
+    def _unwritten(self, way: PathState) -> Any:
         activation = way.stack[-1].activation if way.stack else 0
         return lambda registers, name, lane: self.first_value(name, lane, True, activation)
 
-    def expect(self, number: int | None, way: Arrival, source: int | None) -> None:
+    def expect(self, number: int | None, way: PathState, source: int | None) -> None:
         """Go on at a block later; None is the end of the thread."""
         if not way.possible:
             return
@@ -202,7 +210,7 @@ class Walk:
         else:
             self._expect(number, way, source)
 
-    def _expect(self, number: int, way: Arrival, source: int | None) -> None:
+    def _expect(self, number: int, way: PathState, source: int | None) -> None:
         if self.inductive is not None and self.loop is not None and number == self.loop.head:
             if source in self.loop.blocks:
                 self.inductive.again(way)
@@ -215,7 +223,7 @@ class Walk:
         order = -len(way.stack), number
         self.waiting.setdefault(key, (order, []))[1].append(way)
 
-    def _again(self, number: int, way: Arrival) -> Arrival:
+    def _again(self, number: int, way: PathState) -> PathState:
         """A loop begun again, if it may be."""
         count = way.counts.get(number, 0) + 1
         if count > self.options.unroll:
@@ -225,7 +233,7 @@ class Walk:
         outer = {b: n for b, n in way.counts.items() if b < number}
         return way._replace(counts={**outer, number: count})
 
-    def stops_at(self, where: str, way: Arrival) -> None:
+    def stops_at(self, where: str, way: PathState) -> None:
         """Note that nothing is known of executions that go on here."""
         for reached in way.reached:
             self.open(where, reached)
@@ -238,7 +246,7 @@ class Walk:
     def line(self, index: int) -> int:
         return self.side.source.line(self.kernel.code[index].position)
 
-    def _block(self, number: int, way: Arrival) -> None:
+    def _block(self, number: int, way: PathState) -> None:
         block = self.flow.blocks[number]
         if block.finishes is not None:  # what it finishes is done where it began
             self.expect(block.next, way, number)
@@ -262,7 +270,7 @@ class Walk:
 
     # instructions --------------------------------------------------------------------------------------------------------
 
-    def _execute(self, op: Op, way: Arrival) -> None:
+    def _execute(self, op: Op, way: PathState) -> None:
         """An instruction that does not end a block."""
         effect = op.plan.meaning.effect
         for lane in range(self.lanes):
@@ -275,13 +283,13 @@ class Walk:
                 self._act(effect, op, env, done, lane)
             self.write(op, env, way, lane, holds)
 
-    def guard(self, op: Op, way: Arrival, lane: int) -> Bool:
+    def guard(self, op: Op, way: PathState, lane: int) -> Bool:
         if op.guard is None:
             return TRUE
         found: Bool = self.read(way, op.guard[0], lane)
         return ~found if op.guard[1] else found
 
-    def sources(self, op: Op, way: Arrival, lane: int) -> dict[str, Any]:
+    def sources(self, op: Op, way: PathState, lane: int) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
         env = {}
         for type, own, operand in values_of(op):
@@ -293,7 +301,7 @@ class Walk:
                     self.taken[shown] = type
         return env
 
-    def operand(self, type: Type | None, width: int, operand: Any, way: Arrival, lane: int) -> Any:
+    def operand(self, type: Type | None, width: int, operand: Any, way: PathState, lane: int) -> Any:
         size = self.side.checked.address_size
         match operand:
             case tree.Address(base, offset):
@@ -321,7 +329,7 @@ class Walk:
         value = self.read(way, name, lane)
         return value if isinstance(value, Bool) else low_bits(assumed(value, way.reached[lane]), width)
 
-    def write(self, op: Op, env: dict[str, Any], way: Arrival, lane: int, holds: Bool) -> None:
+    def write(self, op: Op, env: dict[str, Any], way: PathState, lane: int, holds: Bool) -> None:
         """Let an instruction's destinations have their values."""
         memo: dict[int, Any] = {}
         done = way.reached[lane] & holds
@@ -340,7 +348,7 @@ class Walk:
         way.registers[lane].update(written)
         self._note(op, written, types, way, lane, holds)
 
-    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: Arrival, lane: int, holds: Bool) -> None:
+    def _note(self, op: Op, written: Registers, types: dict[str, Type], way: PathState, lane: int, holds: Bool) -> None:
         """Keep what an instruction did, for those who look at a counterexample."""
         if id(op) in self._silent:
             return
@@ -358,7 +366,7 @@ class Walk:
             return
         self._noted_last = instance
         page = page_name(definition.path)
-        self.steps.append(Step(said, page, definition.line, writes, kinds, guard, None, done))
+        self.steps.append(InstructionStep(said, page, definition.line, writes, kinds, guard, None, done))
 
     def fault(self, holds: Bool) -> None:
         """Let the execution be undefined where a condition holds."""
@@ -420,7 +428,7 @@ class Walk:
 
     # where blocks end ----------------------------------------------------------------------------------------------------
 
-    def _ends(self, op: Op, index: int, block: Block, number: int, way: Arrival) -> None:
+    def _ends(self, op: Op, index: int, block: Block, number: int, way: PathState) -> None:
         """The last instruction of a block."""
         effect = ending(op)
         holds = tuple(self.guard(op, way, lane) for lane in range(self.lanes))
@@ -466,15 +474,15 @@ class Walk:
         assert block.taken is not None
         return self.flow.blocks[block.taken].next
 
-    def _noted(self, op: Op, way: Arrival, holds: tuple[Bool, ...]) -> None:
+    def _noted(self, op: Op, way: PathState, holds: tuple[Bool, ...]) -> None:
         self._note(op, {}, {}, way, 0, holds[0])
 
-    def _where(self, way: Arrival, holds: tuple[Bool, ...]) -> Arrival:
+    def _where(self, way: PathState, holds: tuple[Bool, ...]) -> PathState:
         """A way for those lanes for which a condition holds, with registers of its own."""
         reached = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         return way._replace(reached=reached, registers=tuple(dict(r) for r in way.registers))
 
-    def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: Arrival) -> None:
+    def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: PathState) -> None:
         """Each label of a list."""
         page = contracts.control_flow()
         found: list[Int] = []
@@ -484,3 +492,93 @@ class Walk:
             found.append(index)
         for chosen, to in block.ways:
             self.expect(to, self._where(way, tuple(index == chosen for index in found)), number)
+
+
+def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> SymbolicFragment:
+    """Execute one side symbolically. Raises PtxError for a text that is wrong, Unsupported for what is not followed."""
+    walk = Walk(side(text, path, types or {}, options), options)
+    return fragment_of(text, walk, walk.run())
+
+
+def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
+    """What a walk has found, as the prover takes it."""
+    outputs: dict[str, Any] = {}
+    left = dict(walk.left)
+    if walk.side.what == "fragment":
+        for lane, registers in enumerate(end.registers):
+            for name, value in registers.items():
+                shown = walk.public(name, lane)
+                if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
+                    said = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                    raise Unsupported(said)
+                if shown in walk.left and "@" not in shown:
+                    outputs[shown] = value
+    elif walk.side.what == "function":
+        for name, (value, type) in walk.calling.results(end).items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type.bits if type.kind != "pred" else type
+    written: list[str] = []
+    for region in () if walk.orders.interfered else walk.places.compared.values():
+        for i in sorted(region.written):
+            name = f"{region.name}[{i}]"
+            written.append(name)
+            outputs[name], left[name] = region.piece(i).byte, TYPES["b8"]
+    if walk.orders.interfered:  # instead of what is left in memory, for whichever thread sees it
+        for name, (value, type) in walk.orders.results().items():
+            outputs[name], left[name] = value, type
+            walk.registers[name] = type
+    left = {name: type for name, type in left.items() if name in outputs}
+    registers = {**walk.registers, **walk.memory.inputs, **walk.memory.bases}
+    registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
+    inductive = walk.inductive
+    obligations = () if inductive is None else tuple(inductive.obligations)
+    used = _used(walk, outputs, [o.fails for o in obligations])
+    given = walk.memory.guaranteed(used)
+    if inductive is not None:
+        registers |= inductive.types
+    inputs = [name for name in (*walk.inputs, *walk.memory.inputs) if name in used or name in walk.inputs]
+    inputs += [name for name in walk.memory.bases if name in used]
+    inputs += [] if inductive is None else list(inductive.types)
+    idle = tuple(name for name in walk.unwritten if name not in walk.read_first)
+    carried = frozenset(name for name, only in walk.inputs.items() if only)
+    return SymbolicFragment(
+        text=text,
+        registers=registers,
+        inputs=tuple(name for name in dict.fromkeys(inputs) if name not in idle),
+        carried=carried,
+        outputs=outputs,
+        steps=tuple(walk.steps),
+        formats={},
+        taken=walk.taken,
+        left=left,
+        faults=walk.faults,
+        beyond=tuple(walk.beyond),
+        given=given,
+        notes=tuple(walk.notes),
+        bytes=frozenset(written),
+        memory=_memory(walk),
+        obligations=obligations,
+        stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
+        steps_over=walk.loop is not None,
+        side=walk.side,
+        unwritten=walk.unwritten,
+        scratch=walk.side.scratch,
+        idle=idle,
+        orders=tuple(walk.orders.met.values()),
+        named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
+    )
+
+
+def _memory(walk: Walk) -> frozenset[str]:
+    """The buffers and the variables of the module that both sides see."""
+    found = {b.name for b in walk.options.buffers if not b.of}
+    variables = {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS}
+    return frozenset(found | variables)
+
+
+def _used(walk: Walk, outputs: Mapping[str, Any], more: Iterable[Any]) -> set[str]:
+    """The variables on which what is compared, or shown of a step, depends."""
+    terms = [*outputs.values(), *more, walk.faults, *(b.holds for b in walk.beyond)]
+    for step in walk.steps:
+        terms += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
+    return variables_in(terms)

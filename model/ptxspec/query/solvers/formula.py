@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ptxspec.query.solvers.choices import Choices
+from ptxspec.query.solvers.answers import Choices
 from ptxspec.terms.core import Bool, Int, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.symbolic import Script

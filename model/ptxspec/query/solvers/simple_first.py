@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 from ptxspec import contracts
 from ptxspec.query.minimal import FEW, SMALL, is_format, is_simple, rank
-from ptxspec.query.solvers.domains import Domain
-from ptxspec.query.solvers.numbered import Numbered
+from ptxspec.query.solvers.domains import Domain, Numbered
 from ptxspec.query.trials import simple_values
 from ptxspec.terms.types import Type
 
@@ -53,11 +52,6 @@ def chunks(numbered: Numbered, size: int) -> Iterator[int]:
 def measure(numbered: Numbered, number: int) -> tuple[tuple[int, int], ...]:
     """What inputs are ordered by."""
     return tuple(rank(value, numbered.types[name]) for name, value in numbered.values(number).items())
-
-
-def simplest(numbered: Numbered, numbers: list[int]) -> int:
-    """The simplest of neighbouring inputs, of which those at both ends are compared."""
-    return simple_ones_first(numbered, numbers)[0]
 
 
 def simple_ones_first(numbered: Numbered, numbers: list[int]) -> list[int]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import ptxspec.query.solvers.journal as journal
 import ptxspec.query.solvers.kept as kept
 import ptxspec.query.solvers.portfolio as portfolio
 from ptxspec.base.options import Solver
 from ptxspec.query.minimal import smallest
-from ptxspec.query.solvers.answers import Answer, Said
+from ptxspec.query.solvers.answers import SolverAnswer, SolverReply
 from ptxspec.query.solvers.formula import EAGER, Formula
-from ptxspec.query.solvers.simpler import Found, Simpler
+from ptxspec.query.solvers.z3_solver import loaded, model_of
 from ptxspec.query.trials import tried
 from ptxspec.terms.core import Bool
 from ptxspec.terms.types import Type
@@ -27,7 +29,7 @@ def solve(
     purpose: str = "",
     simple: bool = True,
     surely: bool = False,
-) -> Answer:
+) -> SolverAnswer:
     """Inputs of these types, and a machine, for which the claim holds; "unsat" if there are none.
 
     `types` are those as which instructions take the inputs: the inputs found are the simplest of their types that are found
@@ -40,11 +42,11 @@ def solve(
     try:
         return _Question(claim, types, begun + timeout, solver, purpose).answer(simple, surely)
     except MemoryError:  # no answer, and no fault of the question's
-        return _unanswered(Said("out of memory", {}, portfolio.versions(solver)), begun, solver)
+        return _unanswered(SolverReply("out of memory", {}, portfolio.versions(solver)), begun, solver)
     except Exception as failure:
         if type(failure).__name__ not in ("Z3Exception", "BitwuzlaException"):
             raise
-        said = Said(f"{type(failure).__name__}: {_text(failure)}", {}, portfolio.versions(solver))
+        said = SolverReply(f"{type(failure).__name__}: {_text(failure)}", {}, portfolio.versions(solver))
         return _unanswered(said, begun, solver)
 
 
@@ -59,11 +61,11 @@ def _text(failure: Exception) -> str:
     return (value.decode(errors="replace") if isinstance(value, bytes) else str(value or failure)).strip()
 
 
-def _unanswered(said: Said, begun: float, solver: Solver) -> Answer:
+def _unanswered(said: SolverReply, begun: float, solver: Solver) -> SolverAnswer:
     spent = time.monotonic() - begun
     more = portfolio.note(solver)
     tried = f"{portfolio.versions(solver)} for {spent:.1f} s" + (f" ({more})" if more else "")
-    return Answer(said.status, {}, {}, said.by, tried)
+    return SolverAnswer(said.status, {}, {}, said.by, tried)
 
 
 class _Question:
@@ -74,7 +76,7 @@ class _Question:
         self.solver, self.purpose = solver, purpose
         self.formula = Formula(claim, types)
 
-    def answer(self, simple: bool, surely: bool) -> Answer:
+    def answer(self, simple: bool, surely: bool) -> SolverAnswer:
         """What is said of the claim."""
         begun, formula = time.monotonic(), self.formula
         eager = formula.pair_count() <= EAGER
@@ -86,11 +88,11 @@ class _Question:
             )  # solvers find floating-point arithmetic hard, and refutations are often simple
             if quick is not None:
                 journal.asked(journal.Query(self.purpose, formula.text(), "sat", TRIALS))
-                return Answer("sat", *quick, by=TRIALS)
+                return SolverAnswer("sat", *quick, by=TRIALS)
         while True:
             said, is_new = self.said()
             if said.status == "unsat":
-                return Answer("unsat", {}, {}, said.by)
+                return SolverAnswer("unsat", {}, {}, said.by)
             if said.status != "sat":
                 return _unanswered(said, begun, self.solver)
             torn = [] if eager else formula.torn(said.model)
@@ -98,7 +100,7 @@ class _Question:
                 break
             formula.tie(torn)
         key = kept.key(formula.text(), portfolio.versions(self.solver))
-        found = Found(formula, said.model, said.by)
+        found = SolverModel(formula, said.model, said.by)
         simplest = False
         if (
             eager and simple and (is_new or surely)
@@ -107,9 +109,9 @@ class _Question:
             found, simplest = smallest(found, self.types, Simpler(formula, said.by), until)
         if is_new:
             kept.keep(key, said._replace(model=dict(found.model)))
-        return Answer("sat", found.values, formula.choices(found.model), said.by, simplest=simplest)
+        return SolverAnswer("sat", found.values, formula.choices(found.model), said.by, simplest=simplest)
 
-    def said(self) -> tuple[Said, bool]:
+    def said(self) -> tuple[SolverReply, bool]:
         """What is said of the formula, and whether it was not known before. Models are kept once they are simple."""
         formula, text = self.formula, self.formula.text()
         query = journal.Query(self.purpose, text)
@@ -124,6 +126,50 @@ class _Question:
         journal.answered(query, said.status, said.by)
         return said, found is None
 
-    def asked(self, text: str) -> Said:
+    def asked(self, text: str) -> SolverReply:
         left = max(0.001, self.deadline - time.monotonic())
         return portfolio.ask(text, self.formula.constants, left, self.formula.is_float, self.solver)
+
+
+#: milliseconds for one question
+EACH = 500
+
+
+class SolverModel(NamedTuple):
+    """A model of a formula, and who found it."""
+
+    formula: Formula
+    model: Mapping[str, Any]
+    by: str
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the inputs."""
+        return self.formula.values(self.model)
+
+
+class Simpler:
+    """Asks z3 for models of a formula that meet a further condition on the inputs, which has no freedom in it."""
+
+    def __init__(self, formula: Formula, by: str):
+        self.formula, self.by = formula, by
+
+    @cached_property
+    def solver(self) -> Any:
+        return loaded(self.formula.text(), self.formula.is_float)
+
+    def __call__(self, condition: Bool) -> tuple[str, SolverModel | None]:
+        """("sat", a model) or ("unsat", None), or another word for no answer."""
+        import z3
+
+        solver, holds = self.solver, self.formula.also(condition)
+        solver.push()
+        try:
+            solver.add(z3.parse_smt2_string(holds, ctx=solver.ctx))
+            solver.set("timeout", EACH)
+            status = solver.check()
+            if status != z3.sat:
+                return str(status), None
+            return "sat", SolverModel(self.formula, model_of(solver, self.formula.constants), self.by)
+        finally:
+            solver.pop()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ptxspec.query.solvers.answers import Said, installed
+from ptxspec.query.solvers.answers import SolverReply, installed
 
 #: seconds that a search is given before another, seeded differently, begins afresh; each is patient for twice as long
 PATIENCE = 15.0
@@ -19,7 +19,7 @@ def version() -> str:
     return f"z3 {installed('z3', 'z3_solver')}"
 
 
-def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool) -> Said:
+def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool) -> SolverReply:
     """What z3 says of a script with these constants (name -> width, 0 for a truth value) within `timeout` seconds. Each
     search has a context of its own, so that what was asked before has no bearing on how long it takes; and search that
     has gone astray is given up for one that begins elsewhere."""
@@ -36,12 +36,12 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool)
         if "interrupted" in reason:  # z3 keeps the signal to itself
             raise KeyboardInterrupt
         if found == z3.sat:
-            return Said("sat", model_of(solver, constants), version())
+            return SolverReply("sat", model_of(solver, constants), version())
         if found == z3.unsat:
-            return Said("unsat", {}, version())
+            return SolverReply("unsat", {}, version())
         if left <= patience:
             late = reason in ("timeout", "canceled") or "resource" in reason
-            return Said("timeout" if late else reason, {}, version())
+            return SolverReply("timeout" if late else reason, {}, version())
         patience, seed = patience * 2, seed + 1
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.solvers import solve
-from ptxspec.query.synthesis.sequences import Operand, Sequence
+from ptxspec.query.synthesis.sequences import Argument, Sequence
 from ptxspec.query.synthesis.targets import Target
-from ptxspec.query.synthesis.templates import MACHINE, Place
+from ptxspec.query.synthesis.templates import MACHINE, OperandSlot
 from ptxspec.terms.core import Bool, constant, truth, truth_variable, variable
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
@@ -33,7 +33,7 @@ class Holes:
 
     def __init__(self, target: Target, sequence: Sequence):
         self.target, self.sequence = target, sequence
-        self.places: list[Place] = []
+        self.places: list[OperandSlot] = []
         for one in sequence:
             self.places += [p for p, o in zip(one.template.places, one.operands, strict=True) if o.hole is not None]
         self.types: dict[str, Type] = {f"%h{i}": place.type for i, place in enumerate(self.places)}
@@ -120,7 +120,7 @@ def term_of(target: Target, sequence: Sequence) -> Any:
     return registers[-1]
 
 
-def _operand(operand: Operand, place: Place, registers: list[Any]) -> Any:
+def _operand(operand: Argument, place: OperandSlot, registers: list[Any]) -> Any:
     if operand.register is not None:
         return registers[operand.register]
     if operand.hole is not None:
@@ -132,6 +132,8 @@ def _operand(operand: Operand, place: Place, registers: list[Any]) -> Any:
 def with_constants(sequence: Sequence, constants: tuple[int, ...]) -> Sequence:
     """The sequence with constants in its holes."""
     return tuple(
-        one._replace(operands=tuple(o if o.hole is None else Operand(constant=constants[o.hole]) for o in one.operands))
+        one._replace(
+            operands=tuple(o if o.hole is None else Argument(constant=constants[o.hole]) for o in one.operands)
+        )
         for one in sequence
     )

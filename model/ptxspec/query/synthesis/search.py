@@ -16,9 +16,9 @@ from ptxspec.query.results import ALL
 from ptxspec.query.solvers.domains import is_quick
 from ptxspec.query.solvers.exhaustion import exhaust
 from ptxspec.query.synthesis.holes import Holes, with_constants
-from ptxspec.query.synthesis.sequences import Operand, Sequence, Shape, sequences
+from ptxspec.query.synthesis.sequences import Argument, SearchSpace, Sequence, sequences
 from ptxspec.query.synthesis.targets import Target, target_of
-from ptxspec.query.synthesis.templates import Place, templates_of
+from ptxspec.query.synthesis.templates import OperandSlot, templates_of
 from ptxspec.query.verdicts import Verdict
 
 #: instructions that a sequence may have, constants of any value among its operands, and seconds for one sequence's constants
@@ -104,16 +104,16 @@ def synthesize(
         raise ValueError("opcodes is a list of instructions, as in ['lop3.b32']")
     began = time.monotonic()
     target = target_of(text, result, assume)
-    search = _Search(target, tuple(opcodes), tuple(constants), profile, began + timeout)
+    search = _SequenceSearch(target, tuple(opcodes), tuple(constants), profile, began + timeout)
     return search.run(most)._replace(seconds=time.monotonic() - began)
 
 
-class _Search:
+class _SequenceSearch:
     def __init__(self, target: Target, opcodes: tuple[str, ...], more: tuple[int, ...], profile: str, deadline: float):
         self.target, self.profile, self.deadline = target, profile, deadline
         templates = tuple(templates_of(opcodes))
         widths = tuple(0 if target.types[n].kind == "pred" else target.types[n].width for n in target.names)
-        self.shape = Shape(templates, widths, target.width, _constants(target, more), 0)
+        self.shape = SearchSpace(templates, widths, target.width, _constants(target, more), 0)
         self.excluded: list[str] = []
         #: sequences of which it is not known whether they equal the target
         self.open = 0
@@ -244,7 +244,7 @@ class _Search:
         return " ".join(lines)
 
 
-def _operand(operand: Operand, place: Place, names: list[str]) -> str:
+def _operand(operand: Argument, place: OperandSlot, names: list[str]) -> str:
     if operand.register is not None:
         return names[operand.register]
     value = operand.constant
@@ -274,7 +274,7 @@ def _constants(target: Target, more: tuple[int, ...]) -> tuple[int, ...]:
 class _Columns:
     """What the beginnings of sequences leave, for all rows: worked out when a beginning is met first."""
 
-    def __init__(self, target: Target, shape: Shape):
+    def __init__(self, target: Target, shape: SearchSpace):
         self.target, self.shape = target, shape
         self.known: list[tuple[Any, np.ndarray]] = []
         self.begin()

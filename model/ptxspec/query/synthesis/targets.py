@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxspec.query.assumptions import assumption
-from ptxspec.query.fragments import Fragment, Unsupported, read_fragment
-from ptxspec.query.inputs import Inputs, inputs_of, taken_types
+from ptxspec.query.fragments import SymbolicFragment, Unsupported, read_fragment
+from ptxspec.query.questions import Inputs, inputs_of, taken_types
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.synthesis.templates import MACHINE
 from ptxspec.query.trials import combinations
@@ -36,7 +36,7 @@ class Target(NamedTuple):
     assume: str | None
     rows: list[dict[str, Any]]
     wanted: list[Any]
-    fragment: Fragment
+    fragment: SymbolicFragment
 
     @property
     def width(self) -> int:
@@ -90,7 +90,7 @@ def target_of(text: str, result: str | None, assume: str | None) -> Target:
     return Target(text, name, fragment.left[name], tuple(fragment.inputs), types, assume, rows, wanted, fragment)
 
 
-def _value(fragment: Fragment, name: str, row: dict[str, Any]) -> Any:
+def _value(fragment: SymbolicFragment, name: str, row: dict[str, Any]) -> Any:
     type, term = fragment.left[name], fragment.outputs[name]
     settled = term if type.kind == "pred" else low_bits(term, type.width)
     return evaluate_term(settled, row, known_profile(MACHINE).value)

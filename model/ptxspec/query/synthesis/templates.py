@@ -26,7 +26,7 @@ MACHINE = "hopper"
 COMMUTES = 2.0
 
 
-class Place:
+class OperandSlot:
     """A source operand: the variable of the meaning, its type, and what may be there."""
 
     def __init__(self, name: str, type: Type, takes_register: bool, takes_constant: bool, allowed: Any):
@@ -59,7 +59,7 @@ class Template:
         if meaning.uses_carry or meaning.specials:
             raise Unsupported(f"{form.mnemonic} reads or writes more than its operands")
         self.form, self.mnemonic = form, form.mnemonic
-        self.places: list[Place] = []
+        self.places: list[OperandSlot] = []
         for taken in meaning.inputs:
             annotation = definition.sources[taken.name].annotation
             if taken.type is None or taken.is_vector or taken.type.width > 64:
@@ -68,7 +68,7 @@ class Template:
             no_constant = taken.type.kind == "pred" or definition.takes_only_registers(taken.name, form.modifiers)
             takes_constant = is_constant or not no_constant
             allowed = definition.constants(taken.name, form.modifiers)
-            self.places.append(Place(taken.name, taken.type, not is_constant, takes_constant, allowed))
+            self.places.append(OperandSlot(taken.name, taken.type, not is_constant, takes_constant, allowed))
         if len(form.destinations) != 1 or not meaning.results or meaning.results[0].is_vector:
             raise Unsupported(f"{form}: more than one destination")
         self.destination = form.destinations[0].name
