@@ -31,7 +31,7 @@ WRITTEN = {"lop3.b32 d, a, b, c, immLut;": "lop3.b32 d, a, b, c, 0x96;"}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins with nothing asked."""
-    monkeypatch.setattr(repeated, "_asked", {})
+    monkeypatch.setattr(repeated, "_cached", {})
 
 
 def bits(source: random.Random, type: Type) -> Any:
@@ -285,9 +285,9 @@ def test_little_is_remembered() -> None:
     """A text that comes but once leaves nothing made of it; of many, and of their loops, the last are kept."""
     for n in range(3 * repeated.MOST):
         ptxspec.evaluate(f"add.u32 d, a, {n};", a=1)
-    assert len(repeated._asked) == repeated.MOST and not any(repeated._asked.values())
+    assert len(repeated._cached) == repeated.MOST and not any(repeated._cached.values())
     ptxspec.evaluate(f"add.u32 d, a, {n};", a=1)
-    assert sum(found is not None for found in repeated._asked.values()) == 1
+    assert sum(found is not None for found in repeated._cached.values()) == 1
     assert repeated.repeated("add.u32 d, a, 0;") is None
     long = "add.u32 d, a, 1; " * 200
     assert ptxspec.evaluate(long, a=1) == ptxspec.evaluate(long, a=1) and repeated.repeated(long) is None

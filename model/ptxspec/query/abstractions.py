@@ -63,8 +63,8 @@ def by_laws(claim: Bool, goal: Goal, what: str) -> bool:
     if normal is not FALSE:
         return False
     purpose = f"{what}, by the laws of sums, products and carries"
-    journal.asked(journal.Query(what, Formula(goal.given & claim, goal.taken).text()))
-    journal.asked(journal.Query(purpose, Formula(normal, goal.taken).text(), "unsat", LAWS))
+    journal.note(journal.Query(what, Formula(goal.given & claim, goal.taken).text()))
+    journal.note(journal.Query(purpose, Formula(normal, goal.taken).text(), "unsat", LAWS))
     return True
 
 
@@ -80,7 +80,7 @@ def of_all_functions(claim: Bool, goal: Goal, means: Means, what: str) -> bool:
             answer = solve(weaker, goal.taken, limit, solver=means.solver, purpose=purpose, simple=False)
         if answer.status == "unsat":
             for query in queries:
-                journal.asked(query)
+                journal.note(query)
             return True
     return False
 
@@ -107,7 +107,7 @@ def of_classes(claim: Bool, goal: Goal, means: Means, what: str) -> SolverAnswer
             if answer.status != "unsat":
                 return None
     for query in queries:
-        journal.asked(query)
+        journal.note(query)
     return SolverAnswer("unsat", {}, {})
 
 
@@ -166,11 +166,11 @@ def with_meanings(claim: Bool) -> Bool:
 def exchanged(functions: list[Any]) -> Bool:
     """That functions have the same value where their first two operands are exchanged."""
     holds: Bool = TRUE
-    for one, other in itertools.combinations(functions[:MOST], 2):
-        if one.attrs == other.attrs:
-            (x, y, *more), (u, v, *others) = one.args, other.args
+    for first, second in itertools.combinations(functions[:MOST], 2):
+        if first.attrs == second.attrs:
+            (x, y, *more), (u, v, *others) = first.args, second.args
             same = reduce(and_, (a == b for a, b in zip(more, others, strict=True)), (x == v) & (y == u))
-            holds = holds & (~same | (one == other))
+            holds = holds & (~same | (first == second))
     return holds
 
 
@@ -212,9 +212,9 @@ def with_any_significands(claim: Bool) -> Bool:
     for product in names.products:
         x, y = product.args
         weaker = weaker & ((product == 0) == ((x == 0) | (y == 0)))
-    for one, other in itertools.combinations(names.products[:FEW], 2):
-        if one.attrs[1] != other.attrs[1]:
-            weaker = weaker & _shifted(*sorted((one, other), key=lambda name: name.attrs[1]))
+    for first, second in itertools.combinations(names.products[:FEW], 2):
+        if first.attrs[1] != second.attrs[1]:
+            weaker = weaker & _shifted(*sorted((first, second), key=lambda name: name.attrs[1]))
     return weaker
 
 
@@ -292,9 +292,9 @@ class _Names:
     def product(self, x: Int, y: Int) -> Int:
         """A product, or the sum of the products of its factors' parts."""
         total: Int = constant(0)
-        for one, i in self._parts(x):
-            for other, j in self._parts(y):
-                part = self._product(one, other)
+        for a, i in self._parts(x):
+            for b, j in self._parts(y):
+                part = self._product(a, b)
                 part = part << (i + j) if i + j else part
                 total = part if total.op == "const" else total + part
         return total

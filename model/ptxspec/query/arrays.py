@@ -50,8 +50,8 @@ def evaluated(again: CachedFragment, given: Mapping[str, Any], profile: str) -> 
         raise TypeError(f"the operands' shapes do not fit one another: {shapes}") from None
     columns = [_column(values[name], shape, _type(fragment, name)) for name in fragment.inputs]
     results = Columns()
-    for name, found in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
-        results[name] = found.reshape(shape)
+    for name, column in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
+        results[name] = column.reshape(shape)
     results.types, results.inputs = {**fragment.registers, **fragment.left}, values
     return results
 
@@ -75,36 +75,38 @@ def _computed(
 ) -> list[np.ndarray]:
     """A column for each output. Rows that need a result which the profile leaves open are evaluated one by one."""
     fragment, count = again.fragment, int(np.prod(shape, dtype=np.int64))
-    own = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
-    found = _compiled(again, own, profile)(columns, count)
-    if len(found) == len(fragment.outputs):
-        return found
-    open_rows = np.flatnonzero(found.pop())
+    are_columns = tuple(bool(np.shape(column)) and column.size == count and count != 1 for column in columns)
+    outputs = _compiled(again, are_columns, profile)(columns, count)
+    if len(outputs) == len(fragment.outputs):
+        return outputs
+    open_rows = np.flatnonzero(outputs.pop())
     for row in open_rows:
-        cells = (column[row] if each else column[0] for column, each in zip(columns, own, strict=True))
+        cells = (column[row] if each else column[0] for column, each in zip(columns, are_columns, strict=True))
         values = {name: cell.item() for name, cell in zip(fragment.inputs, cells, strict=True)}
         results = executed_again(again, values, profile)
-        for name, column in zip(fragment.outputs, found, strict=True):
+        for name, column in zip(fragment.outputs, outputs, strict=True):
             column[row] = results[name]
-    return found
+    return outputs
 
 
-def _compiled(again: CachedFragment, own: tuple[bool, ...], profile: str) -> Compiled:
+def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str) -> Compiled:
     """The loop for operands of which these are arrays, as it was kept, or new."""
-    found: Compiled | None = again.loops.get((profile, own))
-    if found is None:
+    compiled: Compiled | None = again.loops.get((profile, are_columns))
+    if compiled is None:
         with making:
-            found = again.loops.get((profile, own)) or _loop(again.fragment, own, known_profile(profile))
+            compiled = again.loops.get((profile, are_columns)) or _loop(
+                again.fragment, are_columns, known_profile(profile)
+            )
             while len(again.loops) >= MOST:
                 del again.loops[next(iter(again.loops))]
-            again.loops[profile, own] = found
-    return found
+            again.loops[profile, are_columns] = compiled
+    return compiled
 
 
-def _loop(fragment: SymbolicFragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
+def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Profile) -> Compiled:
     """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
     needed."""
-    inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, own, strict=True))
+    inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, are_columns, strict=True))
     outputs = []
     for name, term in fragment.outputs.items():
         type = fragment.left[name]

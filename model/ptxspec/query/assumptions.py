@@ -76,7 +76,7 @@ def condition(text: str | None, names: Mapping[str, Any], types: Mapping[str, Ty
         return truth(True)
     if len(text) > MOST_CHARACTERS:
         raise AssumptionError(f"a condition of {len(text):,} characters: {MOST_CHARACTERS:,} are the most")
-    spelled = _REGISTER.sub(lambda found: "".join(_LETTERS.get(c, c) for c in found[0]), text.strip())
+    spelled = _REGISTER.sub(lambda match: "".join(_LETTERS.get(c, c) for c in match[0]), text.strip())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what looks strange to Python's compiler
@@ -184,11 +184,11 @@ class _ConditionReader:
 
     def signed_decimal(self, node: ast.UnaryOp) -> Decimal:
         assert isinstance(node.operand, ast.Constant)
-        found = self.decimal(node.operand)
+        decimal = self.decimal(node.operand)
         if isinstance(node.op, ast.USub):
-            return Decimal(-found.value, f"-{found.written}")
+            return Decimal(-decimal.value, f"-{decimal.written}")
         if isinstance(node.op, ast.UAdd):
-            return found
+            return decimal
         raise self.fail(node, "a decimal number has no bits to invert")
 
     def combined(self, node: ast.BinOp) -> Int:
@@ -325,9 +325,9 @@ def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
         if op in (ast.Eq, ast.NotEq):
             raise Unequal(f"{y.written} is beyond the numbers of {x.type}") from None
         pattern = page.greatest(x.type)
-    found = contracts.approximation().value(pattern, x.type)
+    magnitude = contracts.approximation().value(pattern, x.type)
     sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
-    near = sign * found
+    near = sign * magnitude
     if near == y.value:
         return _ordered(op, page.order(x.bits, x.type), constant(order))
     if op in (ast.Eq, ast.NotEq):

@@ -31,32 +31,32 @@ NEAR = 4
 PLAIN = ("zero operand", "negative operand")
 
 
-def causes_of(found: Counterexample, timeout: float) -> Why:
+def causes_of(counterexample: Counterexample, timeout: float) -> Why:
     """The causes of a counterexample, in `timeout` seconds."""
-    asked = ask(*found.question)
-    if asked.profiles[0] != asked.profiles[1] or any(side.side is not None for side in asked.sides):
+    goal = ask(*counterexample.question)
+    if goal.profiles[0] != goal.profiles[1] or any(side.side is not None for side in goal.sides):
         return Why(())  # suspects are of straight lines under one profile
-    values = {**dict.fromkeys(asked.inputs.types, 0), **found.inputs}
-    chosen = {(c.entry, c.operation, c.operands): c.bits for c in found.choices}
-    return _CauseSearch(asked, time.monotonic() + timeout).run(values, chosen)
+    values = {**dict.fromkeys(goal.inputs.types, 0), **counterexample.inputs}
+    chosen = {(c.entry, c.operation, c.operands): c.bits for c in counterexample.choices}
+    return _CauseSearch(goal, time.monotonic() + timeout).run(values, chosen)
 
 
 class _CauseSearch:
-    def __init__(self, asked: Goal, deadline: float):
-        self.asked, self.deadline = asked, deadline
-        self.differs = asked.differs
-        self.profile = Profile(asked.profiles[0])
+    def __init__(self, goal: Goal, deadline: float):
+        self.goal, self.deadline = goal, deadline
+        self.differs = goal.differs
+        self.profile = Profile(goal.profiles[0])
         #: suspects of which the solver did not say in time whether they are the cause
         self.open: list[Suspect] = []
 
     def run(self, values: dict[str, Any], chosen: dict[Any, int]) -> Why:
         suspects = self.suspects(values, chosen)
-        for one in suspects:
-            if self.proved([one])[0] and self.possible([one]):
-                return self.told([one], suspects)
+        for suspect in suspects:
+            if self.proved([suspect])[0] and self.possible([suspect]):
+                return self.explained([suspect], suspects)
         together = self.gathered(suspects)
         if together:
-            return self.told(together, suspects)
+            return self.explained(together, suspects)
         return Why(tuple(self.facts(values, chosen)))
 
     def gathered(self, suspects: list[Suspect]) -> list[Suspect]:
@@ -68,16 +68,16 @@ class _CauseSearch:
                 return self.needed(kept) if self.possible(kept) else []
             if other is None:
                 return []
-            known = {one.words for one in kept}
+            known = {suspect.words for suspect in kept}
             further = [s for s in _general(self.suspects(*other)) if s.words not in known]
             if not further:
                 return []
-            kept += [one._replace(detail=f"in another counterexample, {one.detail}") for one in further]
+            kept += [suspect._replace(detail=f"in another counterexample, {suspect.detail}") for suspect in further]
         return []
 
     def needed(self, kept: list[Suspect]) -> list[Suspect]:
-        for one in list(kept):
-            rest = [s for s in kept if s is not one]
+        for suspect in list(kept):
+            rest = [s for s in kept if s is not suspect]
             if rest and self.proved(rest)[0]:
                 kept = rest
         return kept
@@ -86,7 +86,7 @@ class _CauseSearch:
         """Whether the claim is proved without the suspects; if not, another counterexample, if there is one."""
         answer = self.solved(self.without(suspects) & self.differs)
         if len(suspects) == 1 and (answer is None or answer.status not in ("sat", "unsat")):
-            self.open += [one for one in _general(suspects) if one not in self.open]
+            self.open += [suspect for suspect in _general(suspects) if suspect not in self.open]
         if answer is None or answer.status != "sat":
             return answer is not None and answer.status == "unsat", None
         chosen = {(attrs[0], attrs[5], operands): bits for (attrs, operands), bits in answer.choices.items()}
@@ -99,19 +99,19 @@ class _CauseSearch:
 
     def without(self, suspects: list[Suspect]) -> Bool:
         condition: Bool = TRUE
-        for one in suspects:
-            condition = condition & one.without
+        for suspect in suspects:
+            condition = condition & suspect.without
         return condition
 
     def solved(self, condition: Bool) -> Any:
         left = min(EACH, self.deadline - time.monotonic())
         if left <= 0:
             return None
-        return solve(self.asked.given & condition, self.asked.taken, left)
+        return solve(self.goal.given & condition, self.goal.taken, left)
 
     def case(self, values: dict[str, Any], chosen: dict[Any, int]) -> FailingRun:
         def settle(term: Any) -> Any:
-            return self.asked.settled(term)
+            return self.goal.settled(term)
 
         def choose(freedom: Any, operands: tuple[int, ...]) -> int:
             if self.profile.chooses(freedom):
@@ -121,34 +121,42 @@ class _CauseSearch:
                 raise NoChoice(freedom)
             return bits
 
-        read = {n: t for n, t in self.asked.taken.items() if any(n in side.inputs for side in self.asked.sides)}
-        return FailingRun(self.asked.sides, self.asked.inputs.terms, read, values, settle, choose)
+        read = {n: t for n, t in self.goal.taken.items() if any(n in side.inputs for side in self.goal.sides)}
+        return FailingRun(self.goal.sides, self.goal.inputs.terms, read, values, settle, choose)
 
     def suspects(self, values: dict[str, Any], chosen: dict[Any, int]) -> list[Suspect]:
         case = self.case(values, chosen)
-        found: dict[str, Suspect] = {}
+        suspects: dict[str, Suspect] = {}
         for kind in KINDS:
-            for one in kind(case):
-                found.setdefault(one.words, one)
-        return list(found.values())
+            for suspect in kind(case):
+                suspects.setdefault(suspect.words, suspect)
+        return list(suspects.values())
 
-    def told(self, causes: list[Suspect], suspects: list[Suspect]) -> Why:
+    def explained(self, causes: list[Suspect], suspects: list[Suspect]) -> Why:
         """The causes, with the plainest condition that is proved to suffice."""
-        shown = tuple(Cause(one.name, one.detail, one.words) for one in causes)
+        shown = tuple(Cause(suspect.name, suspect.detail, suspect.words) for suspect in causes)
         if len(causes) > 1 or causes[0].assume is None:
-            for one in suspects:
-                if one.assume is not None and one not in causes and self.proved([one])[0] and self.possible([one]):
-                    return Why(shown, one.assume, one.assume)
-        words = " and ".join(one.words for one in causes)
-        assumptions = [one.assume for one in causes if one.assume is not None]
+            for suspect in suspects:
+                if (
+                    suspect.assume is not None
+                    and suspect not in causes
+                    and self.proved([suspect])[0]
+                    and self.possible([suspect])
+                ):
+                    return Why(shown, suspect.assume, suspect.assume)
+        words = " and ".join(suspect.words for suspect in causes)
+        assumptions = [suspect.assume for suspect in causes if suspect.assume is not None]
         return Why(shown, words, " and ".join(assumptions) if len(assumptions) == len(causes) else None)
 
     def facts(self, values: dict[str, Any], chosen: dict[Any, int]) -> list[Cause]:
         """What is so in this counterexample, and named although no condition keeps it out."""
         case, page = self.case(values, chosen), contracts.floating_point()
-        found = [Cause(one.name, f"{one.detail} (whether that is all is open)", one.words) for one in self.open]
-        for name, type in self.asked.compared.items():
-            x, y = (case.value(final[name]) for final in self.asked.finals)
+        causes = [
+            Cause(suspect.name, f"{suspect.detail} (whether that is all is open)", suspect.words)
+            for suspect in self.open
+        ]
+        for name, type in self.goal.compared.items():
+            x, y = (case.value(final[name]) for final in self.goal.finals)
             if not type.is_float or x is None or y is None or x == y:
                 continue
             apart = abs(_place(x, type) - _place(y, type))
@@ -157,14 +165,14 @@ class _CauseSearch:
             )
             if finite and 0 < apart <= NEAR:
                 units = "a unit" if apart == 1 else f"{apart} units"
-                found.append(
+                causes.append(
                     Cause("rounding differs", f"{name} differs by {units} in the last place", "both sides round alike")
                 )
         for entry, operation, operands in chosen:
             shown = ", ".join(f"{x:#x}" for x in operands)
             of = f" of {operation}" if operation else ""
-            found.append(Cause("open result", f"{entry}{of}({shown}) is left open", "a profile chooses it"))
-        return found
+            causes.append(Cause("open result", f"{entry}{of}({shown}) is left open", "a profile chooses it"))
+        return causes
 
 
 def _constant(value: int) -> Any:
@@ -180,8 +188,8 @@ def _place(bits: int, type: Any) -> int:
 
 def _general(suspects: list[Suspect]) -> list[Suspect]:
     """Suspects of a kind that says why, and not of single values; those that can be assumed, if there are such."""
-    kept = [one for one in suspects if one.name not in PLAIN and not one.words.partition(" != 0x")[1]]
-    return [one for one in kept if one.assume is not None] or kept
+    kept = [suspect for suspect in suspects if suspect.name not in PLAIN and not suspect.words.partition(" != 0x")[1]]
+    return [suspect for suspect in kept if suspect.assume is not None] or kept
 
 
 class Suspect(NamedTuple):
@@ -242,20 +250,20 @@ def overflows(case: FailingRun) -> Iterator[Suspect]:
     for step in case.executed():
         assert step.plan is not None
         for result in step.plan.meaning.results:
-            for value in result.values:
+            for term in result.values:
                 if not result.type.is_integer:
                     continue
-                dropped = value.op == "low" and value.attrs[0] == result.type.width
+                dropped = term.op == "low" and term.attrs[0] == result.type.width
                 if not dropped and not result.type.signed:
                     continue
-                exact = case.settle(substitute(value.args[0] if dropped else value, dict(step.sources)))
-                found, type = case.value(exact), result.type
-                if found is None or type.min <= found <= type.max:
+                exact = case.settle(substitute(term.args[0] if dropped else term, dict(step.sources)))
+                value, type = case.value(exact), result.type
+                if value is None or type.min <= value <= type.max:
                     continue
                 name = "signed overflow" if type.signed else "unsigned wrap-around"
-                if found >= 1 << (type.width + 1) or found < -(1 << type.width):
+                if value >= 1 << (type.width + 1) or value < -(1 << type.width):
                     name = "truncation of the high part"
-                detail = f"{step.text} is exactly {found}, which {type} does not hold"
+                detail = f"{step.text} is exactly {value}, which {type} does not hold"
                 words = f"the exact result of {step.text} is one that {type} holds"
                 yield Suspect(name, detail, (exact >= type.min) & (exact <= type.max), words, None)
 
@@ -285,7 +293,7 @@ def shift_distances(case: FailingRun) -> Iterator[Suspect]:
 
 def _distances(values: tuple[Any, ...]) -> set[str]:
     """The variables that alone decide by how much something is shifted."""
-    found: set[str] = set()
+    distances: set[str] = set()
     seen: dict[int, Any] = {}
     waiting = list(values)
     while waiting:
@@ -297,8 +305,8 @@ def _distances(values: tuple[Any, ...]) -> set[str]:
         if term.op in ("shl", "shr") and term.args[0].op != "const":
             names = variables_in([term.args[1]])
             if len(names) == 1 and names.isdisjoint(variables_in([term.args[0]])):
-                found |= names
-    return found
+                distances |= names
+    return distances
 
 
 class _Class(NamedTuple):
@@ -322,8 +330,8 @@ def float_classes(case: FailingRun) -> Iterator[Suspect]:
         _Class("infinite operand", page.is_infinite, "not infinite({})"),
     )
     operands = _float_operands(case)
-    for one in classes:
-        of_it = [(s, type, term) for s, type, term in operands if _is(case, one.holds(case.settle(term), type))]
+    for float_class in classes:
+        of_it = [(s, type, term) for s, type, term in operands if _is(case, float_class.holds(case.settle(term), type))]
         if not of_it:
             continue
         step, _, first = of_it[0]
@@ -331,11 +339,17 @@ def float_classes(case: FailingRun) -> Iterator[Suspect]:
         detail = f"{known or 'an operand'} of {step.text} is one: {case.value(case.settle(first)):#x}"
         inputs = {name: type for _, type, term in operands if (name := case.input_of(term)) is not None}
         if any(case.input_of(term) for _, _, term in of_it):
-            conditions = [~one.holds(case.inputs[name], type) for name, type in inputs.items()]
-            words = " and ".join(one.words.format(name) for name in inputs)
-            yield Suspect(one.name, detail, _all(conditions), words, words)
-        conditions = [~one.holds(case.settle(term), type) for _, type, term in operands]
-        yield Suspect(one.name, detail, _all(conditions), f"no floating-point operand is a {_noun(one.name)}", None)
+            conditions = [~float_class.holds(case.inputs[name], type) for name, type in inputs.items()]
+            words = " and ".join(float_class.words.format(name) for name in inputs)
+            yield Suspect(float_class.name, detail, _all(conditions), words, words)
+        conditions = [~float_class.holds(case.settle(term), type) for _, type, term in operands]
+        yield Suspect(
+            float_class.name,
+            detail,
+            _all(conditions),
+            f"no floating-point operand is a {_noun(float_class.name)}",
+            None,
+        )
 
 
 def _noun(name: str) -> str:
@@ -344,12 +358,12 @@ def _noun(name: str) -> str:
 
 def _float_operands(case: FailingRun) -> list[tuple[InstructionStep, Type, Any]]:
     """The operands of floating-point formats, of both sides."""
-    found = []
+    operands = []
     for step in case.executed():
         for _, type, term in case.sources(step):
             if type.is_float and type.elements == 1:
-                found.append((step, type, term))
-    return found
+                operands.append((step, type, term))
+    return operands
 
 
 def zero_operands(case: FailingRun) -> Iterator[Suspect]:

@@ -38,8 +38,8 @@ class Subdomain(NamedTuple):
 
     def put(self, term: Bool) -> Bool:
         """A condition on the inputs, for those of the case."""
-        found: Bool = substitute(term, self.inputs)
-        return found
+        condition: Bool = substitute(term, self.inputs)
+        return condition
 
 
 def have_classes(types: Mapping[str, Type]) -> bool:
@@ -53,13 +53,13 @@ def subdomains(types: Mapping[str, Type]) -> Iterator[Subdomain]:
     """Cases that have all inputs of these types among them. Small numbers are taken apart by their highest bit, where all others
     are normal."""
     for chosen in itertools.product(*map(_classes, types.values())):
-        if any(one.name == BEYOND for one in chosen):
-            first = [one.name for one in chosen].index(BEYOND)
-            if any(one.name != SMALL for one in chosen[first + 1 :]):
+        if any(part.name == BEYOND for part in chosen):
+            first = [part.name for part in chosen].index(BEYOND)
+            if any(part.name != SMALL for part in chosen[first + 1 :]):
                 continue  # one case has them all, whatever the inputs after it are
             yield _case(types, [*chosen[: first + 1], *(_all(t) for t in [*types.values()][first + 1 :])])
-        elif [one.name for one in chosen].count(SMALL) == 1:
-            place = [one.name for one in chosen].index(SMALL)
+        elif [part.name for part in chosen].count(SMALL) == 1:
+            place = [part.name for part in chosen].index(SMALL)
             for binade in _binades(chosen[place]):
                 yield _case(types, [*chosen[:place], binade, *chosen[place + 1 :]])
         else:
@@ -95,11 +95,11 @@ def _case(types: Mapping[str, Type], classes: Any) -> Subdomain:
     inputs: dict[str, Any] = {}
     parts: dict[str, Type] = {}
     holds: Any = TRUE
-    for (name, type), one in zip(types.items(), classes, strict=True):
+    for (name, type), part in zip(types.items(), classes, strict=True):
         sign, size = f"{name}.sign", f"{name}.magnitude"
         magnitude = variable(size, type.width)
         parts |= {sign: TYPES["pred"], size: TYPES[f"u{type.width}"]}
-        holds = holds & ~(magnitude < one.low) & ~(constant(one.high) < magnitude)
+        holds = holds & ~(magnitude < part.low) & ~(constant(part.high) < magnitude)
         inputs[name] = select(truth_variable(sign), 1 << (type.width - 1), 0) + magnitude
-    said = ", ".join(f"{name} is {one.name}" for name, one in zip(types, classes, strict=True))
-    return Subdomain(said, inputs, parts, holds)
+    description = ", ".join(f"{name} is {part.name}" for name, part in zip(types, classes, strict=True))
+    return Subdomain(description, inputs, parts, holds)

@@ -114,9 +114,9 @@ Made = tuple[Bool, Any, Any]
 
 def one_machine(pairs: Iterable[tuple[Made, Made]], holds: Bool = TRUE) -> Bool:
     """That one freedom has one choice for equal operands, in each pair of choices."""
-    for (here, one, x), (there, other, y) in pairs:
-        if one.attrs == other.attrs:
-            operands = zip(one.args, other.args, strict=True)
+    for (here, first, x), (there, second, y) in pairs:
+        if first.attrs == second.attrs:
+            operands = zip(first.args, second.args, strict=True)
             holds = holds & reduce(or_, (a != b for a, b in operands), ~(here & there) | (x == y))
     return holds
 
@@ -126,16 +126,16 @@ def _parts(term: Any) -> Iterator[_Part]:
     through, as `terms.exact.allows` does."""
     stack = [(term, TRUE, None)]
     while stack:
-        one, here, kept = stack.pop()
-        if one.op == "select":
-            stack += [(one.args[1], here & one.args[0], kept), (one.args[2], here & ~one.args[0], kept)]
-        elif one.op in ("low", "bounded"):
-            cut = one.attrs[0] if one.op == "low" else kept
-            stack.append((one.args[0], here, cut if kept is None else min(kept, cut)))
-        elif one.op == "freedom" and (kept is None or kept >= one.attrs[1]):
-            yield _Part(here, one, True)
+        part, here, kept = stack.pop()
+        if part.op == "select":
+            stack += [(part.args[1], here & part.args[0], kept), (part.args[2], here & ~part.args[0], kept)]
+        elif part.op in ("low", "bounded"):
+            cut = part.attrs[0] if part.op == "low" else kept
+            stack.append((part.args[0], here, cut if kept is None else min(kept, cut)))
+        elif part.op == "freedom" and (kept is None or kept >= part.attrs[1]):
+            yield _Part(here, part, True)
         else:
-            yield _Part(here, one if kept is None else low_bits(one, kept), False)
+            yield _Part(here, part if kept is None else low_bits(part, kept), False)
 
 
 class _Settled:

@@ -14,7 +14,7 @@ from ptxspec.base.options import Freedom
 from ptxspec.language.specials import first_name, special_registers
 from ptxspec.query.fragments import SymbolicFragment, read_fragment
 from ptxspec.query.numbers import InvalidValue, nearest
-from ptxspec.query.repeated import CachedFragment, asked, asked_for_arrays, known_profile, repeated
+from ptxspec.query.repeated import CachedFragment, for_arrays, known_profile, remember, repeated
 from ptxspec.terms.core import Bool
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
@@ -125,10 +125,10 @@ def evaluate(
         if getattr(value, "shape", ()):
             from ptxspec.query.arrays import evaluated
 
-            return evaluated(again or asked_for_arrays(text), given, profile)
+            return evaluated(again or for_arrays(text), given, profile)
     if again is None:
         fragment = read_fragment(text)
-        again = asked(text, fragment)
+        again = remember(text, fragment)
         if again is None:
             return executed(fragment, values_of_inputs(fragment, given), profile)
     values = again.quick(given)
@@ -141,27 +141,27 @@ def executed_again(again: CachedFragment, values: dict[str, Any], profile: str) 
     if len(values) < len(fragment.inputs):  # a guard may leave a register without a value
         return executed(fragment, values, profile)
     run, choices = again.script(profile)
-    told: dict[Any, Chosen] = {}
+    chosen: dict[Any, Chosen] = {}
 
     def note(freedom: Any, bits: int, documented: int | None) -> None:
         if bits != documented:
-            told[freedom] = _chosen(freedom, bits, choices)
+            chosen[freedom] = _chosen(freedom, bits, choices)
 
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         note(freedom, bits, None)
         return bits
 
-    found = iter(run(choose, note, *[values[name] for name in fragment.inputs]))
+    values_written = iter(run(choose, note, *[values[name] for name in fragment.inputs]))
     results = Results()
     results.steps = steps = []
     for step in fragment.steps:
-        writes = {name: next(found) for name in step.writes}
-        done = step.holds is None or next(found)
+        writes = {name: next(values_written) for name in step.writes}
+        done = step.holds is None or next(values_written)
         steps.append(Executed(step.text, f"{step.page}:{step.line}", writes, done, step.guard))
         results.update(writes)
     results.types = {**fragment.registers, **fragment.left}
-    results.inputs, results.chosen = values, list(told.values())
+    results.inputs, results.chosen = values, list(chosen.values())
     return results
 
 
@@ -302,8 +302,8 @@ def _special_values(names: Iterable[str]) -> dict[str, int]:
         return {}
     alone = SpecialValues(constant, False, Extents((1, 1, 1), (1, 1, 1)))
     kinds = special_registers()
-    found = {name: alone.read(name, 0, 0) for name in constant}
-    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in found.items()}
+    values = {name: alone.read(name, 0, 0) for name in constant}
+    return {name: bool(value) if kinds[name].kind == "pred" else value for name, value in values.items()}
 
 
 def readings(bits: Any, type: Type) -> dict[str, Any]:

@@ -245,29 +245,29 @@ class _DefinitionReader:
         called = traced(
             lambda: definition.evaluated(modifiers, absent, form.epoch), definition.function.__code__, depth
         )
-        own: dict[int, Any] = {}
+        memo: dict[int, Any] = {}
         for result in meaning.results:
             for value in result.values:  # what is chosen for these, not for what they do not depend on
-                evaluate_term(value, self.values, self.choose, own)
+                evaluate_term(value, self.values, self.choose, memo)
         return self.of(called, 0)
 
     def of(self, called: Called, depth: int) -> list[ExplainedLine]:
-        found = []
+        lines = []
         for statement in called.statements:
-            found.append(self.line(statement, called.name, depth))
+            lines.append(self.line(statement, called.name, depth))
             for inner in statement.calls:
-                found += self.of(inner, depth + 1)
+                lines += self.of(inner, depth + 1)
         if called.more:
             page = page_name(called.path)
-            found.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
-        return found
+            lines.append(ExplainedLine(page, f"… {called.more} more statements", [], [], called.name, depth))
+        return lines
 
     def line(self, statement: ExecutedStatement, function: str, depth: int) -> ExplainedLine:
         binds = dict(statement.binds)
         if statement.returns:
             binds["returns"] = statement.returned
-        values = [found for name, term in binds.items() if (found := self.shown(name, term)) is not None]
-        conditions = [found for c in statement.conditions if (found := self.shown(c.source, c.term)) is not None]
+        values = [value for name, term in binds.items() if (value := self.shown(name, term)) is not None]
+        conditions = [value for c in statement.conditions if (value := self.shown(c.source, c.term)) is not None]
         return ExplainedLine(
             f"{page_name(statement.path)}:{statement.line}", statement.source, values, conditions, function, depth
         )
@@ -290,8 +290,8 @@ class _DefinitionReader:
         if isinstance(thing, str | Type):
             return ExplainedValue(name, str(thing), str(thing))
         if isinstance(thing, tuple | list) and thing:
-            found = [self.shown(name, one) for one in thing[:MEMBERS]]
-            members = [one for one in found if one is not None]
+            values = [self.shown(name, item) for item in thing[:MEMBERS]]
+            members = [item for item in values if item is not None]
             more = ["…"] if len(thing) > MEMBERS else []
             return ExplainedValue(
                 name, [m.value for m in members], f"({', '.join([*(m.text for m in members), *more])})"
@@ -484,19 +484,19 @@ class _StatementTracer:
 def _statements(module: str) -> dict[int, ast.stmt]:
     """The simple statements of a page by each of their lines."""
     loader: Any = sys.modules[module].__loader__
-    found: dict[int, ast.stmt] = {}
+    statements: dict[int, ast.stmt] = {}
     for node in ast.walk(ast.parse(loader.get_source(module))):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                found.setdefault(line, node)
-    return found
+                statements.setdefault(line, node)
+    return statements
 
 
 def _conditions(node: ast.stmt, names: dict[str, Any], local: dict[str, Any]) -> Iterator[Condition]:
     """What the calls of `select` in a statement select by, evaluated by itself: a definition's words change nothing."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "select" and one.args:
-            expression = ast.fix_missing_locations(ast.Expression(one.args[0]))
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "select" and call.args:
+            expression = ast.fix_missing_locations(ast.Expression(call.args[0]))
             with suppress(Exception):  # a name of a comprehension, say
                 term = eval(compile(expression, "<condition>", "eval"), names, local)
-                yield Condition(ast.unparse(one.args[0]), term)
+                yield Condition(ast.unparse(call.args[0]), term)

@@ -77,14 +77,14 @@ class Findings(list[Finding]):
 
     def __init__(
         self,
-        found: Iterable[Finding],
+        findings: Iterable[Finding],
         status: Literal["found", "none", "unknown"],
         reason: str,
         complete: bool,
         ordered: bool,
         seconds: float,
     ):
-        super().__init__(found)
+        super().__init__(findings)
         self.status, self.reason, self.complete, self.ordered = status, reason, complete, ordered
         self.seconds = seconds
 
@@ -110,7 +110,7 @@ class Findings(list[Finding]):
             "complete": self.complete,
             "ordered": self.ordered,
             "seconds": round(self.seconds, 3),
-            "found": [one.as_dict() for one in self],
+            "found": [finding.as_dict() for finding in self],
         }
 
 
@@ -152,8 +152,8 @@ def find(
     if not 1 <= count <= MOST:
         raise ValueError(f"a count of {count}: 1 to {MOST:,} inputs can be asked for")
     began = time.monotonic()
-    asked = _ask(text, where, assume, profile)
-    return _InputSearch(asked, count, began, began + timeout).run()
+    question = _ask(text, where, assume, profile)
+    return _InputSearch(question, count, began, began + timeout).run()
 
 
 class _InputQuestion(NamedTuple):
@@ -191,11 +191,11 @@ def _ask(text: str, where: str, assume: str | None, name: str) -> _InputQuestion
 class _InputSearch:
     """One input after the other, each from the solver, with those that came before kept out."""
 
-    def __init__(self, asked: _InputQuestion, count: int, began: float, deadline: float):
-        self.asked, self.count, self.began, self.deadline = asked, count, began, deadline
-        self.found: list[Finding] = []
+    def __init__(self, question: _InputQuestion, count: int, began: float, deadline: float):
+        self.question, self.count, self.began, self.deadline = question, count, began, deadline
+        self.findings: list[Finding] = []
         self.ordered = True
-        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(asked.claim))
+        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(question.claim))
         #: inputs of the solver that did not stand up to the replay, which it must not name again
         self.refused = 0
 
@@ -205,38 +205,40 @@ class _InputSearch:
             self.approximate
         ):  # the solver takes an approximate result for any number: it is asked for a proof of none only
             self.try_values()
-        claim = self.asked.claim
-        for one in self.found:
-            claim = claim & self.differs_from(one)
-        while len(self.found) < self.count and not why:
+        claim = self.question.claim
+        for finding in self.findings:
+            claim = claim & self.differs_from(finding)
+        while len(self.findings) < self.count and not why:
             left = self.deadline - time.monotonic()
-            answer = solve(claim, self.asked.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
+            answer = (
+                solve(claim, self.question.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
+            )
             if answer.status != "sat":
                 why = answer.status
                 break
             self.ordered &= answer.simplest
             shown = self.replayed(answer.values, answer.choices)
             if shown is not None:
-                self.found.append(shown)
+                self.findings.append(shown)
             else:
                 self.refused += 1
                 why = "unsat" if self.refused == REFUSED else ""
             claim = claim & self.differs_from(answer.values)
-        return self.told(why)
+        return self.outcome(why)
 
-    def told(self, why: str) -> Findings:
+    def outcome(self, why: str) -> Findings:
         """What the search has come to; `why` says what ended it, if that is not the count."""
-        self.found.sort(key=self.rank)
+        self.findings.sort(key=self.rank)
         proved = why == "unsat" and not self.refused
         ordered = proved or (self.ordered and not self.approximate)
         seconds = time.monotonic() - self.began
-        if self.found:
-            reason = f"{len(self.found)} found" + (", and proved that there are no others" if proved else "")
+        if self.findings:
+            reason = f"{len(self.findings)} found" + (", and proved that there are no others" if proved else "")
             if why and not proved:
                 reason += f"; whether there are others is open: {self.words(why)}"
             if not ordered:
                 reason += "; there may be simpler ones"
-            return Findings(self.found, "found", reason, proved, ordered, seconds)
+            return Findings(self.findings, "found", reason, proved, ordered, seconds)
         if proved:
             return Findings([], "none", "proved none: no inputs meet the condition", True, True, seconds)
         return Findings([], "unknown", self.words(why), False, False, seconds)
@@ -248,25 +250,25 @@ class _InputSearch:
         return f"the solver says: {why}, after {time.monotonic() - self.began:.1f} s{tried}"
 
     def rank(self, values: Mapping[str, Any]) -> list[tuple[int, int]]:
-        return [rank(values[name], self.asked.types[name]) for name in self.asked.read]
+        return [rank(values[name], self.question.types[name]) for name in self.question.read]
 
     def differs_from(self, values: Mapping[str, Any]) -> Bool:
         """That some input is another than in `values`."""
         differs = truth(False)
-        for name in self.asked.read:
-            word = self.asked.inputs.terms[name]
+        for name in self.question.read:
+            word = self.question.inputs.terms[name]
             differs = differs | (word != truth(values[name]) if isinstance(word, Bool) else word != values[name])
         return differs
 
     def try_values(self) -> None:
         """Find what simple values there are, with approximate results as the profile has them."""
-        types = self.asked.types
+        types = self.question.types
         for values in itertools.islice(combinations(types), TRIALS):
-            if len(self.found) == self.count or time.monotonic() > self.deadline:
+            if len(self.findings) == self.count or time.monotonic() > self.deadline:
                 return
             shown = self.replayed(values, {})
             if shown is not None:
-                self.found.append(shown)
+                self.findings.append(shown)
 
     def replayed(self, values: Mapping[str, Any], chosen: Mapping[Any, int]) -> Finding | None:
         """The inputs among some values, by the exact interpretation; None if the condition does not hold, or rests on a result
@@ -277,7 +279,7 @@ class _InputSearch:
             key = freedom.attrs, operands
             bits = chosen.get(key)
             if bits is None or isinstance(freedom.attrs[4], Approximation):
-                bits = self.asked.profile.value(freedom, operands)
+                bits = self.question.profile.value(freedom, operands)
             if not is_allowed(freedom, operands, bits):
                 raise NoChoice(freedom)
             met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
@@ -285,15 +287,15 @@ class _InputSearch:
 
         memo: dict[int, Any] = {}
         try:
-            if not evaluate_term(self.asked.claim, values, choose, memo):
+            if not evaluate_term(self.question.claim, values, choose, memo):
                 return None
         except NoChoice:
             return None
-        found = Finding((name, values[name]) for name in self.asked.read)
-        found.results = {}
-        for name, term in self.asked.results.items():
+        finding = Finding((name, values[name]) for name in self.question.read)
+        finding.results = {}
+        for name, term in self.question.results.items():
             with suppress(NoChoice):  # the condition does not depend on it
-                found.results[name] = evaluate_term(term, values, choose, memo)
-        found.types = {**self.asked.types, **self.asked.fragment.left}
-        found.choices = tuple(met.values())
-        return found
+                finding.results[name] = evaluate_term(term, values, choose, memo)
+        finding.types = {**self.question.types, **self.question.fragment.left}
+        finding.choices = tuple(met.values())
+        return finding

@@ -95,13 +95,13 @@ class Executions:
 
 def _count(operands: tuple[Any, ...], before: list[tuple[tuple[Any, ...], Bool]]) -> Int:
     """How many of those before were executed and have equal operands."""
-    found: Int = constant(0)
+    count: Int = constant(0)
     for others, holds in before:
         same: Any = truth(holds)
         for x, y in zip(operands, others, strict=True):
             same = same & (x == y)
-        found = found + number(same)
-    return found
+        count = count + number(same)
+    return count
 
 
 #: operands that are no values of registers
@@ -125,7 +125,7 @@ _INSTEAD = (
 )
 
 
-def told(effect: Effect) -> tuple[str, str]:
+def description_of(effect: Effect) -> tuple[str, str]:
     """A word for an effect, and what it does beyond computing values of one thread."""
     match effect:
         case Load():
@@ -166,7 +166,7 @@ def told(effect: Effect) -> tuple[str, str]:
 
 def _refused(mnemonic: str, effect: Effect) -> Unsupported:
     """Why an instruction with an effect cannot stand in a fragment, and what to do instead."""
-    word, does = told(effect)
+    word, does = description_of(effect)
     return Unsupported(f"{mnemonic} has an effect ({word}): it {does}, which fragments cannot do; {_INSTEAD}")
 
 
@@ -382,9 +382,9 @@ class _Reading:
         """The instructions with products and sums contracted."""
         if how == "none" or len(ops) < 2:
             return ops
-        found = as_contracted(self.kernel(ops), how)
-        self.hidden = {n: t for n, t in found.registers.items() if n not in self.registers}
-        return found.code
+        kernel = as_contracted(self.kernel(ops), how)
+        self.hidden = {n: t for n, t in kernel.registers.items() if n not in self.registers}
+        return kernel.code
 
     def step(self, op: Op) -> InstructionStep:
         """One instruction, after which the registers hold what it wrote."""
@@ -399,8 +399,8 @@ class _Reading:
         for name in self.hidden.keys() & written.keys():
             del written[name], types[name]
         definition = plan.form.definition
-        said, page = statement(self.source.text, op.position), page_name(definition.path)
-        return InstructionStep(said, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
+        text, page = statement(self.source.text, op.position), page_name(definition.path)
+        return InstructionStep(text, page, definition.line, written, types, shown, holds, plan=plan, sources=env)
 
     def _sources(self, op: Op) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
@@ -493,11 +493,11 @@ def _plan(
     return plan
 
 
-def _without_form(found: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
+def _without_form(misfit: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
     """The error for an instruction that fits no form, or that no page describes."""
-    if isinstance(found, Missing):
-        return source.error(item.position, found.said, cited.GAPS)
-    return source.error(item.position, found.why, found.page)
+    if isinstance(misfit, Missing):
+        return source.error(item.position, misfit.said, cited.GAPS)
+    return source.error(item.position, misfit.why, misfit.page)
 
 
 def _kind(operand: tree.Operand, registers: dict[str, Type], specials: dict[str, Type]) -> Kind:
@@ -550,8 +550,8 @@ def register_types(
         for operand in item.operands:
             if isinstance(operand, tree.Address) and isinstance(operand.base, tree.Name):
                 least.setdefault(operand.base.text, TYPES["b64"])
-    found = _types(instructions, source, fixed, least, declared)
-    return {name: type for name, type in found.items() if name not in declared and name != CONDITION_CODE}
+    types = _types(instructions, source, fixed, least, declared)
+    return {name: type for name, type in types.items() if name not in declared and name != CONDITION_CODE}
 
 
 def _types(
@@ -604,9 +604,9 @@ def _wanted(item: tree.Instruction, source: Source, refuses: bool = True) -> lis
     if refuses and len(effects) == len(forms):
         raise _refused(item.mnemonic, effects[0])
     for form in forms:
-        found = _match(form, item, not refuses)
-        if found is not None:
-            return found
+        types = _match(form, item, not refuses)
+        if types is not None:
+            return types
     if not refuses:
         return []
     known = list(dict.fromkeys(map(str, forms)))
@@ -620,7 +620,7 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
     groups = form.places
     if not sum(not g[0].optional for g in groups) <= len(item.operands) <= len(groups):
         return None
-    found: list[tuple[str, Type, bool]] = []
+    types: list[tuple[str, Type, bool]] = []
     results = list(definition.results)
 
     def note(operand: Any, type: Any) -> bool:
@@ -631,12 +631,12 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
         if not isinstance(type, Type):  # a matrix's fragment, say, which no instruction without an effect takes
             return False
         elements = operand.elements if isinstance(operand, tree.Braces) else (operand,)
-        for one in elements:
-            name = one.name.text if isinstance(one, tree.Not) else one.text if isinstance(one, tree.Name) else None
-            if isinstance(one, tree.Address | tree.Sum | tree.Pair | tree.Braces):
+        for part in elements:
+            name = part.name.text if isinstance(part, tree.Not) else part.text if isinstance(part, tree.Name) else None
+            if isinstance(part, tree.Address | tree.Sum | tree.Pair | tree.Braces):
                 return False
             if name is not None and name != "_":
-                found.append((name, type if type.kind == "pred" else type.bits, definition.wider))
+                types.append((name, type if type.kind == "pred" else type.bits, definition.wider))
         return True
 
     for group, operand in zip(groups, item.operands, strict=False):
@@ -645,19 +645,19 @@ def _match(form: Form, item: tree.Instruction, labels: bool = False) -> list[tup
             if not isinstance(operand, tree.Braces) or len(operand.elements) != len(group):
                 return None
             members = list(operand.elements)
-        for place, one in zip(group, members, strict=True):
+        for place, part in zip(group, members, strict=True):
             parameter = definition.sources.get(place.name)
             if parameter is not None:
-                if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+                if isinstance(part, tree.Braces) and not form.modifiers.get("vec"):
                     return None
-                if not note(one, definition.type_of(place.name, parameter.annotation, form.modifiers)):
+                if not note(part, definition.type_of(place.name, parameter.annotation, form.modifiers)):
                     return None
                 continue
             wanted = [results.pop(0)] + ([results.pop(0)] if place.second else [])
-            targets = [one.first, one.second] if isinstance(one, tree.Pair) else [one]
-            if isinstance(one, tree.Braces) and not form.modifiers.get("vec"):
+            targets = [part.first, part.second] if isinstance(part, tree.Pair) else [part]
+            if isinstance(part, tree.Braces) and not form.modifiers.get("vec"):
                 return None
             for target, annotation in zip(targets, wanted, strict=False):
                 if not note(target, definition.type_of(place.name, annotation, form.modifiers)):
                     return None
-    return found
+    return types

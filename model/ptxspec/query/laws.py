@@ -57,24 +57,24 @@ def of_proofs() -> tuple[Claim, ...]:
 
 def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
     """(the claim, for steps that break no rule; the types of its variables)"""
-    requirements, said = taken(claim.function, *(port.variables() for port in claim.inputs))
+    requirements, claimed = taken(claim.function, *(port.variables() for port in claim.inputs))
     allowed = TRUE
     for requirement in requirements:
         allowed = allowed & requirement.condition
     types = {name: type for port in claim.inputs for name, type in port.words.items()}
-    return implies(allowed, said), types
+    return implies(allowed, claimed), types
 
 
 def check(claim: Claim, timeout: float = 120.0) -> ClaimVerdict:
     """Ask the solver for states that break a claim. A refutation is replayed by the exact interpretation."""
     began = time.monotonic()
-    said, types = formula(claim)
-    answer = solve(~said, types, timeout, purpose="states that break the claim")
+    claimed, types = formula(claim)
+    answer = solve(~claimed, types, timeout, purpose="states that break the claim")
     status, values, seconds = answer.status, answer.values, time.monotonic() - began
     if status == "unsat":
         return ClaimVerdict("proved", {}, seconds)
     if status == "sat":
-        stands = not evaluate(said, values)
+        stands = not evaluate(claimed, values)
         return ClaimVerdict("refuted" if stands else "unknown", values, seconds)
     return ClaimVerdict("unknown", {}, seconds)
 
@@ -120,20 +120,22 @@ def update(
     keys = [key(claim, definitions) for claim in claims]
     known = _stored(path)
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
-    found = {i: known[k] for i, k in enumerate(keys) if k in known}
-    found.update(on_all_cores(_one, [i for i in wanted if i not in found], where))
-    storage.write(path, {keys[i]: one for i, one in found.items() if one["status"] in ("proved", "refuted")})
-    return [(claims[i], found[i]) for i in wanted]
+    verdicts = {i: known[k] for i, k in enumerate(keys) if k in known}
+    verdicts.update(on_all_cores(_one, [i for i in wanted if i not in verdicts], where))
+    storage.write(
+        path, {keys[i]: verdict for i, verdict in verdicts.items() if verdict["status"] in ("proved", "refuted")}
+    )
+    return [(claims[i], verdicts[i]) for i in wanted]
 
 
 def _one(i: int) -> tuple[int, dict[str, Any]]:
-    found = check(load_all()[i])
-    return i, {"status": found.status, "values": found.values}
+    verdict = check(load_all()[i])
+    return i, {"status": verdict.status, "values": verdict.values}
 
 
 def _stored(path: Path | None) -> dict[str, Any]:
     try:
-        found = json.loads(storage.own_file(path and path.absolute()))
+        verdicts = json.loads(storage.own_file(path and path.absolute()))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return verdicts if isinstance(verdicts, dict) else {}

@@ -69,8 +69,8 @@ def _written(type: Type) -> Callable[[int], int]:
 
     order = order_of(variable("x", type.width), type)
     place = integer(len(order.classes) - 1)
-    for i, one in reversed([*enumerate(order.classes)]):
-        place = select(one, i, place)
+    for i, condition in reversed([*enumerate(order.classes)]):
+        place = select(condition, i, place)
     return written(place * _APART + order.key, "x")
 
 
@@ -108,10 +108,10 @@ def _of_numbers(x: Int, type: Type) -> Ranking:
     zero, nan, infinite = page.is_zero(x, type), page.is_nan(x, type), page.is_infinite(x, type)
     subnormal = page.is_subnormal(x, type)
     normal = ~(zero | nan | infinite | subnormal)
-    one = page.bias(type) << places
+    unit = page.bias(type) << places
     coarse = low_bits(fraction, max(places - FEW, 0)) == 0
     classes = (
-        x == 0, magnitude == one, normal & (fraction == 0), zero, normal & coarse & (absolute(exponent) <= FEW),
+        x == 0, magnitude == unit, normal & (fraction == 0), zero, normal & coarse & (absolute(exponent) <= FEW),
         normal, infinite, subnormal, nan,
     )  # fmt: skip
     turned = select(exponent > 0, 2 * exponent - 1, -2 * exponent)
@@ -121,50 +121,50 @@ def _of_numbers(x: Int, type: Type) -> Ranking:
 
 
 def smallest(
-    found: AnyModel, types: Mapping[str, Type], again: Again[AnyModel], deadline: float
+    model: AnyModel, types: Mapping[str, Type], again: Again[AnyModel], deadline: float
 ) -> tuple[AnyModel, bool]:
     """(the simplest model, whether it surely is): the first in the order of all models of a claim, value by value in the order of
-    `types`. `found` is a model, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
+    `types`. `model` is one of them, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
     simplest model that was met."""
     kept: Bool = TRUE
     open_ones = 0
     for name, type in types.items():
         if open_ones > PATIENCE:
             break
-        search = _MinimalSearch(found, name, type, again, kept, deadline)
+        search = _MinimalSearch(model, name, type, again, kept, deadline)
         search.run()
-        found, open_ones = search.found, open_ones + search.unanswered
-        kept = kept & search.is_as_found()
-    return found, not open_ones
+        model, open_ones = search.model, open_ones + search.unanswered
+        kept = kept & search.is_as_in_model()
+    return model, not open_ones
 
 
 class _MinimalSearch:
     """The simplest value of one input, where those before it are settled."""
 
-    def __init__(self, found: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):
-        self.found, self.name, self.type = found, name, type
+    def __init__(self, model: Any, name: str, type: Type, again: Any, kept: Bool, deadline: float):
+        self.model, self.name, self.type = model, name, type
         self.again, self.kept, self.deadline = again, kept, deadline
         self.word: Any = truth_variable(name) if type.kind == "pred" else variable(name, type.width)
         self.unanswered = 0
 
     def run(self) -> None:
         if self.type.kind == "pred":
-            if self.found.values[self.name]:
+            if self.model.values[self.name]:
                 self.meets(~self.word)
             return
         order = order_of(self.word, self.type)
-        simplest, _ = rank(self.found.values[self.name], self.type)
+        simplest, _ = rank(self.model.values[self.name], self.type)
         within = order.classes[simplest]
-        for one in order.classes[:simplest]:
-            if self.meets(one):
-                within = one
+        for condition in order.classes[:simplest]:
+            if self.meets(condition):
+                within = condition
                 break
-        least, greatest = 0, rank(self.found.values[self.name], self.type)[1]
+        least, greatest = 0, rank(self.model.values[self.name], self.type)[1]
         step = 1
         while least < greatest:  # in leaps that double, since the least is often near to where the search begins
             middle = min(least + step - 1, (least + greatest) // 2)
             if self.meets(within & (order.key <= middle)):
-                greatest = rank(self.found.values[self.name], self.type)[1]
+                greatest = rank(self.model.values[self.name], self.type)[1]
                 step = greatest + 1
             elif not self.unanswered:
                 least, step = middle + 1, 4 * step
@@ -178,13 +178,13 @@ class _MinimalSearch:
             return False
         status, model = self.again(self.kept & condition)
         if status == "sat":
-            self.found = model
+            self.model = model
             return True
         self.unanswered += status != "unsat"
         return False
 
-    def is_as_found(self) -> Bool:
-        value = self.found.values[self.name]
+    def is_as_in_model(self) -> Bool:
+        value = self.model.values[self.name]
         if self.type.kind == "pred":
             return truth(self.word if value else ~self.word)
         return truth(self.word == value)

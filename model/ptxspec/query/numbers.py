@@ -109,8 +109,8 @@ def nearest(value: Fraction, type: Type, shown: str = "") -> int:
     Raises Unfit for what is rounded to infinity, or lies beyond a format that has none."""
     page = contracts.floating_point()
     rounding = contracts.approximation()
-    found = rounding.nearest(type, real(value))
+    pattern = rounding.nearest(type, real(value))
     most = page.greatest(type)
-    if found > most or (not page.has_infinities(type) and value > rounding.value(most, type)):
+    if pattern > most or (not page.has_infinities(type) and value > rounding.value(most, type)):
         raise InvalidValue(f"{shown or value} is beyond the range")
-    return found
+    return pattern

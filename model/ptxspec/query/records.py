@@ -71,8 +71,8 @@ def recorded(left: str, right: str, are_kept: bool = False, **options: Any) -> P
     bound = inspect.signature(prove).bind(left, right, **options)
     bound.apply_defaults()
     given = bound.arguments
-    asked = {name: given[name] for name in given if name not in _NOT_ASKED}
-    return ProofRecord(asked, given["timeout"], given["solver"], verdict, queries)
+    question = {name: given[name] for name in given if name not in _NOT_ASKED}
+    return ProofRecord(question, given["timeout"], given["solver"], verdict, queries)
 
 
 def prove_and_write(
@@ -118,47 +118,49 @@ class NotWritten(OSError, Unsupported):
 
 def smtlib_text(record: ProofRecord) -> str:
     """The query as standard SMT-LIB 2, with the claim in words as a comment. It asks for inputs that refute the claim."""
-    said = _words(record)
+    comment = _words(record)
     if record.verdict.status == "unsupported":
         raise Unsupported(f"there is no query: {record.verdict.reason}")
     if not record.queries:
-        said += ["Both sides are the same term, or the question could not be put: no solver was asked."]
+        comment += ["Both sides are the same term, or the question could not be put: no solver was asked."]
         body = "(set-logic QF_BV)\n(assert false)\n" if record.verdict.status == "proved" else ""
         if not body:
             raise Unsupported(f"there is no query: {record.verdict.reason}")
     else:
         query = record.queries[0]
-        said += [f"The script asks for {query.purpose}: unsat proves the claim.", *_legend(query.text)]
+        comment += [f"The script asks for {query.purpose}: unsat proves the claim.", *_legend(query.text)]
         body = query.text
-    return "".join(f"; {line}\n" for line in said) + body + "(check-sat)\n(exit)\n"
+    return "".join(f"; {line}\n" for line in comment) + body + "(check-sat)\n(exit)\n"
 
 
 def _words(record: ProofRecord) -> list[str]:
-    asked = record.question
-    said = record.verdict.statement.words() if record.verdict.statement is not None else []
+    question = record.question
+    lines = record.verdict.statement.words() if record.verdict.statement is not None else []
     for side in ("left", "right"):
-        said += [f"{side.capitalize()}:", *(f"  {line.strip()}" for line in asked[side].strip().splitlines())]
-    return said + [f"{k.capitalize()}: {v}" for k, v in asked.items() if k not in ("left", "right") and v is not None]
+        lines += [f"{side.capitalize()}:", *(f"  {line.strip()}" for line in question[side].strip().splitlines())]
+    return lines + [
+        f"{k.capitalize()}: {v}" for k, v in question.items() if k not in ("left", "right") and v is not None
+    ]
 
 
 def _legend(text: str) -> list[str]:
-    found = ["The constant in.NAME is what the register NAME holds."]
+    lines = ["The constant in.NAME is what the register NAME holds."]
     if "\n(declare-const open." in text:
-        found += [
+        lines += [
             "The constant open.N.ENTRY is a result that PTX leaves open, and open.N.ENTRY.K its operand K: where two"
             " of one freedom have equal operands, they are equal."
         ]
     if "\n(declare-const bits." in text:
-        found += ["The constant bits.T has the bits of the floating-point number T, and any bits of a NaN if T is one."]
-    return found
+        lines += ["The constant bits.T has the bits of the floating-point number T, and any bits of a NaN if T is one."]
+    return lines
 
 
 def ptx_text(record: ProofRecord) -> str:
     """A kernel that shows the counterexample. Raises Unsupported without one."""
-    found = record.verdict.counterexample
-    if found is None:
+    counterexample = record.verdict.counterexample
+    if counterexample is None:
         raise Unsupported(f"there is no counterexample to show: {record.verdict.status}")
-    return witness.kernel(posed(**record.question).sides, found)
+    return witness.kernel(posed(**record.question).sides, counterexample)
 
 
 def certificate(record: ProofRecord) -> dict[str, Any]:
@@ -206,11 +208,11 @@ def _queries(record: ProofRecord) -> list[dict[str, str]]:
     """The queries that a certificate has. A proof rests on all that were asked. A counterexample and a run of all inputs stand
     for themselves, and have the first query alone. The first script of a purpose depends on the question alone; those after it
     may depend on a model, which solvers in parallel need not give again."""
-    found: dict[tuple[str, str], str] = {}
+    statuses: dict[tuple[str, str], str] = {}
     for query in record.queries:
-        before = found.get((query.purpose, query.text), UNANSWERED)
-        found[query.purpose, query.text] = query.status if query.status in ANSWERS else before
-    made = [{"purpose": p, "text": t, "status": status} for (p, t), status in found.items()]
+        before = statuses.get((query.purpose, query.text), UNANSWERED)
+        statuses[query.purpose, query.text] = query.status if query.status in ANSWERS else before
+    made = [{"purpose": p, "text": t, "status": status} for (p, t), status in statuses.items()]
     if record.verdict.status in ("refuted", "exhausted"):
         return made[:1]
     if record.solver == "portfolio":
@@ -218,11 +220,11 @@ def _queries(record: ProofRecord) -> list[dict[str, str]]:
     return made
 
 
-def _pages(asked: Mapping[str, Any]) -> dict[str, str]:
+def _pages(question: Mapping[str, Any]) -> dict[str, str]:
     """The pages of the instructions of both sides, each with its digest."""
     from ptxspec.base.places import DOCUMENTS
 
-    pages = sorted({step.page for side in posed(**asked).sides for step in side.steps})
+    pages = sorted({step.page for side in posed(**question).sides for step in side.steps})
     return {page: hashlib.sha256((DOCUMENTS / page).read_bytes()).hexdigest() for page in pages}
 
 
@@ -244,22 +246,22 @@ def read(made: Any) -> Certificate:
     if not isinstance(made, dict) or type(made.get("format")) is not int or made["format"] != FORMAT:
         raise ValueError(f"no certificate of format {FORMAT}")
     try:
-        found = strict.fields(made, get_type_hints(Certificate))
-        found["question"] = strict.fields(found["question"], _asked_for(), "question")
-        for i, query in enumerate(found["queries"]):
+        fields = strict.fields(made, get_type_hints(Certificate))
+        fields["question"] = strict.fields(fields["question"], _asked_for(), "question")
+        for i, query in enumerate(fields["queries"]):
             strict.fields(
                 query, {"purpose": str, "text": str, "status": Literal["sat", "unsat", "unanswered"]}, f"queries[{i}]"
             )
-        if not 0 < found["timeout"] <= MOST_SECONDS:
+        if not 0 < fields["timeout"] <= MOST_SECONDS:
             raise ValueError(f"timeout is no number of seconds up to {MOST_SECONDS:.0f}")
-        for page, digest in found["pages"].items():
+        for page, digest in fields["pages"].items():
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(f"pages.{page[:60]} is no digest")
-        if not _VERSION.fullmatch(found["ptxspec"]):
+        if not _VERSION.fullmatch(fields["ptxspec"]):
             raise ValueError("ptxspec is no version")
     except ValueError as why:
         raise ValueError(f"no certificate: {why}") from None
-    return Certificate(**found)
+    return Certificate(**fields)
 
 
 def _asked_for() -> dict[str, Any]:
@@ -307,8 +309,8 @@ def check(made: Any, timeout: float | None = None) -> CertificateCheck:
         wrong = _unlike(given, now, limit) or ""
     if wrong:
         return fails(f"the certificate says something else: {wrong}")
-    said = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
-    return CertificateCheck(True, said, tuple(notes), statement)
+    summary = f"{status} again, on the same queries, in {time.monotonic() - begun:.1f} s"
+    return CertificateCheck(True, summary, tuple(notes), statement)
 
 
 def _unlike(given: Certificate, now: dict[str, Any], limit: float) -> str:

@@ -53,11 +53,11 @@ class Statement(NamedTuple):
         if self.inputs:
             such = f" such that {self.assume}" if self.assume else ""
             claim = f"for all values of {_listed(self.inputs, most)}{such}, {claim}"
-        found = [claim[0].upper() + claim[1:] + "."]
+        sentences = [claim[0].upper() + claim[1:] + "."]
         if self.contract == "all":
-            found.append("Every product and sum that may be contracted is contracted.")
-        found.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
-        return found + (list(self.notes) if most is None else [short(note) for note in self.notes])
+            sentences.append("Every product and sum that may be contracted is contracted.")
+        sentences.append(f"Profile: {_sides(self.profiles)}. Text: {_sides(self.editions)}.")
+        return sentences + (list(self.notes) if most is None else [short(note) for note in self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, and `words`, for JSON.
@@ -69,87 +69,85 @@ class Statement(NamedTuple):
         return {**self._asdict(), **lists, "words": self.words()}
 
 
-def stated(asked: Goal, relation: Relation) -> Statement:
+def stated(goal: Goal, relation: Relation) -> Statement:
     """What a question claims."""
-    read, types = dict.fromkeys((*asked.sides[0].inputs, *asked.sides[1].inputs)), asked.taken
-    editions = (_edition(asked.sides[0].epoch), _edition(asked.sides[1].epoch))
+    read, types = dict.fromkeys((*goal.sides[0].inputs, *goal.sides[1].inputs)), goal.taken
+    editions = (_edition(goal.sides[0].epoch), _edition(goal.sides[1].epoch))
     return Statement(
         relation,
         {n: str(types[n]) for n in read},
-        {n: str(t) for n, t in asked.compared.items()},
-        asked.assume,
-        asked.profiles,
+        {n: str(t) for n, t in goal.compared.items()},
+        goal.assume,
+        goal.profiles,
         editions,
-        asked.how.contract,
-        asked.how.nan,
-        tuple(_notes(asked, relation)),
+        goal.how.contract,
+        goal.how.nan,
+        tuple(_notes(goal, relation)),
     )
 
 
-def _notes(asked: Goal, relation: Relation) -> list[str]:
+def _notes(goal: Goal, relation: Relation) -> list[str]:
     """What a reader might take for granted."""
-    found = list(dict.fromkeys(note for side in asked.sides for note in side.notes))
-    one, other = asked.sides
-    for side, which, its in ((one, "left", other), (other, "right", one)):
-        alone = [n for n in side.outputs if n not in its.outputs]
+    notes = list(dict.fromkeys(note for side in goal.sides for note in side.notes))
+    left, right = goal.sides
+    for side, which, others in ((left, "left", right), (right, "right", left)):
+        alone = [n for n in side.outputs if n not in others.outputs]
         if alone:
-            found.append(f"Not compared, since the {which} side alone writes it: {', '.join(grouped(alone))}.")
-        alone = [n for n in side.inputs if n not in its.inputs]
+            notes.append(f"Not compared, since the {which} side alone writes it: {', '.join(grouped(alone))}.")
+        alone = [n for n in side.inputs if n not in others.inputs]
         if alone:
-            found.append(f"Read by the {which} side alone: {', '.join(grouped(alone))}.")
-    both = [n for n in one.outputs if n in other.outputs and n not in asked.compared]
-    if both and asked.how.compare is None:
-        found.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
+            notes.append(f"Read by the {which} side alone: {', '.join(grouped(alone))}.")
+    both = [n for n in left.outputs if n in right.outputs and n not in goal.compared]
+    if both and goal.how.compare is None:
+        notes.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
     elif both:
-        found.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
-    return found + _on_unwritten(asked, relation) + _on_freedoms(asked, relation)
+        notes.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
+    return notes + _on_unwritten(goal, relation) + _on_freedoms(goal, relation)
 
 
-def _on_unwritten(asked: Goal, relation: Relation) -> list[str]:
+def _on_unwritten(goal: Goal, relation: Relation) -> list[str]:
     """What is taken of registers and memory that are read before they are written."""
-    names = [grouped(n for n in side.unwritten if n not in side.idle) for side in asked.sides]
+    names = [grouped(n for n in side.unwritten if n not in side.idle) for side in goal.sides]
     if relation == "equal":
         both = list(dict.fromkeys(names[0] + names[1]))
-        said = (
+        note = (
             f"Read before it is written: {', '.join(both)}. It holds any value, the same on both sides under one name."
         )
-        return [said] if both else []
-    found = []
-    for own, which, what in zip(names, ("left", "right"), ("what it needs", "any value"), strict=True):
-        if own:
-            found.append(f"Read by the {which} side before it is written: {', '.join(own)}. There it finds {what}.")
-    return found
+        return [note] if both else []
+    notes = []
+    for listed, which, what in zip(names, ("left", "right"), ("what it needs", "any value"), strict=True):
+        if listed:
+            notes.append(f"Read by the {which} side before it is written: {', '.join(listed)}. There it finds {what}.")
+    return notes
 
 
-def _on_freedoms(asked: Goal, relation: Relation) -> list[str]:
+def _on_freedoms(goal: Goal, relation: Relation) -> list[str]:
     """How results that PTX leaves open are compared."""
-    idle = {id(side.unwritten[name]) for side in asked.sides for name in side.idle}
-    left, right = (freedoms_in(*finals.values()) for finals in asked.finals)
+    idle = {id(side.unwritten[name]) for side in goal.sides for name in side.idle}
+    left, right = (freedoms_in(*finals.values()) for finals in goal.finals)
     open_still = [freedom for freedom in left + right if id(freedom) not in idle]
     if not open_still:
         return []
     entries = ", ".join(sorted({f.attrs[0] for f in open_still}))
-    found = [f"Open in PTX, and chosen by no profile: {entries}."]
+    notes = [f"Open in PTX, and chosen by no profile: {entries}."]
     if relation == "equal":
-        found.append("Both sides are on one machine, which makes equal choices for equal operands.")
+        notes.append("Both sides are on one machine, which makes equal choices for equal operands.")
     else:
-        found.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
+        notes.append("Each side makes its choices by itself, in one execution equal ones for equal operands.")
     if any(f.attrs[6] == NUMBERED for f in open_still):
         by = ", ".join(sorted({f.attrs[0] for f in open_still if f.attrs[6] == NUMBERED}))
         alike = ", on both sides alike" if relation == "equal" else ""
-        found.append(f"Each execution chooses by itself{alike}: {by}.")
+        notes.append(f"Each execution chooses by itself{alike}: {by}.")
     if any(f.attrs[0] == "contraction" for f in open_still):
-        found.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
+        notes.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
     if relation == "equal" and any(map(is_open_nan, open_still)):
-        said = (
-            "An open NaN equals any other" if asked.how.nan == "any" else "Open NaNs are compared with their payloads"
-        )
-        found.append(
-            f"{said}; what is computed from its bits counts with its bits." if asked.how.nan == "any" else f"{said}."
+        how = "An open NaN equals any other" if goal.how.nan == "any" else "Open NaNs are compared with their payloads"
+        notes.append(
+            f"{how}; what is computed from its bits counts with its bits." if goal.how.nan == "any" else f"{how}."
         )
     if any(isinstance(f.attrs[4], Approximation) for f in open_still):
-        found.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
-    return found
+        notes.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
+    return notes
 
 
 def _edition(epoch: Epoch | None) -> str:
@@ -194,13 +192,13 @@ def grouped(names: Iterable[str]) -> list[str]:
 
 def _runs(numbers: list[int]) -> list[str]:
     """Numbers in order, those that follow one another as one: `4..7`."""
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for number in numbers:
-        if found and found[-1][1] == number - 1:
-            found[-1] = found[-1][0], number
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = runs[-1][0], number
         else:
-            found.append((number, number))
-    return [str(a) if a == b else f"{a}..{b}" for a, b in found]
+            runs.append((number, number))
+    return [str(a) if a == b else f"{a}..{b}" for a, b in runs]
 
 
 def shortened(names: list[str], most: int | None) -> list[str]:

@@ -28,21 +28,21 @@ def labelled(bits: Any, type: Type, width: int | None = None) -> list[tuple[str,
         return [("predicate", str(bool(bits)).lower())]
     wider = Type(type.name, type.kind, max(width or 0, type.width))
     named = TYPES.get(f"{type.kind}{wider.width}", wider) if type.kind in "bus" else type
-    found = readings(bits, named)
+    shown = readings(bits, named)
     if wider.width > type.width and type.kind in "fx":  # the format alone says what the number is
-        found = readings(bits & ((1 << type.width) - 1), type)
-    found["hex"] = f"{bits:#0{-(-wider.width // 4) + 2}x}"
-    if "float" in found:
-        found["float"] = shortest(found["float"], bits, named)
+        shown = readings(bits & ((1 << type.width) - 1), type)
+    shown["hex"] = f"{bits:#0{-(-wider.width // 4) + 2}x}"
+    if "float" in shown:
+        shown["float"] = shortest(shown["float"], bits, named)
     if type.element.name in ("f16", "bf16") and type.elements > 1:
-        found["elements"] = _elements(bits, type)
-    return [(label, str(found[label])) for label in _ORDER[type.kind] if label in found]
+        shown["elements"] = _elements(bits, type)
+    return [(label, str(shown[label])) for label in _ORDER[type.kind] if label in shown]
 
 
 def line_of(name: str, bits: Any, type: Type, width: int | None = None) -> str:
     """`d = 3.0 (float, .f32)  0x40400000 (hex)`."""
-    (first, own), *others = labelled(bits, type, width)
-    return f"{name} = {own} ({first}, {type})" + "".join(f"  {value} ({label})" for label, value in others)
+    (first, value), *others = labelled(bits, type, width)
+    return f"{name} = {value} ({first}, {type})" + "".join(f"  {reading} ({label})" for label, reading in others)
 
 
 def shortest(value: float, bits: int, type: Type) -> str:
@@ -83,17 +83,17 @@ def operands_of(read: SymbolicFragment, operands: Iterable[str]) -> dict[str, An
 
 def values_of_texts(read: SymbolicFragment, given: Mapping[str, str]) -> dict[str, Any]:
     """The same, of texts by the operands' names."""
-    own = operand_names(read)
-    unknown = [name for name in given if name not in own]
+    names = operand_names(read)
+    unknown = [name for name in given if name not in names]
     if unknown:
-        named = ", ".join(f"{n} ({taken_as(read, n)})" for n in own) or "none"
+        named = ", ".join(f"{n} ({taken_as(read, n)})" for n in names) or "none"
         special = unknown[0] in read.inputs
         why = "a special register, whose value a single thread has already" if special else "no operand is called that"
         raise ValueError(f"{unknown[0]}: {why}; the operands are {named}")
-    missing = [name for name in own if name not in given and name not in read.carried]
+    missing = [name for name in names if name not in given and name not in read.carried]
     if missing:
-        told = ", ".join(f"{n} ({taken_as(read, n)})" for n in missing)
-        raise ValueError(f"no value for {told}: give it as name=value")
+        listed = ", ".join(f"{n} ({taken_as(read, n)})" for n in missing)
+        raise ValueError(f"no value for {listed}: give it as name=value")
     bits = {}
     for name, text in given.items():
         try:

@@ -38,11 +38,22 @@ def simple_values(type: Type) -> list[int]:
     if type.is_float:
         page = contracts.floating_point()
         try:
-            one, sign, most = page.bias(type) << (page.precision(type) - 1), page.sign_mask(type), page.greatest(type)
+            unit, sign, most = page.bias(type) << (page.precision(type) - 1), page.sign_mask(type), page.greatest(type)
         except KeyError:
             return [0, 1, everything]
-        unit = 1 << (page.precision(type) - 1)
-        values = [0, one, one | sign, one + unit, one - unit, one + unit // 2, one + unit + unit // 2, sign, most, 1]
+        step = 1 << (page.precision(type) - 1)
+        values = [
+            0,
+            unit,
+            unit | sign,
+            unit + step,
+            unit - step,
+            unit + step // 2,
+            unit + step + step // 2,
+            sign,
+            most,
+            1,
+        ]
         if page.has_infinities(type):
             infinity = page.infinity(type)
             values += [infinity, infinity | sign, infinity | page.quiet_bit(type)]

@@ -23,7 +23,7 @@ SLOT = 16
 NAME = "show"
 
 
-def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> str:
+def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Counterexample) -> str:
     """The text of a module with the entry `show(.u64 out)`. It stores what the left side leaves in the compared registers, in a
     slot of 16 bytes each in the order of `found.compared`, and then in as many what the right side leaves. Inputs are loaded from
     variables, so that no compiler computes the results. A value that a special register had is an input like any other. Raises
@@ -32,7 +32,7 @@ def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexamp
     heading, other = map(_heading, sides)
     if _epoch(heading) != _epoch(other):
         raise Unsupported("no kernel shows this counterexample: the sides are of different versions or targets")
-    body = "\n".join(_lines(sides, found))
+    body = "\n".join(_lines(sides, counterexample))
     if heading is not None:
         numbers = [".".join(map(str, heading.version))] if heading.version else [v for v, _ in TARGETS]
         targets = [heading.target] if heading.target else [t for _, t in TARGETS]
@@ -41,9 +41,9 @@ def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexamp
         tried = TARGETS
     why: object = None
     for version, target in tried:
-        text = f"{_comment(sides, found)}.version {version}\n.target {target}\n.address_size 64\n\n{body}\n"
+        text = f"{_comment(sides, counterexample)}.version {version}\n.target {target}\n.address_size 64\n\n{body}\n"
         try:
-            shows = bool(found.choices) or _differs(text, len(found.compared))
+            shows = bool(counterexample.choices) or _differs(text, len(counterexample.compared))
         except PtxError as error:
             why = error
             continue
@@ -74,33 +74,35 @@ def _heading(side: SymbolicFragment) -> Heading | None:
     return heading
 
 
-def _comment(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> str:
-    said = ["This kernel shows inputs for which two fragments leave different results.", "Left:"]
-    said += [f"  {line.strip()}" for line in sides[0].text.strip().splitlines()]
-    said += ["Right:", *(f"  {line.strip()}" for line in sides[1].text.strip().splitlines())]
-    said += [f"They differ in {', '.join(found.differing)}, with {_inputs(found) or 'no inputs'}."]
-    names = list(found.compared)
-    said += [f"{NAME}(out) stores, {SLOT} bytes each: {', '.join(names)} of the left side, then of the right side."]
-    if found.choices:
-        entries = ", ".join(dict.fromkeys(choice.entry for choice in found.choices))
-        said += [f"PTX leaves a result open here ({entries}): a chip may choose so that they agree."]
-    return "".join(f"// {line}\n" for line in said) + "\n"
+def _comment(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Counterexample) -> str:
+    lines = ["This kernel shows inputs for which two fragments leave different results.", "Left:"]
+    lines += [f"  {line.strip()}" for line in sides[0].text.strip().splitlines()]
+    lines += ["Right:", *(f"  {line.strip()}" for line in sides[1].text.strip().splitlines())]
+    lines += [f"They differ in {', '.join(counterexample.differing)}, with {_inputs(counterexample) or 'no inputs'}."]
+    names = list(counterexample.compared)
+    lines += [f"{NAME}(out) stores, {SLOT} bytes each: {', '.join(names)} of the left side, then of the right side."]
+    if counterexample.choices:
+        entries = ", ".join(dict.fromkeys(choice.entry for choice in counterexample.choices))
+        lines += [f"PTX leaves a result open here ({entries}): a chip may choose so that they agree."]
+    return "".join(f"// {line}\n" for line in lines) + "\n"
 
 
-def _inputs(found: Counterexample) -> str:
-    return ", ".join(f"{n} = {int(v):#x}" for n, v in found.inputs.items())
+def _inputs(counterexample: Counterexample) -> str:
+    return ", ".join(f"{n} = {int(v):#x}" for n, v in counterexample.inputs.items())
 
 
-def _lines(sides: tuple[SymbolicFragment, SymbolicFragment], found: Counterexample) -> Iterator[str]:
-    variables = {name: f"$in{i}" for i, name in enumerate(found.inputs)}
+def _lines(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Counterexample) -> Iterator[str]:
+    variables = {name: f"$in{i}" for i, name in enumerate(counterexample.inputs)}
     for name, variable in variables.items():
-        yield _variable(variable, name, found.inputs[name], found.types[name])
+        yield _variable(variable, name, counterexample.inputs[name], counterexample.types[name])
     yield f"\n.visible .entry {NAME}(.param .u64 out)\n{{"
     yield "  .reg .u64 $out;\n  .reg .b32 $word;"
     yield "  ld.param.u64 $out, [out];\n  cvta.to.global.u64 $out, $out;"
     for i, side in enumerate(sides):
         yield f"  // the {('left', 'right')[i]} side\n  {{"
-        yield from (f"    {line}" for line in _side(side, found, variables, i * SLOT * len(found.compared)))
+        yield from (
+            f"    {line}" for line in _side(side, counterexample, variables, i * SLOT * len(counterexample.compared))
+        )
         yield "  }"
     yield "  ret;\n}"
 
@@ -113,18 +115,20 @@ def _variable(variable: str, name: str, value: Any, type: Type) -> str:
     return f".visible .global .align 8 .b{width} {variable} = {int(value):#x}; // {name}"
 
 
-def _side(side: SymbolicFragment, found: Counterexample, variables: dict[str, str], at: int) -> Iterator[str]:
+def _side(side: SymbolicFragment, counterexample: Counterexample, variables: dict[str, str], at: int) -> Iterator[str]:
     """One side in a block of its own: its registers, its inputs, its text, and the stores of its results."""
     specials = [name for name in side.inputs if name not in side.registers]
     registers = {name: f"$special{i}" for i, name in enumerate(specials)}
     types = {n: t for n, t in side.registers.items() if n != CONDITION_CODE}
-    types |= {registers[n]: found.types[n] for n in specials}
+    types |= {registers[n]: counterexample.types[n] for n in specials}
     for name, type in types.items():
         yield f".reg .{'pred' if type.kind == 'pred' else f'b{type.width}'} {name};"
     for name in sorted(side.inputs, key=lambda n: n == CONDITION_CODE):  # the flag last
-        yield from _load(registers.get(name, name), variables[name], found.types[name])
+        yield from _load(registers.get(name, name), variables[name], counterexample.types[name])
     yield from _text(side, registers)
-    for i, (name, type) in sorted(enumerate(found.compared.items()), key=lambda one: one[1][0] != CONDITION_CODE):
+    for i, (name, type) in sorted(
+        enumerate(counterexample.compared.items()), key=lambda item: item[1][0] != CONDITION_CODE
+    ):
         yield from _store(name, side.left[name] if type.kind == "pred" else type, side, at + i * SLOT)
 
 

@@ -34,8 +34,8 @@ class LinearForm(NamedTuple):
         half, total = 1 << (bits - 1), constant(0)
         for term, times in self.parts.values():
             total = total + term * (times if times < half else times - 2 * half)
-        own = self.constant if self.constant < half else self.constant - 2 * half
-        return low_bits(total + own, bits)
+        offset = self.constant if self.constant < half else self.constant - 2 * half
+        return low_bits(total + offset, bits)
 
 
 class AddressCase(NamedTuple):
@@ -64,10 +64,10 @@ class Addresses:
             c, x, y = address.args
             bits, sums = 64, [self.sum(a, 64) for a in (x, y)]
             if self._named(sums[0]) != self._named(sums[1]):
-                found = [self.cases(x, holds & c), self.cases(y, holds & ~c)]
-                if None in found or sum(len(f or ()) for f in found) > MOST_CASES:
+                cases = [self.cases(x, holds & c), self.cases(y, holds & ~c)]
+                if None in cases or sum(len(f or ()) for f in cases) > MOST_CASES:
                     return None
-                return [case for f in found for case in f or ()]
+                return [case for f in cases for case in f or ()]
         bits = address.attrs[0] if address.op == "low" else 64
         total = self.sum(address, bits)
         named = self._named(total)

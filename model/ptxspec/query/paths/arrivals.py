@@ -51,8 +51,8 @@ def together(arrivals: list[PathState], read: Any) -> PathState:
     left = list(arrivals)
     while len(left) > 1:
         i, j = _nearest(left)
-        one = _both(left[i], left[j], read)
-        left = [one, *(a for k, a in enumerate(left) if k not in (i, j))]
+        merged = _both(left[i], left[j], read)
+        left = [merged, *(a for k, a in enumerate(left) if k not in (i, j))]
     return left[0]
 
 
@@ -65,42 +65,42 @@ def _nearest(arrivals: list[PathState]) -> tuple[int, int]:
     return 0, 1
 
 
-def _both(one: PathState, other: PathState, read: Any) -> PathState:
+def _both(first: PathState, second: PathState, read: Any) -> PathState:
     reached, registers = [], []
-    for lane, (x, y) in enumerate(zip(one.reached, other.reached, strict=True)):
+    for lane, (x, y) in enumerate(zip(first.reached, second.reached, strict=True)):
         if is_false(x) or is_false(y):
             reached.append(y if is_false(x) else x)
-            registers.append((other if is_false(x) else one).registers[lane])
+            registers.append((second if is_false(x) else first).registers[lane])
             continue
-        found = joined(x, y)
-        either, first = found if found is not None else (x | y, x)
+        branch = joined(x, y)
+        either, is_first = branch if branch is not None else (x | y, x)
         reached.append(either)
-        registers.append(_chosen(first, one.registers[lane], other.registers[lane], lane, read))
-    counts = {b: max(one.counts.get(b, 0), other.counts.get(b, 0)) for b in {*one.counts, *other.counts}}
-    return PathState(tuple(reached), tuple(registers), one.stack, counts)
+        registers.append(_chosen(is_first, first.registers[lane], second.registers[lane], lane, read))
+    counts = {b: max(first.counts.get(b, 0), second.counts.get(b, 0)) for b in {*first.counts, *second.counts}}
+    return PathState(tuple(reached), tuple(registers), first.stack, counts)
 
 
 def _chosen(first: Bool, x: Registers, y: Registers, lane: int, read: Any) -> Registers:
     if first.op == "not":
         first, x, y = ~first, y, x
-    found = {}
+    registers = {}
     for name in dict.fromkeys((*x, *y)):
-        own = x[name] if name in x else read(x, name, lane)
-        its = y[name] if name in y else read(y, name, lane)
-        found[name] = own if own is its else select(first, own, its)
-    return found
+        left = x[name] if name in x else read(x, name, lane)
+        right = y[name] if name in y else read(y, name, lane)
+        registers[name] = left if left is right else select(first, left, right)
+    return registers
 
 
 def parts(condition: Bool) -> list[Bool]:
     """What a conjunction says, the last first."""
-    found, stack = [], [condition]
+    conjuncts, stack = [], [condition]
     while stack:
-        one = stack.pop()
-        if one.op == "all":
-            stack += one.args
+        conjunct = stack.pop()
+        if conjunct.op == "all":
+            stack += conjunct.args
         else:
-            found.append(one)
-    return found
+            conjuncts.append(conjunct)
+    return conjuncts
 
 
 def opposite(x: Bool, y: Bool) -> bool:
@@ -142,27 +142,27 @@ def leaves(term: Any, holds: Bool, wanted: Mapping[int, str], deep: bool = False
     """Which of the terms that are wanted, by their ids, a term may be where a condition holds: choices that its parts decide are
     made. If it is `deep`, which of them it may be computed from."""
     known = {id(p): p for p in parts(holds)}
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[int] = set()
     stack = [term]
     while stack:
-        one = stack.pop()
-        if id(one) in seen:
+        part = stack.pop()
+        if id(part) in seen:
             continue
-        seen.add(id(one))
-        if id(one) in wanted:
-            found.add(wanted[id(one)])
-        elif one.op == "select":
-            which = parts(one.args[0])
+        seen.add(id(part))
+        if id(part) in wanted:
+            names.add(wanted[id(part)])
+        elif part.op == "select":
+            which = parts(part.args[0])
             if all(id(p) in known for p in which):
-                stack.append(one.args[1])
+                stack.append(part.args[1])
             elif any(id(~p) in known for p in which):
-                stack.append(one.args[2])
+                stack.append(part.args[2])
             else:
-                stack += one.args[1:]
-        elif one.op == "all":  # a choice of truth values is a conjunction for each
-            if not any(id(~p) in known for p in parts(one)):
-                stack += one.args
-        elif deep or one.op == "any":
-            stack += one.args
-    return found
+                stack += part.args[1:]
+        elif part.op == "all":  # a choice of truth values is a conjunction for each
+            if not any(id(~p) in known for p in parts(part)):
+                stack += part.args
+        elif deep or part.op == "any":
+            stack += part.args
+    return names

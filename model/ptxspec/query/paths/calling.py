@@ -59,7 +59,7 @@ class Calling:
 
     def results(self, end: PathState) -> dict[str, tuple[Any, Any]]:
         """What a function returns, by name: (value, type)."""
-        walk, found = self.walk, {}
+        walk, results = self.walk, {}
         signature = walk.side.main.signature
         for formal in signature.returns if signature is not None else ():
             for lane in range(walk.lanes):
@@ -67,8 +67,8 @@ class Calling:
                     value = walk.read(end, str(formal.register), lane)
                 else:
                     value = self._formal_region(formal, 0, lane).join(0, formal.size)
-                found[walk.public(self.name(formal), lane)] = value, formal.type
-        return found
+                results[walk.public(self.name(formal), lane)] = value, formal.type
+        return results
 
     # calls ---------------------------------------------------------------------------------------------------------------
 
@@ -91,10 +91,10 @@ class Calling:
         activation = self._activations
         registers: list[Registers] = []
         for lane in range(walk.lanes):
-            own = {n: v for n, v in way.registers[lane].items() if _is_shared(n)}
+            callee_registers = {n: v for n, v in way.registers[lane].items() if _is_shared(n)}
             for formal, operand in zip(callee.signature.parameters, call.arguments, strict=True):
-                self._pass(formal, operand, own, activation, way, lane)
-            registers.append(own)
+                self._pass(formal, operand, callee_registers, activation, way, lane)
+            registers.append(callee_registers)
         frame = CallFrame(index, way.registers, activation, call.function, way.counts)
         walk.expect(starts[call.function], PathState(way.reached, tuple(registers), (*way.stack, frame)), None)
 
@@ -111,11 +111,11 @@ class Calling:
         assert callee.signature is not None
         registers: list[Registers] = []
         for lane in range(walk.lanes):
-            own = {**frame.saved[lane], **{n: v for n, v in way.registers[lane].items() if _is_shared(n)}}
-            back = PathState(way.reached, (own,) * walk.lanes, tuple(outer))
+            caller_registers = {**frame.saved[lane], **{n: v for n, v in way.registers[lane].items() if _is_shared(n)}}
+            back = PathState(way.reached, (caller_registers,) * walk.lanes, tuple(outer))
             for formal, operand in zip(callee.signature.returns, call.results, strict=True):
                 self._take(formal, operand, way, back, frame.activation, lane)
-            registers.append(own)
+            registers.append(caller_registers)
         number, landing = next((i, b) for i, b in enumerate(walk.flow.blocks) if b.finishes == frame.call)
         walk.expect(landing.next, PathState(way.reached, tuple(registers), tuple(outer), frame.counts), number)
 
@@ -124,7 +124,9 @@ class Calling:
         place = formal.place._replace(framed=True)
         return self.walk.places.of_place(place.name, place, activation, lane)
 
-    def _pass(self, formal: Formal, operand: Any, own: Registers, activation: int, way: PathState, lane: int) -> None:
+    def _pass(
+        self, formal: Formal, operand: Any, registers: Registers, activation: int, way: PathState, lane: int
+    ) -> None:
         """Let a parameter be what is passed for it."""
         walk = self.walk
         source = self._framed(operand, way, lane)
@@ -139,7 +141,7 @@ class Calling:
         else:
             value = walk.operand(formal.type, formal.type.width, operand, way, lane)
         if target is None:
-            own[str(formal.register)] = value
+            registers[str(formal.register)] = value
         else:
             target.put(0, formal.size, value, writes=False)
 

@@ -91,16 +91,17 @@ class Collectives:
         if effect.threads is not None:
             raise walk.unsupported(op, effect)
         some: Any = FALSE
-        for one in done:
-            some = some | one
-        for lane, one in enumerate(done):
+        for participates in done:
+            some = some | participates
+        for lane, participates in enumerate(done):
             self._beyond(
-                some & ~one & ~self._gone(lane), f"where not all lanes reach the barrier at line {walk.line_of(op)}"
+                some & ~participates & ~self._gone(lane),
+                f"where not all lanes reach the barrier at line {walk.line_of(op)}",
             )
         arrived, holding = constant(0), constant(0)
-        for one, env in zip(done, envs, strict=True):
-            arrived = arrived + number(one)
-            holding = holding + select(one, substitute(effect.value, env), 0)
+        for participates, env in zip(done, envs, strict=True):
+            arrived = arrived + number(participates)
+            holding = holding + select(participates, substitute(effect.value, env), 0)
         for env in envs:
             env["%arrived"], env["%holding"] = arrived, holding
 
@@ -111,8 +112,8 @@ class Collectives:
         masks = [low_bits(substitute(effect.mask, env), 32) if masked else constant(0) for env in envs]
         together = constant(0)
         gone = constant(0)
-        for lane, one in enumerate(done):
-            together = together | select(one, 1 << lane, 0)
+        for lane, participates in enumerate(done):
+            together = together | select(participates, 1 << lane, 0)
             gone = gone | select(self._gone(lane), 1 << lane, 0)
         if not masked:
             walk.notes["lanes that come to an instruction without a mask come to it together"] = None
@@ -128,8 +129,8 @@ class Collectives:
                 groups[id(mask)] = self._group(mask, masks, done)
             group = groups[id(mask)]
             if masked:
-                (own,), _ = taken(page.join_group, group, mask, constant(lane))
-                walk.fault(done[lane] & ~own.condition)
+                (required,), _ = taken(page.join_group, group, mask, constant(lane))
+                walk.fault(done[lane] & ~required.condition)
                 goes = page.may_go(group, mask, gone)
                 if effect.aligned:
                     _, goes, _ = page.leave(page.Meeting(0, group.arrived_lanes), gone, effect.whole)
@@ -142,28 +143,28 @@ class Collectives:
         """Those that have come under a mask."""
         page = contracts.warps()
         group = page.Group(0)
-        for lane, one in enumerate(done):
+        for lane, participates in enumerate(done):
             _, after = taken(page.join_group, group, mask, constant(lane))
-            group = select(one & (masks[lane] == mask), after, group)
+            group = select(participates & (masks[lane] == mask), after, group)
         return group
 
     def _given(self, effect: Collective, done: tuple[Bool, ...], envs: list[dict[str, Any]]) -> dict[str, Any]:
         """By the names that results have for it, what each lane gives."""
-        found: dict[str, Any] = {}
-        for lane, (one, env) in enumerate(zip(done, envs, strict=True)):
+        words: dict[str, Any] = {}
+        for lane, (participates, env) in enumerate(zip(done, envs, strict=True)):
             memo: dict[int, Any] = {}
             names = lane_words(lane, 1 + len(effect.more))
             for name, term in zip(names, (effect.value, *effect.more), strict=True):
-                value = constant(0) if is_false(one) else select(one, substitute(term, env, memo), 0)
-                found[name] = low_bits(value, 64)
-        return found
+                value = constant(0) if is_false(participates) else select(participates, substitute(term, env, memo), 0)
+                words[name] = low_bits(value, 64)
+        return words
 
     def _gone(self, lane: int) -> Bool:
         """Whether a lane has ended."""
-        found: Bool = FALSE
+        gone: Bool = FALSE
         for way in self.walk.ends:
-            found = found | way.reached[lane]
-        return found
+            gone = gone | way.reached[lane]
+        return gone
 
     def _beyond(self, holds: Bool, where: str) -> None:
         self.walk.open(where, holds)

@@ -47,16 +47,16 @@ def loops(flow: Flow) -> list[NaturalLoop]:
         for to in following:
             if to <= i:
                 heads.setdefault(to, set()).add(i)
-    found = []
+    loops = []
     for head, sources in heads.items():
         inside, todo = {head}, [s for s in sources if s != head]
         while todo:
-            one = todo.pop()
-            if one not in inside:
-                inside.add(one)
-                todo += [i for i, following in edges.items() if one in following]
-        found.append(NaturalLoop(head, frozenset(inside)))
-    return found
+            number = todo.pop()
+            if number not in inside:
+                inside.add(number)
+                todo += [i for i, following in edges.items() if number in following]
+        loops.append(NaturalLoop(head, frozenset(inside)))
+    return loops
 
 
 class Inductive:
@@ -64,11 +64,11 @@ class Inductive:
 
     def __init__(self, walk: Walk, text: str):
         self.walk, self.text = walk, text
-        found = loops(walk.flow)
-        if len(found) > 1:
-            lines = ", ".join(str(walk.line(walk.flow.blocks[loop.head].start)) for loop in found)
+        natural_loops = loops(walk.flow)
+        if len(natural_loops) > 1:
+            lines = ", ".join(str(walk.line(walk.flow.blocks[loop.head].start)) for loop in natural_loops)
             raise Unsupported(f"an invariant is for a single loop; there are loops at the lines {lines}")
-        self.loop = found[0] if found else None
+        self.loop = natural_loops[0] if natural_loops else None
         self.obligations: list[Obligation] = []
         #: that the invariant holds at the time of which the walk is about
         self.assumed: Bool = TRUE
@@ -114,10 +114,10 @@ class Inductive:
         later = dict(registers)
         for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
             later[name] = self._anything(name, registers.get(name, walk.places.pointer(walk.public(name, 0))))
-        found = way._replace(registers=(later,))
+        entered = way._replace(registers=(later,))
         (reached,) = way.reached
-        self.assumed = self.assumed & (~reached | self._holds(found))
-        return found
+        self.assumed = self.assumed & (~reached | self._holds(entered))
+        return entered
 
     def _anything(self, name: str, first: Any) -> Any:
         """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""

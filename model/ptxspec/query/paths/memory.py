@@ -118,13 +118,13 @@ class SymbolicMemory:
         most = max(least, end - size - align)
         base = make_int("bounded", (variable(name, bits),), (least, most))
         is_private = is_private or not writable or facts.shared_by == self.spaces.THREAD
-        found = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
+        region = Region(name, space, size, align, base, initial or self.unknown(name), writable, is_private)
         for holds, number in self._interferences:
-            self._leave(found, holds, number)
-        self.regions[name] = found
+            self._leave(region, holds, number)
+        self.regions[name] = region
         self.bases[name] = TYPES[f"b{bits}"]
         self.addresses.add(base, name)
-        return found
+        return region
 
     def unknown(self, name: str) -> Callable[[int], SymbolicByte]:
         """Bytes that are inputs."""
@@ -164,15 +164,15 @@ class SymbolicMemory:
     def guaranteed(self, used: set[str]) -> Bool:
         """What is so of the beginnings of regions that are used: they are aligned, and those of one space are apart."""
         holds: Bool = TRUE
-        found = [r for r in self.regions.values() if r.name in used]
-        for i, region in enumerate(found):
-            own = region.base.args[0]
+        regions = [r for r in self.regions.values() if r.name in used]
+        for i, region in enumerate(regions):
+            base = region.base.args[0]
             lo, hi = region.base.attrs
-            holds = holds & (own >= lo) & (own <= hi) & self.page.aligned(own, region.align)
-            for other in found[:i]:
+            holds = holds & (base >= lo) & (base <= hi) & self.page.aligned(base, region.align)
+            for other in regions[:i]:
                 if other.space == region.space:
-                    its = other.base.args[0]
-                    holds = holds & ((own + region.size <= its) | (its + other.size <= own))
+                    other_base = other.base.args[0]
+                    holds = holds & ((base + region.size <= other_base) | (other_base + other.size <= base))
         return holds
 
     # accesses ------------------------------------------------------------------------------------------------------------
@@ -202,15 +202,15 @@ class SymbolicMemory:
                 if self._may_reach(space, r)
             ]
             return cases
-        found = []
+        reached = []
         for case in cases:
             region = self.regions[case.region]
             if not self._may_reach(space, region):
                 continue
             window = self._window(space, region)
             offset = low_bits(case.offset - window, 64) if window else case.offset
-            found.append(case._replace(offset=offset))
-        return found
+            reached.append(case._replace(offset=offset))
+        return reached
 
     def _may_reach(self, space: str, region: Region) -> bool:
         wanted = space.partition("::")[0]
@@ -238,14 +238,14 @@ class SymbolicMemory:
 
     def load(self, cases: list[AddressCase], size: int, count: int, holds: Bool) -> list[Int]:
         """So many values of `size` bytes, where an access is allowed and a condition holds."""
-        found: list[Int] = [constant(0)] * count
+        values: list[Int] = [constant(0)] * count
         for case in reversed(cases):
             region = self.regions[case.region]
             for i in range(count):
                 value = self._chosen(region, case.offset, size * count, i * size, size)
                 value = assumed(value, holds)
-                found[i] = value if case.holds is TRUE else select(case.holds, value, found[i])
-        return found
+                values[i] = value if case.holds is TRUE else select(case.holds, value, values[i])
+        return values
 
     def store(
         self, cases: list[AddressCase], values: list[Int], size: int, holds: Bool, lane: int | None = None

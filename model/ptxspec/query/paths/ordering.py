@@ -96,50 +96,50 @@ class Orders:
     def where(self, cases: Iterable[AddressCase]) -> Int:
         """The generic address that an access reaches."""
         memory = self.walk.memory
-        found: Int = constant(0)
+        address: Int = constant(0)
         for case in reversed(list(cases)):
             region = memory.regions[case.region]
             window = memory.layout.base(region.space) if region.space in memory.layout.WINDOWS else 0
-            found = select(case.holds, low_bits(region.base + case.offset + window, 64), found)
-        return found
+            address = select(case.holds, low_bits(region.base + case.offset + window, 64), address)
+        return address
 
     def _since(self, done: Bool) -> dict[str, tuple[Bool, Int]]:
         """What was written since the event before, if an event is executed now."""
-        found = {}
+        written = {}
         for region in self.walk.memory.regions.values():
             for (lane, i), holds in region.since.items():
-                found[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
+                written[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
             kept = {at: holds & ~done for at, holds in region.since.items()}
             region.since = {at: holds for at, holds in kept.items() if not is_false(holds)}
-        return found
+        return written
 
     def results(self) -> dict[str, tuple[Any, Type]]:
         """What is compared of the events, and the types, by names that begin with MARK and the number of an event; the last
         is the end."""
         self.events.append(Event(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
-        found: dict[str, tuple[Any, Type]] = {}
+        results: dict[str, tuple[Any, Type]] = {}
         for k in range(self.before.hi + 1):
             here = [(e, e.done & (e.number == k)) for e in self.events if e.number.lo <= k <= e.number.hi]
-            found[f"{MARK}{k}"] = _chosen([(c, constant(e.what)) for e, c in here]), TYPES["b64"]
+            results[f"{MARK}{k}"] = _chosen([(c, constant(e.what)) for e, c in here]), TYPES["b64"]
             for i in range(max((len(e.operands) for e, _ in here), default=0)):
                 terms = [(c, e.operands[i]) for e, c in here if i < len(e.operands)]
-                found[f"{MARK}{k}.{i}"] = _chosen(terms), _OPERAND
+                results[f"{MARK}{k}.{i}"] = _chosen(terms), _OPERAND
             for name in dict.fromkeys(n for e, _ in here for n in e.written):
                 cases = [(c & e.written[name][0], e.written[name][1]) for e, c in here if name in e.written]
                 is_written: Any = FALSE
                 for holds, _ in cases:
                     is_written = is_written | holds
-                found[f"{MARK}{k} {name} written"] = is_written, TYPES["pred"]
-                found[f"{MARK}{k} {name}"] = _chosen(cases), TYPES["b8"]
-        return found
+                results[f"{MARK}{k} {name} written"] = is_written, TYPES["pred"]
+                results[f"{MARK}{k} {name}"] = _chosen(cases), TYPES["b8"]
+        return results
 
 
 def _chosen(cases: list[tuple[Bool, Int]]) -> Int:
     """The term whose condition holds, of which one does at most; else 0."""
-    found: Int = constant(0)
+    chosen: Int = constant(0)
     for holds, term in reversed(cases):
-        found = select(holds, term, found)
-    return found
+        chosen = select(holds, term, chosen)
+    return chosen
 
 
 def _digest(text: str) -> int:

@@ -24,7 +24,7 @@ class Regions:
         self.walk, self.spaces = walk, contracts.state_spaces()
         self.buffers = {b.name: b for b in walk.options.buffers}
         self.used: set[str] = set()
-        self.found: dict[Any, Region] = {}
+        self.regions: dict[Any, Region] = {}
         #: the regions whose bytes are compared in the end
         self.compared: dict[str, Region] = {}
 
@@ -36,15 +36,20 @@ class Regions:
         if buffer is None:
             return None
         self.used.add(name)
-        own = self.buffers[buffer.of] if buffer.of else buffer
-        region = self.found.get(own.name)
+        target = self.buffers[buffer.of] if buffer.of else buffer
+        region = self.regions.get(target.name)
         if region is None:
             region = self.walk.memory.add(
-                own.name, own.space, own.size, own.align, writable=own.writable, is_private=own.private
+                target.name,
+                target.space,
+                target.size,
+                target.align,
+                writable=target.writable,
+                is_private=target.private,
             )
-            if own.private:
-                self.walk.notes[f"No other thread accesses {own.name}."] = None
-            self.found[own.name] = self.compared[own.name] = region
+            if target.private:
+                self.walk.notes[f"No other thread accesses {target.name}."] = None
+            self.regions[target.name] = self.compared[target.name] = region
         return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
 
     def check_named(self, address: Int, line: int) -> None:
@@ -73,16 +78,16 @@ class Regions:
         """The region of a variable; of those in frames, for an activation of their function."""
         space = self.spaces.OF_FRAMES if place.framed else place.space
         facts = self.spaces.SPACES[space]
-        own = facts.shared_by == self.spaces.THREAD
-        key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if own else name
-        if key in self.found:
-            return self.found[key]
+        is_private = facts.shared_by == self.spaces.THREAD
+        key: Any = (activation, place.offset, lane) if place.framed else (name, lane) if is_private else name
+        if key in self.regions:
+            return self.regions[key]
         if place.opaque or place.in_a_bank or place.size == 0:
             raise Unsupported(f"{name}: opaque variables, banks and variables without a size are not followed")
         shown = name.partition("@")[0] + (f"#{activation}" if activation else "")
         if shown in self.buffers and space != self.spaces.OF_PARAMETERS:
             raise Unsupported(f"{shown} is a variable, so that it is no pointer to a buffer")
-        shown += f".{lane}" if own and self.walk.lanes > 1 else ""
+        shown += f".{lane}" if is_private and self.walk.lanes > 1 else ""
         if space == self.spaces.OF_PARAMETERS:
             return self._parameter(shown, place, key)
         initial = None
@@ -93,7 +98,7 @@ class Regions:
         region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, facts.written)
         if facts.written and facts.initialized:
             self.compared[shown] = region
-        self.found[key] = region
+        self.regions[key] = region
         return region
 
     def _unwritten(self, name: str) -> Any:
@@ -106,9 +111,9 @@ class Regions:
             if walk.options.open_at_first:
                 walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
                 return SymbolicByte(walk.unwritten[shown], 0, 1)
-            found = unknown(i)
-            walk.begins_as(shown, found.term)
-            return found
+            byte = unknown(i)
+            walk.begins_as(shown, byte.term)
+            return byte
 
         return initial
 
@@ -138,5 +143,5 @@ class Regions:
                 return SymbolicByte(number, i, place.size)
 
         region = memory.add(f"&{name}", self.spaces.OF_PARAMETERS, place.size, place.aligned, initial, writable=False)
-        self.found[key] = region
+        self.regions[key] = region
         return region

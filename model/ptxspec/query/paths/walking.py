@@ -27,7 +27,7 @@ from ptxspec.query.fragments import (
     InstructionStep,
     SymbolicFragment,
     Unsupported,
-    told,
+    description_of,
 )
 from ptxspec.query.paths.arrivals import PathState, Registers, assumed, is_false, leaves, together
 from ptxspec.query.paths.calling import Calling
@@ -132,16 +132,16 @@ class Walk:
 
     def at_first(self, shown: str, type: Type, carried: bool = False) -> Any:
         """What a register of a kernel, or a byte of its memory, holds before it is written: an input, or open."""
-        found: Any
+        value: Any
         if self.options.open_at_first:
             bits = TYPES["b1"] if type.kind == "pred" else type
-            found = contracts.state_spaces().unwritten(bits, shown)
-            found = found == 1 if type.kind == "pred" else found
+            value = contracts.state_spaces().unwritten(bits, shown)
+            value = value == 1 if type.kind == "pred" else value
         else:
-            found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
+            value = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
             self.inputs[shown] = self.inputs.get(shown, True) and carried
-        self.begins_as(shown, found)
-        return found
+        self.begins_as(shown, value)
+        return value
 
     def begins_as(self, shown: str, term: Any) -> None:
         """Note what nobody has written."""
@@ -286,14 +286,14 @@ class Walk:
     def guard(self, op: Op, way: PathState, lane: int) -> Bool:
         if op.guard is None:
             return TRUE
-        found: Bool = self.read(way, op.guard[0], lane)
-        return ~found if op.guard[1] else found
+        guard: Bool = self.read(way, op.guard[0], lane)
+        return ~guard if op.guard[1] else guard
 
     def sources(self, op: Op, way: PathState, lane: int) -> dict[str, Any]:
         """By the names of the definition's variables, what the operands hold."""
         env = {}
-        for type, own, operand in values_of(op):
-            name, width = own.attrs[:2]
+        for type, placeholder, operand in values_of(op):
+            name, width = placeholder.attrs[:2]
             env[name] = self.operand(type, width, operand, way, lane)
             if isinstance(operand, tree.Name) and type is not None and operand.text not in self.left:
                 shown = self.public(operand.text, lane)
@@ -317,8 +317,8 @@ class Walk:
             case tree.Indexed():
                 start = self.places.address(operand.base.text, way, lane)
                 index = self.operand(None, 32, operand.register, way, lane)
-                found = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
-                return low_bits(found, width)
+                address = self.variables.element_address(start, index, operand.scale, operand.offset, operand.bits)
+                return low_bits(address, width)
             case tree.Sum(base, offset):
                 return low_bits(self.variables.behind(self.places.address(base.text, way, lane), offset, size), width)
         name = operand.text
@@ -353,7 +353,7 @@ class Walk:
         if id(op) in self._silent:
             return
         definition = op.plan.form.definition
-        said = statement(self.side.source.text, op.position)
+        text = statement(self.side.source.text, op.position)
         guard = None if op.guard is None else "!" * op.guard[1] + op.guard[0]
         writes = {self.public(n, lane): v for n, v in written.items() if not n.startswith("@")}
         kinds = {self.public(n, lane): t for n, t in types.items() if not n.startswith("@")}
@@ -366,7 +366,7 @@ class Walk:
             return
         self._noted_last = instance
         page = page_name(definition.path)
-        self.steps.append(InstructionStep(said, page, definition.line, writes, kinds, guard, None, done))
+        self.steps.append(InstructionStep(text, page, definition.line, writes, kinds, guard, None, done))
 
     def fault(self, holds: Bool) -> None:
         """Let the execution be undefined where a condition holds."""
@@ -376,7 +376,7 @@ class Walk:
             self.faults = self.faults | holds
 
     def unsupported(self, op: Op, effect: Effect) -> Unsupported:
-        word, does = told(effect)
+        word, does = description_of(effect)
         return Unsupported(f"{op.plan.form.mnemonic} has an effect ({word}): it {does}, which is not followed here")
 
     def _act(self, effect: Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
@@ -485,13 +485,13 @@ class Walk:
     def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: PathState) -> None:
         """Each label of a list."""
         page = contracts.control_flow()
-        found: list[Int] = []
+        indices: list[Int] = []
         for lane in range(self.lanes):
             index = substitute(effect.index, self.sources(op, way, lane), {})
             self.fault(way.reached[lane] & ~page.in_list(index, len(block.ways)))
-            found.append(index)
+            indices.append(index)
         for chosen, to in block.ways:
-            self.expect(to, self._where(way, tuple(index == chosen for index in found)), number)
+            self.expect(to, self._where(way, tuple(index == chosen for index in indices)), number)
 
 
 def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> SymbolicFragment:
@@ -509,8 +509,8 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
             for name, value in registers.items():
                 shown = walk.public(name, lane)
                 if walk.lanes > 1 and name in walk.places.buffers and shown in walk.left:
-                    said = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
-                    raise Unsupported(said)
+                    why = f"lanes write {name}, which points to a buffer: {shown} would be a byte and a lane's"
+                    raise Unsupported(why)
                 if shown in walk.left and "@" not in shown:
                     outputs[shown] = value
     elif walk.side.what == "function":
@@ -571,9 +571,9 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
 
 def _memory(walk: Walk) -> frozenset[str]:
     """The buffers and the variables of the module that both sides see."""
-    found = {b.name for b in walk.options.buffers if not b.of}
+    buffers = {b.name for b in walk.options.buffers if not b.of}
     variables = {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS}
-    return frozenset(found | variables)
+    return frozenset(buffers | variables)
 
 
 def _used(walk: Walk, outputs: Mapping[str, Any], more: Iterable[Any]) -> set[str]:

@@ -45,10 +45,10 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, seed: int = 0) 
     except bitwuzla.BitwuzlaException as refused:  # it knows formats of 16, 32, 64 and 128 bits, as IEEE 754 has them
         return SolverReply(" ".join(str(refused).split()), {}, version())
     solver = parser.bitwuzla()
-    found = solver.check_sat()
-    if found == bitwuzla.Result.UNSAT:
+    result = solver.check_sat()
+    if result == bitwuzla.Result.UNSAT:
         return SolverReply("unsat", {}, version())
-    if found != bitwuzla.Result.SAT:
+    if result != bitwuzla.Result.SAT:
         return SolverReply("timeout", {}, version())
     terms = {_name(term): term for term in parser.get_declared_funs()}
     model: dict[str, Any] = {}

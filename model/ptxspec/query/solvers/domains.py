@@ -40,32 +40,32 @@ class Domain(NamedTuple):
 def domains(given: Bool, types: Mapping[str, Type]) -> dict[str, Domain]:
     """For each input the least interval that is read off comparisons of the input alone with a constant, all of which the
     condition demands. The condition may demand more: whoever goes through the values has to ask it."""
-    found = {n: Domain(0, (1 << t.width) - 1 if t.kind != "pred" else 1, t.width) for n, t in types.items()}
+    domains = {n: Domain(0, (1 << t.width) - 1 if t.kind != "pred" else 1, t.width) for n, t in types.items()}
     for part in demanded(given):
-        _narrow(found, part)
-    return found
+        _narrow(domains, part)
+    return domains
 
 
 def demanded(given: Bool) -> list[Any]:
     """The conditions that a condition is the conjunction of."""
-    stack, found = [given], []
+    stack, conjuncts = [given], []
     while stack:
         term = stack.pop()
         if term.op == "all":
             stack += term.args
         elif term.op == "not" and term.args[0].op == "any":
-            stack += [~one for one in term.args[0].args]
+            stack += [~part for part in term.args[0].args]
         else:
-            found.append(term)
-    return found
+            conjuncts.append(term)
+    return conjuncts
 
 
-def _narrow(found: dict[str, Domain], part: Any) -> None:
+def _narrow(domains: dict[str, Domain], part: Any) -> None:
     negated = part.op == "not"
     term = part.args[0] if negated else part
     if term.op == "var":
         value = int(not negated)
-        _meet(found, term.attrs[0], value, value)
+        _meet(domains, term.attrs[0], value, value)
     elif term.op in ("eq", "lt"):
         left, right = term.args
         if term.op == "eq" and right.op == "var":
@@ -73,18 +73,18 @@ def _narrow(found: dict[str, Domain], part: Any) -> None:
         if left.op == "var" and right.op == "const":
             bound = right.attrs[0]
             if term.op == "eq" and not negated:
-                _meet(found, left.attrs[0], bound, bound)
+                _meet(domains, left.attrs[0], bound, bound)
             elif term.op == "lt":  # left < bound, or not
-                _meet(found, left.attrs[0], bound if negated else 0, None if negated else bound - 1)
+                _meet(domains, left.attrs[0], bound if negated else 0, None if negated else bound - 1)
         elif term.op == "lt" and left.op == "const" and right.op == "var":  # bound < right, or not
             bound = left.attrs[0]
-            _meet(found, right.attrs[0], 0 if negated else bound + 1, bound if negated else None)
+            _meet(domains, right.attrs[0], 0 if negated else bound + 1, bound if negated else None)
 
 
-def _meet(found: dict[str, Domain], name: str, low: int, high: int | None) -> None:
-    known = found.get(name)
+def _meet(domains: dict[str, Domain], name: str, low: int, high: int | None) -> None:
+    known = domains.get(name)
     if known is not None:
-        found[name] = known._replace(
+        domains[name] = known._replace(
             low=max(known.low, low), high=known.high if high is None else min(known.high, high)
         )
 
@@ -119,18 +119,18 @@ class Numbered:
 
     def values(self, number: int) -> dict[str, Any]:
         """The inputs of a number."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, domain in reversed([*self.domains.items()]):
             number, digit = divmod(number, domain.size)
-            found[name] = bool(digit) if self.types[name].kind == "pred" else digit + domain.low
-        return {name: found[name] for name in self.domains}
+            values[name] = bool(digit) if self.types[name].kind == "pred" else digit + domain.low
+        return {name: values[name] for name in self.domains}
 
     def number(self, values: Mapping[str, Any]) -> int:
         """The number of the inputs that have these values."""
-        found = 0
+        number = 0
         for name, domain in self.domains.items():
-            found = found * domain.size + int(values[name]) - domain.low
-        return found
+            number = number * domain.size + int(values[name]) - domain.low
+        return number
 
 
 def in_order(work: Callable[[int], Outcome], items: Iterable[int]) -> Iterator[Outcome]:
@@ -142,12 +142,12 @@ def in_order(work: Callable[[int], Outcome], items: Iterable[int]) -> Iterator[O
         waiting: list[Future[Outcome]] = [pool.submit(work, item) for item in islice(rest, 2 * workers)]
         try:
             while waiting:
-                found = waiting.pop(0).result()
+                outcome = waiting.pop(0).result()
                 waiting += [pool.submit(work, item) for item in islice(rest, 1)]
-                yield found
+                yield outcome
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 class Rows:

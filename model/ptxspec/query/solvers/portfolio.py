@@ -52,9 +52,9 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool,
         return z3_solver.ask(text, constants, timeout, is_float)
     begun = time.monotonic()
     if "z3" in names:
-        said = z3_solver.ask(text, constants, min(HEAD_START, timeout), is_float)
-        if said.is_settled or timeout <= HEAD_START:
-            return said
+        reply = z3_solver.ask(text, constants, min(HEAD_START, timeout), is_float)
+        if reply.is_settled or timeout <= HEAD_START:
+            return reply
     left = max(0.001, timeout - (time.monotonic() - begun))
     return _raced(names, text, constants, left, is_float)
 
@@ -80,10 +80,10 @@ def _raced(
                     waiting.unregister(key.fileobj)
                     stream = running[key.data].stdout
                     assert stream is not None
-                    said = read(stream, key.data)
-                    if said.is_settled:
-                        return said
-                    last = said if said.status != "timeout" else last
+                    reply = read(stream, key.data)
+                    if reply.is_settled:
+                        return reply
+                    last = reply if reply.status != "timeout" else last
         finally:
             for process in running.values():
                 ended(process)
@@ -150,12 +150,12 @@ def main() -> None:
     text, constants, timeout = question["text"], question["constants"], question["timeout"]
     try:
         if sys.argv[1] == "bitwuzla":
-            said = bitwuzla_solver.ask(text, constants, timeout)
+            reply = bitwuzla_solver.ask(text, constants, timeout)
         else:
-            said = z3_solver.ask(text, constants, timeout, question["is_float"])
+            reply = z3_solver.ask(text, constants, timeout, question["is_float"])
     except MemoryError:
-        said = SolverReply("out of memory", {}, sys.argv[1])
-    print(json.dumps(said._asdict()))
+        reply = SolverReply("out of memory", {}, sys.argv[1])
+    print(json.dumps(reply._asdict()))
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def solve(
     except Exception as failure:
         if type(failure).__name__ not in ("Z3Exception", "BitwuzlaException"):
             raise
-        said = SolverReply(f"{type(failure).__name__}: {_text(failure)}", {}, portfolio.versions(solver))
-        return _unanswered(said, begun, solver)
+        reply = SolverReply(f"{type(failure).__name__}: {_text(failure)}", {}, portfolio.versions(solver))
+        return _unanswered(reply, begun, solver)
 
 
 #: who is said to have answered where values were tried
@@ -61,11 +61,11 @@ def _text(failure: Exception) -> str:
     return (value.decode(errors="replace") if isinstance(value, bytes) else str(value or failure)).strip()
 
 
-def _unanswered(said: SolverReply, begun: float, solver: Solver) -> SolverAnswer:
+def _unanswered(reply: SolverReply, begun: float, solver: Solver) -> SolverAnswer:
     spent = time.monotonic() - begun
     more = portfolio.note(solver)
     tried = f"{portfolio.versions(solver)} for {spent:.1f} s" + (f" ({more})" if more else "")
-    return SolverAnswer(said.status, {}, {}, said.by, tried)
+    return SolverAnswer(reply.status, {}, {}, reply.by, tried)
 
 
 class _Question:
@@ -87,46 +87,46 @@ class _Question:
                 self.claim, self.types
             )  # solvers find floating-point arithmetic hard, and refutations are often simple
             if quick is not None:
-                journal.asked(journal.Query(self.purpose, formula.text(), "sat", TRIALS))
+                journal.note(journal.Query(self.purpose, formula.text(), "sat", TRIALS))
                 return SolverAnswer("sat", *quick, by=TRIALS)
         while True:
-            said, is_new = self.said()
-            if said.status == "unsat":
-                return SolverAnswer("unsat", {}, {}, said.by)
-            if said.status != "sat":
-                return _unanswered(said, begun, self.solver)
-            torn = [] if eager else formula.torn(said.model)
+            reply, is_new = self.reply()
+            if reply.status == "unsat":
+                return SolverAnswer("unsat", {}, {}, reply.by)
+            if reply.status != "sat":
+                return _unanswered(reply, begun, self.solver)
+            torn = [] if eager else formula.torn(reply.model)
             if not torn:
                 break
             formula.tie(torn)
         key = kept.key(formula.text(), portfolio.versions(self.solver))
-        found = SolverModel(formula, said.model, said.by)
+        model = SolverModel(formula, reply.model, reply.by)
         simplest = False
         if (
             eager and simple and (is_new or surely)
         ):  # else what is not tied could come apart on the way to simpler inputs
             until = min(self.deadline, time.monotonic() + SIMPLER)
-            found, simplest = smallest(found, self.types, Simpler(formula, said.by), until)
+            model, simplest = smallest(model, self.types, Simpler(formula, reply.by), until)
         if is_new:
-            kept.keep(key, said._replace(model=dict(found.model)))
-        return SolverAnswer("sat", found.values, formula.choices(found.model), said.by, simplest=simplest)
+            kept.keep(key, reply._replace(model=dict(model.model)))
+        return SolverAnswer("sat", model.values, formula.choices(model.model), reply.by, simplest=simplest)
 
-    def said(self) -> tuple[SolverReply, bool]:
+    def reply(self) -> tuple[SolverReply, bool]:
         """What is said of the formula, and whether it was not known before. Models are kept once they are simple."""
         formula, text = self.formula, self.formula.text()
         query = journal.Query(self.purpose, text)
-        journal.asked(query)
+        journal.note(query)
         key = kept.key(text, portfolio.versions(self.solver))
-        found = kept.find(key)
-        said = found
-        if said is None or (said.status == "sat" and said.model.keys() != formula.constants.keys()):
-            said, found = self.asked(text), None
-            if said.status == "unsat":
-                kept.keep(key, said)
-        journal.answered(query, said.status, said.by)
-        return said, found is None
+        stored = kept.find(key)
+        reply = stored
+        if reply is None or (reply.status == "sat" and reply.model.keys() != formula.constants.keys()):
+            reply, stored = self.ask(text), None
+            if reply.status == "unsat":
+                kept.keep(key, reply)
+        journal.answered(query, reply.status, reply.by)
+        return reply, stored is None
 
-    def asked(self, text: str) -> SolverReply:
+    def ask(self, text: str) -> SolverReply:
         left = max(0.001, self.deadline - time.monotonic())
         return portfolio.ask(text, self.formula.constants, left, self.formula.is_float, self.solver)
 

@@ -31,13 +31,13 @@ def ask(text: str, constants: Mapping[str, int], timeout: float, is_float: bool)
         solver = loaded(text, is_float)
         solver.set("timeout", max(1, int(min(left, patience) * 1000)))
         solver.set("random_seed", seed)
-        found = solver.check()
-        reason = solver.reason_unknown() if found == z3.unknown else ""
+        result = solver.check()
+        reason = solver.reason_unknown() if result == z3.unknown else ""
         if "interrupted" in reason:  # z3 keeps the signal to itself
             raise KeyboardInterrupt
-        if found == z3.sat:
+        if result == z3.sat:
             return SolverReply("sat", model_of(solver, constants), version())
-        if found == z3.unsat:
+        if result == z3.unsat:
             return SolverReply("unsat", {}, version())
         if left <= patience:
             late = reason in ("timeout", "canceled") or "resource" in reason
@@ -60,10 +60,10 @@ def model_of(solver: Any, constants: Mapping[str, int]) -> dict[str, Any]:
     import z3
 
     model = solver.model()
-    found = {declared.name(): model[declared] for declared in model.decls()}
+    values = {declared.name(): model[declared] for declared in model.decls()}
     result: dict[str, Any] = {}
     for name, width in constants.items():
-        value = found.get(name)
+        value = values.get(name)
         if width == 0:
             result[name] = value is not None and z3.is_true(value)
         else:

@@ -34,30 +34,29 @@ class Holes:
     def __init__(self, target: Target, sequence: Sequence):
         self.target, self.sequence = target, sequence
         self.places: list[OperandSlot] = []
-        for one in sequence:
-            self.places += [p for p, o in zip(one.template.places, one.operands, strict=True) if o.hole is not None]
+        for instruction in sequence:
+            operands = zip(instruction.template.places, instruction.operands, strict=True)
+            self.places += [place for place, operand in operands if operand.hole is not None]
         self.types: dict[str, Type] = {f"%h{i}": place.type for i, place in enumerate(self.places)}
         self.term = term_of(target, sequence)
         self.conditions: Bool = self.allowed()
-        #: rows that the constants are asked to suit
-        self.asked: list[int] = []
 
     def allowed(self) -> Bool:
         """That each constant is one that its place takes."""
-        found: Bool = TRUE
+        allowed: Bool = TRUE
         for name, place in zip(self.types, self.places, strict=True):
             if place.allowed is None:
                 continue
             word = variable(name, place.type.width)
-            one: Bool = FALSE
+            fits: Bool = FALSE
             values = place.allowed
             if isinstance(values, range) and values.step == 1:
-                one = (word >= values.start) & (word < values.stop)
+                fits = (word >= values.start) & (word < values.stop)
             else:
                 for value in values:
-                    one = one | (word == value)
-            found = found & one
-        return found
+                    fits = fits | (word == value)
+            allowed = allowed & fits
+        return allowed
 
     def filled(self, deadline: float, each: float) -> Filled:
         """Constants with which the sequence agrees with the target on every row."""
@@ -81,17 +80,16 @@ class Holes:
         """Constants that suit as well and are simpler, if they are found."""
         answer = solve(self.conditions, self.types, max(0.01, seconds))
         if answer.status == "sat":
-            found = tuple(answer.values[name] for name in self.types)
-            if self.first_wrong(found) is None:
-                return found
+            simpler = tuple(answer.values[name] for name in self.types)
+            if self.first_wrong(simpler) is None:
+                return simpler
         return constants
 
     def ask_for(self, number: int) -> None:
         """Have the constants suit a row."""
-        self.asked.append(number)
         row, wanted = self.target.rows[number], self.target.wanted[number]
-        found = substitute(self.term, {n: constant(row[n]) for n in self.target.names})
-        holds = found == (truth(wanted) if isinstance(wanted, bool) else wanted)
+        result = substitute(self.term, {n: constant(row[n]) for n in self.target.names})
+        holds = result == (truth(wanted) if isinstance(wanted, bool) else wanted)
         self.conditions = self.conditions & holds
 
     def first_wrong(self, constants: tuple[int, ...]) -> int | None:
@@ -113,10 +111,12 @@ def term_of(target: Target, sequence: Sequence) -> Any:
     for name in target.names:
         type = target.types[name]
         registers.append(truth_variable(name) if type.kind == "pred" else variable(name, type.width))
-    for one in sequence:
-        operands = [_operand(o, p, registers) for o, p in zip(one.operands, one.template.places, strict=True)]
-        value = one.template.applied(operands)
-        registers.append(value if one.template.width == 0 else low_bits(value, one.template.width))
+    for instruction in sequence:
+        operands = [
+            _operand(o, p, registers) for o, p in zip(instruction.operands, instruction.template.places, strict=True)
+        ]
+        value = instruction.template.applied(operands)
+        registers.append(value if instruction.template.width == 0 else low_bits(value, instruction.template.width))
     return registers[-1]
 
 
@@ -132,8 +132,8 @@ def _operand(operand: Argument, place: OperandSlot, registers: list[Any]) -> Any
 def with_constants(sequence: Sequence, constants: tuple[int, ...]) -> Sequence:
     """The sequence with constants in its holes."""
     return tuple(
-        one._replace(
-            operands=tuple(o if o.hole is None else Argument(constant=constants[o.hole]) for o in one.operands)
+        instruction._replace(
+            operands=tuple(o if o.hole is None else Argument(constant=constants[o.hole]) for o in instruction.operands)
         )
-        for one in sequence
+        for instruction in sequence
     )

@@ -62,10 +62,10 @@ class Synthesis(NamedTuple):
         >>> ptxspec.synthesize("add.u32 d, a, a;", ["shl.b32"]).as_dict()["text"]
         'shl.b32 d, a, 1;'
         """
-        found: dict[str, Any] = self._asdict()
-        del found["verdict"]
+        fields: dict[str, Any] = self._asdict()
+        del fields["verdict"]
         proof = "" if self.verdict is None else self.verdict.status
-        return {**found, "proof": proof, "excluded": list(self.excluded), "seconds": round(self.seconds, 3)}
+        return {**fields, "proof": proof, "excluded": list(self.excluded), "seconds": round(self.seconds, 3)}
 
 
 def synthesize(
@@ -118,15 +118,15 @@ class _SequenceSearch:
         #: sequences of which it is not known whether they equal the target
         self.open = 0
         self.closest = ""
-        self.found: Synthesis | None = None
+        self.result: Synthesis | None = None
 
     def run(self, most: int) -> Synthesis:
         for length in range(1, most + 1):
             tested, open_before = 0, self.open
             for with_holes in (False, True):
                 tested += self.tried(length, with_holes)
-                if self.found is not None:
-                    return self.found
+                if self.result is not None:
+                    return self.result
                 if time.monotonic() >= self.deadline:
                     why = f"the time ran out at length {length}, after {tested:,} sequences"
                     return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
@@ -152,15 +152,15 @@ class _SequenceSearch:
             if time.monotonic() >= self.deadline:
                 break
             if with_holes:
-                if all(o.hole is None for one in sequence for o in one.operands):
+                if all(o.hole is None for instruction in sequence for o in instruction.operands):
                     continue
                 count += 1
                 self.fill(sequence)
             else:
-                count += not any(o.constant is not None for one in sequence for o in one.operands)
+                count += not any(o.constant is not None for instruction in sequence for o in instruction.operands)
                 if np.array_equal(columns.of(sequence), columns.wanted):
                     self.offer(sequence)
-            if self.found is not None:
+            if self.result is not None:
                 break
         return count
 
@@ -168,13 +168,13 @@ class _SequenceSearch:
         """Look for constants of a sequence with holes."""
         for _ in range(4):  # as a counterexample of the proof is a further row
             rows = len(self.target.rows)
-            found = Holes(self.target, sequence).filled(self.deadline, EACH)
-            if found.status == "none":
+            filled = Holes(self.target, sequence).filled(self.deadline, EACH)
+            if filled.status == "none":
                 return
-            if found.status == "open":
+            if filled.status == "open":
                 break
-            self.offer(with_constants(sequence, found.constants))
-            if self.found is not None or len(self.target.rows) == rows:
+            self.offer(with_constants(sequence, filled.constants))
+            if self.result is not None or len(self.target.rows) == rows:
                 return
         self.open += 1
 
@@ -190,7 +190,7 @@ class _SequenceSearch:
             )
             count = len(sequence)
             reason = f"{count} instruction{'s' if count > 1 else ''}{shorter}"
-            self.found = Synthesis("found", reason, text, count, verdict, tuple(self.excluded))
+            self.result = Synthesis("found", reason, text, count, verdict, tuple(self.excluded))
         elif verdict.status == "refuted" and verdict.counterexample is not None:
             if not self.add_row(verdict.counterexample.inputs):  # alike on the chip, and not on every machine
                 self.note(text, verdict)
@@ -204,17 +204,17 @@ class _SequenceSearch:
         if left <= 0:
             return Verdict("unknown", "no time was left for the proof")
         strict = options(compare=(ALL,), nan="payloads")
-        asked = ask(target.text, text, target.assume, self.profile, strict)
-        if not is_quick(asked.differs, asked.given, asked.taken):
+        goal = ask(target.text, text, target.assume, self.profile, strict)
+        if not is_quick(goal.differs, goal.given, goal.taken):
             strictly: dict[str, Any] = {"compare": strict.compare, "nan": strict.nan, "profile": self.profile}
             return prove(target.text, text, assume=target.assume, timeout=left / 2, **strictly)
-        ran = exhaust(asked.differs, asked.given, asked.taken, left)
-        if ran.status == "equal":
-            return Verdict("exhausted", f"{ran.reason}, and both sides agree on each")
-        if ran.status == "found":
-            self.add_row(ran.values)
+        run = exhaust(goal.differs, goal.given, goal.taken, left)
+        if run.status == "equal":
+            return Verdict("exhausted", f"{run.reason}, and both sides agree on each")
+        if run.status == "found":
+            self.add_row(run.values)
             return Verdict("refuted", "an input was found by running them all")
-        return Verdict("unknown", ran.reason)
+        return Verdict("unknown", run.reason)
 
     def add_row(self, row: dict[str, Any]) -> bool:
         """Have sequences tested on further operands. Whether these are new."""
@@ -237,9 +237,9 @@ class _SequenceSearch:
         names = list(self.target.names)
         results = [*self.target.temporaries(len(sequence) - 1), self.target.result]
         lines = []
-        for one, destination in zip(sequence, results, strict=True):
-            places = zip(one.operands, one.template.places, strict=True)
-            lines.append(one.template.written(destination, [_operand(o, p, names) for o, p in places]))
+        for instruction, destination in zip(sequence, results, strict=True):
+            places = zip(instruction.operands, instruction.template.places, strict=True)
+            lines.append(instruction.template.written(destination, [_operand(o, p, names) for o, p in places]))
             names.append(destination)
         return " ".join(lines)
 
@@ -260,15 +260,15 @@ def _operand(operand: Argument, place: OperandSlot, names: list[str]) -> str:
 
 def _constants(target: Target, more: tuple[int, ...]) -> tuple[int, ...]:
     """Constants that are often of use, as the bits of the widths that occur."""
-    found: dict[int, None] = {}
+    constants: dict[int, None] = {}
     widths = {t.width for t in (*target.types.values(), target.type) if t.kind != "pred"} or {32}
     for value in (0, 1, -1, *target.numbers(), *more):
         for width in widths:
-            found.setdefault(value & ((1 << width) - 1))
+            constants.setdefault(value & ((1 << width) - 1))
     for width in widths:
-        found.setdefault(width - 1)
-        found.setdefault(width)
-    return tuple(found)
+        constants.setdefault(width - 1)
+        constants.setdefault(width)
+    return tuple(constants)
 
 
 class _Columns:
@@ -297,11 +297,11 @@ class _Columns:
         while same < len(self.known) and same < len(sequence) and self.known[same][0] is sequence[same]:
             same += 1
         del self.known[same:]
-        for one in sequence[same:]:
+        for instruction in sequence[same:]:
             registers = [*self.inputs, *(column for _, column in self.known)]
             operands = [
                 registers[o.register] if o.register is not None else np.full(self.rows, o.constant, np.uint64)
-                for o in one.operands
+                for o in instruction.operands
             ]
-            self.known.append((one, one.template.column(operands)))
+            self.known.append((instruction, instruction.template.column(operands)))
         return self.known[-1][1]

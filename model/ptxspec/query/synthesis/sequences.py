@@ -48,22 +48,22 @@ def _extended(shape: SearchSpace, length: int, begun: Sequence, keep: Any) -> It
     if len(begun) == length:
         yield begun
         return
-    widths = [*shape.inputs, *(one.template.width for one in begun)]
+    widths = [*shape.inputs, *(instruction.template.width for instruction in begun)]
     last = len(begun) == length - 1
     for number, template in enumerate(shape.templates):
         if last and template.width != shape.result:
             continue
         for operands in _operands(shape, template, widths, _holes(begun)):
-            one = TemplateInstance(template, operands)
-            extended = (*begun, one)
-            if not _in_order(shape, begun, one, number) or not _usable(shape, extended, length):
+            instruction = TemplateInstance(template, operands)
+            extended = (*begun, instruction)
+            if not _in_order(shape, begun, instruction, number) or not _usable(shape, extended, length):
                 continue
             if last or keep is None or keep(extended):
                 yield from _extended(shape, length, extended, keep)
 
 
 def _holes(begun: Sequence) -> int:
-    return sum(o.hole is not None for one in begun for o in one.operands)
+    return sum(o.hole is not None for instruction in begun for o in instruction.operands)
 
 
 def _operands(shape: SearchSpace, template: Template, widths: list[int], holes: int) -> Iterator[tuple[Argument, ...]]:
@@ -72,7 +72,7 @@ def _operands(shape: SearchSpace, template: Template, widths: list[int], holes: 
     if (
         not shape.holes
     ):  # constants first, but in the first place: a person shifts by 31 rather than by a negative number
-        choices[1:] = [sorted(one, key=lambda o: o.register is not None) for one in choices[1:]]
+        choices[1:] = [sorted(candidates, key=lambda o: o.register is not None) for candidates in choices[1:]]
     for chosen in itertools.product(*choices):
         if all(o.register is None for o in chosen):
             continue
@@ -103,22 +103,22 @@ def _choices(shape: SearchSpace, place: OperandSlot, widths: list[int]) -> Itera
                 yield Argument(constant=value)
 
 
-def _in_order(shape: SearchSpace, begun: Sequence, one: TemplateInstance, number: int) -> bool:
+def _in_order(shape: SearchSpace, begun: Sequence, instruction: TemplateInstance, number: int) -> bool:
     """Whether an instruction that does not need the one before it comes after it in the order of all instructions."""
     if not begun:
         return True
     before = len(shape.inputs) + len(begun) - 1
-    if any(o.register == before for o in one.operands):
+    if any(o.register == before for o in instruction.operands):
         return True
     previous = begun[-1]
     key = (shape.templates.index(previous.template), [_rank(o) for o in previous.operands])
-    return key <= (number, [_rank(o) for o in one.operands])
+    return key <= (number, [_rank(o) for o in instruction.operands])
 
 
 def _usable(shape: SearchSpace, begun: Sequence, length: int) -> bool:
     """Whether each result so far can still be used, all but the last of a whole sequence."""
     first = len(shape.inputs)
-    used = {o.register for one in begun for o in one.operands}
+    used = {o.register for instruction in begun for o in instruction.operands}
     unused = sum(first + i not in used for i in range(len(begun)))
     most = max(len(t.places) for t in shape.templates)
     return unused <= 1 + (length - len(begun)) * (most - 1)

@@ -60,8 +60,8 @@ class Target(NamedTuple):
 
     def numbers(self) -> list[int]:
         """The integers in the text."""
-        found = re.findall(r"(?<![\w.%$])-?(?:0[xX][0-9a-fA-F]+|[0-9]+)(?![\w.])", self.text)
-        return [int(n, 0) if not re.fullmatch(r"-?0[0-9]+", n) else int(n, 8) for n in found]
+        literals = re.findall(r"(?<![\w.%$])-?(?:0[xX][0-9a-fA-F]+|[0-9]+)(?![\w.])", self.text)
+        return [int(n, 0) if not re.fullmatch(r"-?0[0-9]+", n) else int(n, 8) for n in literals]
 
 
 def target_of(text: str, result: str | None, assume: str | None) -> Target:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec.language.forms import Form, registry
-from ptxspec.query.fragments import Unsupported, told
+from ptxspec.query.fragments import Unsupported, description_of
 from ptxspec.query.repeated import known_profile
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import constant, truth, variable
@@ -54,7 +54,7 @@ class Template:
         meaning = form.meaning(absent)
         definition = form.definition
         if meaning.effect is not None:
-            word, does = told(meaning.effect)
+            word, does = description_of(meaning.effect)
             raise Unsupported(f"{form.mnemonic} has an effect ({word}): it {does}, which sequences cannot do")
         if meaning.uses_carry or meaning.specials:
             raise Unsupported(f"{form.mnemonic} reads or writes more than its operands")
@@ -119,8 +119,8 @@ class Template:
         if self.is_open:
             names, choose = [p.name for p in self.places], known_profile(MACHINE).value
             rows = zip(*(c.tolist() for c in columns), strict=True)
-            found = [evaluate_term(self.term, dict(zip(names, row, strict=True)), choose) for row in rows]
-            return np.array(found, storage(self.type))
+            values = [evaluate_term(self.term, dict(zip(names, row, strict=True)), choose) for row in rows]
+            return np.array(values, storage(self.type))
         return self.compiled(columns, len(operands[0]))[0]
 
     def applied(self, operands: list[Any]) -> Any:
@@ -142,7 +142,7 @@ def _variables_of(template: Template) -> dict[str, Any]:
 def templates_of(mnemonics: Sequence[str]) -> list[Template]:
     """The forms of mnemonics, as an instruction spells them. Raises ValueError for one that there is not, and Unsupported where
     none of its forms can be used."""
-    found: list[Template] = []
+    templates: list[Template] = []
     for mnemonic in dict.fromkeys(mnemonics):
         opcode = registry().opcodes.get(mnemonic.split(".")[0])
         forms = opcode.find(mnemonic) if opcode is not None else []
@@ -157,5 +157,5 @@ def templates_of(mnemonics: Sequence[str]) -> list[Template]:
         if not usable:
             assert why is not None
             raise why
-        found += usable
-    return found
+        templates += usable
+    return templates
