@@ -16,7 +16,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
     kernel,
 )
 from ptxspec.language.forms import registry
-from ptxspec.query.fragments import Unsupported, read_fragment, description_of
+from ptxspec.query.fragments import Unsupported, description_of, read_fragment
 from ptxspec.terms.effects import Fencing
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_inputs
 from ptxspec.query.fragments import SymbolicFragment, Unsupported
 from ptxspec.query.repeated import CachedFragment, known_profile, making
-from ptxspec.terms.core import Bool, constant
+from ptxspec.query.undefined import reached
+from ptxspec.terms.core import constant
 from ptxspec.terms.loops import Compiled, Loop, storage
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
-from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, meaning_of
+from ptxspec.terms.vocabulary import FALSE, low_bits, resolve
 
 #: compiled loops that are kept of one fragment
 MOST = 16
@@ -111,65 +112,12 @@ def _loop(fragment: SymbolicFragment, are_columns: tuple[bool, ...], profile: Pr
     for name, term in fragment.outputs.items():
         type = fragment.left[name]
         outputs.append((type, term if type.kind == "pred" else low_bits(term, type.width)))
-    needed = _Needed(profile).of(*(term for step in fragment.steps for term in (*step.writes.values(), step.holds)))
+    memo: dict[int, Any] = {}
+    terms = [term for step in fragment.steps for term in (*step.writes.values(), step.holds) if term is not None]
+    needed = reached((resolve(term, profile.settled, memo) for term in terms), lambda freedom: True)
     if needed is not FALSE:
         outputs.append((TYPES["pred"], needed))
     return Compiled(Loop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0))
-
-
-class _Needed:
-    """When the evaluation of terms comes to a result that a profile leaves open, as a term: the exact interpretation looks at
-    what the value depends on, and at nothing else."""
-
-    def __init__(self, profile: Profile):
-        self.profile = profile
-        self._known: dict[int, Bool] = {}
-        self._kept: list[Any] = []  # so that the terms' ids stay theirs
-
-    def of(self, *terms: Any) -> Bool:
-        """Whether it is needed for one of these, of which some may be None."""
-        needed = FALSE
-        for term in terms:
-            if term is not None:
-                needed |= self._whole(term)
-        return needed
-
-    def _whole(self, term: Any) -> Bool:
-        stack = [term]
-        while stack:
-            one = stack[-1]
-            if id(one) in self._known:
-                stack.pop()
-                continue
-            below = [*one.args]
-            if one.op == "freedom" and self.profile.chooses(one):
-                below.append(self.profile.term(one))
-            waiting = [t for t in below if id(t) not in self._known]
-            if waiting:
-                self._kept += waiting
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            self._kept.append(one)
-            self._known[id(one)] = self._one(one, [self._known[id(t)] for t in below])
-        return self._known[id(term)]
-
-    def _one(self, term: Any, below: list[Bool]) -> Bool:
-        """Whether it is needed for a term, given whether for each of those that it is made of."""
-        if term.op == "select":
-            condition: Bool = term.args[0]
-            return below[0] | (condition & below[1]) | (~condition & below[2])
-        if term.op in ("all", "any"):
-            first: Bool = term.args[0] if term.op == "all" else ~term.args[0]
-            return below[0] | (first & below[1])
-        if term.op == "freedom" and not self.profile.chooses(term):
-            return TRUE
-        if term.op == "call" and freedoms_in(meaning_of(term)[0]):
-            return TRUE
-        found = FALSE
-        for needed in below:
-            found |= needed
-        return found
 
 
 def bits_of(name: str, value: Any, type: Type, taken: Type | None = None) -> Any:

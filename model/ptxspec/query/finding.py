@@ -179,7 +179,7 @@ def _ask(text: str, where: str, assume: str | None, name: str) -> _InputQuestion
     results = {}
     for output, term in fragment.outputs.items():
         type = fragment.left[output]
-        settled = resolve(term, lambda f: profile.term(f) if profile.chooses(f) else f, memo)
+        settled = resolve(term, profile.settled, memo)
         results[output] = settled if type.kind == "pred" else low_bits(settled, type.width)
     given = inputs.read(fragment.inputs)
     claim = assumption(assume, given, inputs.types) & inputs.guaranteed

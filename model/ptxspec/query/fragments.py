@@ -22,37 +22,10 @@ from ptxspec.language.preamble import has_target, has_version
 from ptxspec.language.specials import first_name, special_origin, special_registers
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.query.results import consumed
+from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, Int, constant, make, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
-from ptxspec.terms.effects import (
-    Advance,
-    Arrive,
-    Branch,
-    Call,
-    Check,
-    ClusterArrive,
-    ClusterWait,
-    Collective,
-    Effect,
-    Exit,
-    Fence,
-    Fencing,
-    GridDependency,
-    ImageAccess,
-    IndexedBranch,
-    Initiate,
-    Load,
-    Release,
-    Reserve,
-    Return,
-    StackEnd,
-    Stop,
-    Store,
-    Update,
-    Wait,
-    orders_memory,
-)
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
@@ -125,46 +98,46 @@ _INSTEAD = (
 )
 
 
-def description_of(effect: Effect) -> tuple[str, str]:
+def description_of(effect: effects.Effect) -> tuple[str, str]:
     """A word for an effect, and what it does beyond computing values of one thread."""
     match effect:
-        case Load():
+        case effects.Load():
             return "load", "reads memory"
-        case Store():
+        case effects.Store():
             return "store", "writes memory"
-        case Update():
+        case effects.Update():
             return "update", "reads and writes memory"
-        case Fence():
+        case effects.Fence():
             return "fence", "orders accesses to memory"
-        case GridDependency():
+        case effects.GridDependency():
             return "grids", "lets dependent grids begin, or waits for others"
-        case Check():
+        case effects.Check():
             return "check", "checks an address, and may end the launch"
-        case Initiate() | Advance():
+        case effects.Initiate() | effects.Advance():
             return "copy", "starts an asynchronous copy, or waits for one"
-        case Collective():
+        case effects.Collective():
             return "collective", "depends on the other lanes of the warp"
-        case Arrive() | Wait() | ClusterArrive() | ClusterWait():
+        case effects.Arrive() | effects.Wait() | effects.ClusterArrive() | effects.ClusterWait():
             return "barrier", "waits for other threads"
-        case Branch() | IndexedBranch():
+        case effects.Branch() | effects.IndexedBranch():
             return "branch", "goes elsewhere in a kernel"
-        case Call():
+        case effects.Call():
             return "call", "goes elsewhere in a kernel"
-        case Return():
+        case effects.Return():
             return "return", "goes elsewhere in a kernel"
-        case Exit():
+        case effects.Exit():
             return "exit", "ends the thread"
-        case Stop():
+        case effects.Stop():
             return "stop", "ends the launch"
-        case ImageAccess():
+        case effects.ImageAccess():
             return "image", "accesses a texture or a surface"
-        case StackEnd() | Reserve() | Release():
+        case effects.StackEnd() | effects.Reserve() | effects.Release():
             return "stack", "uses the stack of a thread"
         case _:
             assert_never(effect)
 
 
-def _refused(mnemonic: str, effect: Effect) -> Unsupported:
+def _refused(mnemonic: str, effect: effects.Effect) -> Unsupported:
     """Why an instruction with an effect cannot stand in a fragment, and what to do instead."""
     word, does = description_of(effect)
     return Unsupported(f"{mnemonic} has an effect ({word}): it {does}, which fragments cannot do; {_INSTEAD}")
@@ -219,17 +192,17 @@ def ordering_of(op: Op, source: Source) -> Ordering:
     return Ordering(what, statement(source.text, op.position), source.line(op.position))
 
 
-def _ordered(effect: Effect | None) -> tuple[Any, ...]:
+def _ordered(effect: effects.Effect | None) -> tuple[Any, ...]:
     """What two effects of one kind have to agree in so that one may stand for the other in the order of memory, but for
     operands."""
     match effect:
-        case Fence():
+        case effects.Fence():
             return effect.order, effect.scope, effect.proxies, effect.restricted
-        case GridDependency():
+        case effects.GridDependency():
             return (effect.action,)
-        case Load() | Store() | Update():
+        case effects.Load() | effects.Store() | effects.Update():
             return effect.count, effect.type.bytes, effect.order, effect.scope, effect.proxy
-        case Wait():
+        case effects.Wait():
             return ()
         case _:
             raise AssertionError(f"no effect that orders memory: {effect}")
@@ -307,7 +280,7 @@ def read_fragment(
     outputs = {name: reading.values[name] for step in steps for name in step.writes}
     carried = frozenset(name for name, only in reading.inputs.items() if only)
     inputs = tuple(reading.inputs)
-    orders = [ordering_of(op, source) for op in ops if orders_memory(op.plan.meaning.effect)]
+    orders = [ordering_of(op, source) for op in ops if effects.orders_memory(op.plan.meaning.effect)]
     return SymbolicFragment(
         text,
         reading.registers,
@@ -366,7 +339,7 @@ class _Reading:
         """One instruction with its form."""
         plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
         effect = plan.meaning.effect
-        if not isinstance(effect, Fencing | None):
+        if not isinstance(effect, effects.Fencing | None):
             raise _refused(item.mnemonic, effect)
         if plan.meaning.uses_carry:
             self.registers[CONDITION_CODE] = TYPES["pred"]
@@ -600,9 +573,11 @@ def _wanted(item: tree.Instruction, source: Source, refuses: bool = True) -> lis
     forms = opcode.find(item.mnemonic) if opcode is not None else []
     if not forms:
         raise _without_form(without_form(opcode, item.mnemonic, None), item, source)
-    effects = [e for form in forms if not isinstance(e := form.meaning(form.absences[-1]).effect, Fencing | None)]
-    if refuses and len(effects) == len(forms):
-        raise _refused(item.mnemonic, effects[0])
+    refused = [
+        e for form in forms if not isinstance(e := form.meaning(form.absences[-1]).effect, effects.Fencing | None)
+    ]
+    if refuses and len(refused) == len(forms):
+        raise _refused(item.mnemonic, refused[0])
     for form in forms:
         types = _match(form, item, not refuses)
         if types is not None:

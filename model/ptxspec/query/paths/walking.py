@@ -38,29 +38,8 @@ from ptxspec.query.paths.options import Options
 from ptxspec.query.paths.ordering import Orders
 from ptxspec.query.paths.places import Regions
 from ptxspec.query.paths.sides import Side, side
+from ptxspec.terms import effects
 from ptxspec.terms.core import Bool, Int, constant, truth_variable, variable
-from ptxspec.terms.effects import (
-    Access,
-    Arrive,
-    Branch,
-    Call,
-    Check,
-    ClusterArrive,
-    ClusterWait,
-    Collective,
-    Effect,
-    Exit,
-    Fence,
-    GridDependency,
-    ImageAccess,
-    IndexedBranch,
-    Load,
-    Return,
-    Stop,
-    Store,
-    Update,
-    Wait,
-)
 from ptxspec.terms.registries import changing
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, low_bits, select, substitute, variables_in
@@ -375,48 +354,48 @@ class Walk:
         else:
             self.faults = self.faults | holds
 
-    def unsupported(self, op: Op, effect: Effect) -> Unsupported:
+    def unsupported(self, op: Op, effect: effects.Effect) -> Unsupported:
         word, does = description_of(effect)
         return Unsupported(f"{op.plan.form.mnemonic} has an effect ({word}): it {does}, which is not followed here")
 
-    def _act(self, effect: Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+    def _act(self, effect: effects.Effect, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         match effect:
-            case Load() | Store() | Update():
+            case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env, done, lane)
-            case Fence() | GridDependency():
+            case effects.Fence() | effects.GridDependency():
                 if self.orders.at(op, done, lane):
                     self.orders.add(op, done, lane, env.values())
-            case Check():
+            case effects.Check():
                 self.fault(done & ~substitute(effect.holds, env, {}))
             case _:
                 raise self.unsupported(op, effect)
 
-    def _access(self, effect: Access, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
+    def _access(self, effect: effects.Access, op: Op, env: dict[str, Any], done: Bool, lane: int) -> None:
         """Read or write memory where a condition holds."""
         memo: dict[int, Any] = {}
         address = substitute(effect.address, env, memo)
-        space, write = op.space or effect.space, not isinstance(effect, Load)
+        space, write = op.space or effect.space, not isinstance(effect, effects.Load)
         size = effect.type.bytes
         self.places.check_named(address, self.line_of(op))
         cases = self.memory.reached(space, address, effect.into)
         allowed = self.memory.allowed(cases, address, effect.bytes, write)
-        if isinstance(effect, Load | Store) and effect.holds is not None:
+        if isinstance(effect, effects.Load | effects.Store) and effect.holds is not None:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
         if space != spaces().OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
         is_event = self.orders.at(op, done, lane, cases)
-        if not isinstance(effect, Store):
+        if not isinstance(effect, effects.Store):
             loaded = self.memory.load(cases, size, effect.count, done)
             for value in loaded:
                 self.uses(value, done, deep=True)
             env.update({f"%loaded{i}": value for i, value in enumerate(loaded)})
         values: list[Int] = []
-        if isinstance(effect, Update):
+        if isinstance(effect, effects.Update):
             for condition in effect.conditions:
                 self.fault(done & ~substitute(condition, env, {}))
-        if not isinstance(effect, Load):
+        if not isinstance(effect, effects.Load):
             memo = {}
             values = [self.executions.substitute(v, env, memo, done) for v in effect.values]
             self.memory.store(cases, values, size, done, None if is_event or not self.options.interfered else lane)
@@ -434,33 +413,33 @@ class Walk:
         holds = tuple(self.guard(op, way, lane) for lane in range(self.lanes))
         goes = self._where(way, holds)
         match effect:
-            case Branch():
+            case effects.Branch():
                 self._noted(op, way, holds)
                 self.expect(block.taken, goes, number)
-            case IndexedBranch():
+            case effects.IndexedBranch():
                 self._noted(op, way, holds)
                 self._among(op, effect, block, number, goes)
-            case Return():
+            case effects.Return():
                 self._noted(op, way, holds)
                 self.calling.leave(goes, index, self)
-            case Exit():
+            case effects.Exit():
                 self._noted(op, way, holds)
                 if self.side.what == "function":
                     raise self.unsupported(op, effect)
                 self.expect(None, goes, number)
-            case Stop():
+            case effects.Stop():
                 self._noted(op, way, holds)
                 for reached in goes.reached:
                     self.fault(reached)
-            case Call():
+            case effects.Call():
                 self._noted(op, way, holds)
                 self.calling.enter(op, index, block, number, goes)
-            case Collective() | Wait():
+            case effects.Collective() | effects.Wait():
                 self.collectives.meet(op, effect, way, holds)
                 follows = block.next if block.taken == block.next else self._behind(block)
                 self.expect(follows, way, number)
                 return
-            case Arrive() | ClusterArrive() | ClusterWait() | ImageAccess():
+            case effects.Arrive() | effects.ClusterArrive() | effects.ClusterWait() | effects.ImageAccess():
                 raise self.unsupported(op, effect)
             case None:
                 raise AssertionError(op)
@@ -482,7 +461,7 @@ class Walk:
         reached = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         return way._replace(reached=reached, registers=tuple(dict(r) for r in way.registers))
 
-    def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: PathState) -> None:
+    def _among(self, op: Op, effect: effects.IndexedBranch, block: Block, number: int, way: PathState) -> None:
         """Each label of a list."""
         page = contracts.control_flow()
         indices: list[Int] = []

@@ -126,7 +126,7 @@ class Template:
     def applied(self, operands: list[Any]) -> Any:
         """The result's term for terms of the operands, with the machine's choices made."""
         profile = known_profile(MACHINE)
-        settled = resolve(self.term, lambda f: profile.term(f) if profile.chooses(f) else f)
+        settled = resolve(self.term, profile.settled)
         return substitute(settled, {p.name: o for p, o in zip(self.places, operands, strict=True)})
 
     def written(self, destination: str, operands: list[str]) -> str:
