@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from itertools import zip_longest
 from pathlib import Path
@@ -90,14 +90,9 @@ def prove_and_write(
         if file is not None:
             check_writable(Path(file))
     record = recorded(left, right, are_kept=certificate is None, **options)
-    texts: list[tuple[str | Path | None, Callable[[ProofRecord], str]]] = [
-        (smtlib, smtlib_text),
-        (certificate, _certificate_text),
-    ]
-    if record.verdict.counterexample is not None:
-        texts.append((ptx, ptx_text))
+    shown = ptx if record.verdict.counterexample is not None else None
     failed: list[str] = []
-    for file, text in texts:
+    for file, text in ((smtlib, smtlib_text), (certificate, _certificate_text), (shown, ptx_text)):
         if file is not None:
             try:
                 write_whole(Path(file), text(record).encode())
@@ -123,9 +118,9 @@ def smtlib_text(record: ProofRecord) -> str:
         raise Unsupported(f"there is no query: {record.verdict.reason}")
     if not record.queries:
         comment += ["Both sides are the same term, or the question could not be put: no solver was asked."]
-        body = "(set-logic QF_BV)\n(assert false)\n" if record.verdict.status == "proved" else ""
-        if not body:
+        if record.verdict.status != "proved":
             raise Unsupported(f"there is no query: {record.verdict.reason}")
+        body = "(set-logic QF_BV)\n(assert false)\n"
     else:
         query = record.queries[0]
         comment += [f"The script asks for {query.purpose}: unsat proves the claim.", *_legend(query.text)]
@@ -163,6 +158,10 @@ def ptx_text(record: ProofRecord) -> str:
     return witness.kernel(posed(**record.question).sides, counterexample)
 
 
+def _certificate_text(record: ProofRecord) -> str:
+    return json.dumps(certificate(record), indent=1, allow_nan=False)
+
+
 def certificate(record: ProofRecord) -> dict[str, Any]:
     """What is needed to check a verdict again, as a value for JSON. Raises Unsupported for a verdict that settles nothing.
 
@@ -171,14 +170,6 @@ def certificate(record: ProofRecord) -> dict[str, Any]:
     >>> found["verdict"]["status"], found["question"]["left"]
     ('refuted', 'neg.s32 d, a;')
     """
-    return _certificate(record)
-
-
-def _certificate_text(record: ProofRecord) -> str:
-    return json.dumps(_certificate(record), indent=1, allow_nan=False)
-
-
-def _certificate(record: ProofRecord) -> dict[str, Any]:
     from ptxspec import __version__
 
     verdict = record.verdict
@@ -247,7 +238,8 @@ def read(made: Any) -> Certificate:
         raise ValueError(f"no certificate of format {FORMAT}")
     try:
         fields = strict.fields(made, get_type_hints(Certificate))
-        fields["question"] = strict.fields(fields["question"], _asked_for(), "question")
+        hints = {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
+        fields["question"] = strict.fields(fields["question"], hints, "question")
         for i, query in enumerate(fields["queries"]):
             strict.fields(
                 query, {"purpose": str, "text": str, "status": Literal["sat", "unsat", "unanswered"]}, f"queries[{i}]"
@@ -262,11 +254,6 @@ def read(made: Any) -> Certificate:
     except ValueError as why:
         raise ValueError(f"no certificate: {why}") from None
     return Certificate(**fields)
-
-
-def _asked_for() -> dict[str, Any]:
-    """The arguments of `prove` that are part of a question, with their types."""
-    return {n: kind for n, kind in get_type_hints(prove).items() if n not in (*_NOT_ASKED, "return")}
 
 
 def check(made: Any, timeout: float | None = None) -> CertificateCheck:
@@ -290,9 +277,9 @@ def check(made: Any, timeout: float | None = None) -> CertificateCheck:
     def fails(why: str) -> CertificateCheck:
         return CertificateCheck(False, why, tuple(notes), statement)
 
-    changed = _changed(given.queries, _queries(again))
-    if changed is not None:
-        return fails(f"the definitions make another query of the question: {changed}")
+    for was, query in zip_longest(given.queries, _queries(again)):
+        if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
+            return fails(f"the definitions make another query of the question: {(query or was)['purpose']}")
     status = given.verdict.get("status")
     if status not in SETTLED or now["status"] != status:
         return fails(f"the verdict was {status}, and is {now['status']} now")
@@ -316,28 +303,14 @@ def check(made: Any, timeout: float | None = None) -> CertificateCheck:
 def _unlike(given: Certificate, now: dict[str, Any], limit: float) -> str:
     """How a refutation differs from what its own inputs give, as the solver may find others; "" if it does not."""
     try:
-        assume = _narrowed(given.question["assume"], given.verdict["counterexample"])
-        narrowed = recorded(**{**given.question, "assume": assume}, timeout=limit, solver=given.solver)
+        parts = [f"({given.question['assume']})"] if given.question["assume"] else []
+        for name, shown in given.verdict["counterexample"]["inputs"].items():
+            value = shown.get("predicate")
+            parts.append(f"{name} == {int(shown['unsigned'])}" if value is None else name if value else f"not {name}")
+        narrowed = recorded(**{**given.question, "assume": " and ".join(parts)}, timeout=limit, solver=given.solver)
     except (ValueError, LookupError, TypeError, AttributeError, Unsupported, PtxError):
         return strict.difference(given.verdict, now, "verdict")
     if narrowed.verdict.status != "refuted":
         return f"its inputs do not refute the claim: the verdict on them is {narrowed.verdict.status}"
     shown = {**now, "counterexample": _claimed(narrowed.verdict)["counterexample"]}
     return strict.difference(given.verdict, shown, "verdict")
-
-
-def _narrowed(assume: str | None, counterexample: Mapping[str, Any]) -> str:
-    """The assumption that the inputs are those of a counterexample."""
-    parts = [f"({assume})"] if assume else []
-    for name, shown in counterexample["inputs"].items():
-        value = shown.get("predicate")
-        parts.append(f"{name} == {int(shown['unsigned'])}" if value is None else name if value else f"not {name}")
-    return " and ".join(parts)
-
-
-def _changed(before: list[Any], now: list[dict[str, str]]) -> str | None:
-    """The purpose of the first query that is another one; None if there is none."""
-    for was, query in zip_longest(before, now):
-        if was is None or query is None or (was["purpose"], was["text"]) != (query["purpose"], query["text"]):
-            return str((query or was)["purpose"])
-    return None
