@@ -322,12 +322,12 @@ class Scene:
         return ("[" * 100_000 if self.file == "nested" else text).encode()
 
     def _verdicts(self, name: str) -> str:
-        return str(identities._stored(storage.kept(name)).get("key", MADE))
+        return str(laws.stored(storage.kept(name)).get("key", MADE))
 
     _good_laws = _good_verdicts
 
     def _laws(self, name: str) -> str:
-        return str(laws._stored(storage.kept(name)).get("key", MADE))
+        return str(laws.stored(storage.kept(name)).get("key", MADE))
 
     def _is_kept(self) -> bool:
         """Whether what is made now has to be found the next time."""

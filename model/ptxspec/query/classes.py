@@ -53,17 +53,22 @@ def subdomains(types: Mapping[str, Type]) -> Iterator[Subdomain]:
     """Cases that have all inputs of these types among them. Small numbers are taken apart by their highest bit, where all others
     are normal."""
     for chosen in itertools.product(*map(_classes, types.values())):
-        if any(part.name == BEYOND for part in chosen):
-            first = [part.name for part in chosen].index(BEYOND)
-            if any(part.name != SMALL for part in chosen[first + 1 :]):
-                continue  # one case has them all, whatever the inputs after it are
-            yield _case(types, [*chosen[: first + 1], *(_all(t) for t in [*types.values()][first + 1 :])])
-        elif [part.name for part in chosen].count(SMALL) == 1:
-            place = [part.name for part in chosen].index(SMALL)
-            for binade in _binades(chosen[place]):
-                yield _case(types, [*chosen[:place], binade, *chosen[place + 1 :]])
+        names = [part.name for part in chosen]
+        if BEYOND in names:
+            first = names.index(BEYOND)
+            if any(name != SMALL for name in names[first + 1 :]):
+                continue  # one of them has them all, whatever the inputs after it are
+            rest = [Class("anything", 0, (1 << (t.width - 1)) - 1) for t in [*types.values()][first + 1 :]]
+            yield _subdomain(types, [*chosen[: first + 1], *rest])
+        elif names.count(SMALL) == 1:
+            place = names.index(SMALL)
+            binades = [Class("zero", 0, 0)]  # and the numbers of each highest bit
+            for bit in (1 << i for i in range(chosen[place].high.bit_length())):
+                binades.append(Class(f"subnormal from {bit:#x}", bit, 2 * bit - 1))
+            for binade in binades:
+                yield _subdomain(types, [*chosen[:place], binade, *chosen[place + 1 :]])
         else:
-            yield _case(types, chosen)
+            yield _subdomain(types, chosen)
 
 
 #: what is below the normal numbers, and above them
@@ -80,18 +85,7 @@ def _classes(type: Type) -> list[Class]:
     ]
 
 
-def _binades(small: Class) -> Iterator[Class]:
-    """Zero, and the numbers of each highest bit."""
-    yield Class("zero", 0, 0)
-    for place in range(small.high.bit_length()):
-        yield Class(f"subnormal from {1 << place:#x}", 1 << place, (2 << place) - 1)
-
-
-def _all(type: Type) -> Class:
-    return Class("anything", 0, (1 << (type.width - 1)) - 1)
-
-
-def _case(types: Mapping[str, Type], classes: Any) -> Subdomain:
+def _subdomain(types: Mapping[str, Type], classes: Any) -> Subdomain:
     inputs: dict[str, Any] = {}
     parts: dict[str, Type] = {}
     holds: Any = TRUE

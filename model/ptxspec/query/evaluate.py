@@ -145,7 +145,7 @@ def executed_again(again: CachedFragment, values: dict[str, Any], profile: str) 
 
     def note(freedom: Any, bits: int, documented: int | None) -> None:
         if bits != documented:
-            chosen[freedom] = _chosen(freedom, bits, choices)
+            chosen[freedom] = choice_of(freedom, bits, choices)
 
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
@@ -165,7 +165,8 @@ def executed_again(again: CachedFragment, values: dict[str, Any], profile: str) 
     return results
 
 
-def _chosen(freedom: Any, bits: int, choices: Profile) -> Chosen:
+def choice_of(freedom: Any, bits: int, choices: Profile) -> Chosen:
+    """What a profile chose, or took the nearest number for."""
     by: Literal["profile", "nearest"] = "profile" if choices.chooses(freedom) else "nearest"
     return Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)
 
@@ -178,7 +179,7 @@ def executed(fragment: SymbolicFragment, values: dict[str, Any], profile: str) -
     def choose(freedom: Any, arguments: tuple[int, ...]) -> int:
         bits = choices.value(freedom, arguments)
         if freedom.attrs[2] != DEVIATION or bits != arguments[0]:
-            chosen.append(_chosen(freedom, bits, choices))
+            chosen.append(choice_of(freedom, bits, choices))
         return bits
 
     memo: dict[int, Any] = {}
@@ -265,7 +266,11 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
         if type.width not in (16, 32, 64):
             raise TypeError(f"{name} is {type}: no floating-point number has that width")
         if type.name == "bf16" and math.isfinite(value):
-            return _rounded(name, value, type)
+            sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
+            try:
+                return sign | nearest(Fraction(abs(value)), type)
+            except InvalidValue:
+                raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
         if type.name == "bf16":  # the upper half of a single
             return as_bits(name, value, TYPES["f32"]) >> 16
         if type.name != f"f{type.width}" and type.kind != "b":
@@ -281,15 +286,6 @@ def as_bits(name: str, value: Any, type: Type, taken: Type | None = None) -> Any
     if not -(1 << (type.width - 1)) <= value < 1 << type.width:
         raise TypeError(f"{name} is {type}: {value} does not fit")
     return value & ((1 << type.width) - 1)
-
-
-def _rounded(name: str, value: float, type: Type) -> int:
-    """The pattern nearest to a finite number, in one rounding."""
-    try:
-        sign = 1 << (type.width - 1) if math.copysign(1.0, value) < 0 else 0
-        return sign | nearest(Fraction(abs(value)), type)
-    except InvalidValue:
-        raise TypeError(f"{name} is {type}: {value} is beyond its range") from None
 
 
 def _special_values(names: Iterable[str]) -> dict[str, int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from ptxspec.language.forms import page_name
-from ptxspec.query.evaluate import Chosen, Operand, Results, executed, joined, readings, values_of_inputs
+from ptxspec.query.evaluate import Chosen, Operand, Results, choice_of, executed, joined, readings, values_of_inputs
 from ptxspec.query.fragments import InstructionStep, SymbolicFragment, read_fragment
 from ptxspec.query.repeated import known_profile
 from ptxspec.terms import vocabulary
@@ -184,18 +184,10 @@ def explained(fragment: SymbolicFragment, values: dict[str, Any], profile: str, 
     steps = []
     for step, done in zip(fragment.steps, results.steps, strict=True):
         reader = _DefinitionReader(step, known_profile(profile), values, memo)
-        page, guard = f"{step.page}:{step.line}", step.guard
-        if done.executed:
-            lines = reader.lines(depth)
-            reads, types = reader.operands()
-        else:
-            lines, reads, types = [], {}, {}
-        types |= step.types
-        steps.append(
-            Explained(
-                step.text, page, guard, done.executed, reads, done.writes, types, lines, list(reader.chosen.values())
-            )
-        )
+        lines = reader.lines(depth) if done.executed else []
+        reads, types = reader.operands() if done.executed else ({}, {})
+        page, chosen, types = f"{step.page}:{step.line}", list(reader.chosen.values()), types | step.types
+        steps.append(Explained(step.text, page, step.guard, done.executed, reads, done.writes, types, lines, chosen))
     return Explanation(results, steps)
 
 
@@ -218,17 +210,15 @@ class _DefinitionReader:
     def choose(self, freedom: Any, operands: tuple[int, ...]) -> int:
         bits = self.profile.value(freedom, operands)
         if freedom.attrs[2] != DEVIATION or bits != operands[0]:
-            by = "profile" if self.profile.chooses(freedom) else "nearest"
-            self.chosen[freedom.attrs, operands] = Chosen(freedom.attrs[2], freedom.attrs[0], bits, by)  # type: ignore[arg-type]
+            self.chosen[freedom.attrs, operands] = choice_of(freedom, bits, self.profile)
         return bits
 
     def operands(self) -> tuple[dict[str, Any], dict[str, Type]]:
         """The definition's operands by name, and their types."""
         types: dict[str, Type] = {}
         for taken in self.plan.meaning.inputs:
-            for type, variable in zip(
-                taken.types or [taken.type] * len(taken.variables), taken.variables, strict=False
-            ):
+            kinds = taken.types or [taken.type] * len(taken.variables)
+            for type, variable in zip(kinds, taken.variables, strict=False):
                 if type is not None:
                     types[variable.attrs[0]] = type
         return {n: self.values[n] for n in types if n in self.values}, types
@@ -242,9 +232,9 @@ class _DefinitionReader:
         there = {taken.name for taken in meaning.inputs}
         absent = tuple(n for n in definition.sources if n not in there)
         modifiers = {**form.modifiers, **form.marks}
-        called = traced(
-            lambda: definition.evaluated(modifiers, absent, form.epoch), definition.function.__code__, depth
-        )
+        evaluated = partial(definition.evaluated, modifiers, absent, form.epoch)
+        called = traced(evaluated, definition.function.__code__, depth)
+        assert called is not None
         memo: dict[int, Any] = {}
         for result in meaning.results:
             for value in result.values:  # what is chosen for these, not for what they do not depend on
@@ -267,10 +257,9 @@ class _DefinitionReader:
         if statement.returns:
             binds["returns"] = statement.returned
         values = [value for name, term in binds.items() if (value := self.shown(name, term)) is not None]
-        conditions = [value for c in statement.conditions if (value := self.shown(c.source, c.term)) is not None]
-        return ExplainedLine(
-            f"{page_name(statement.path)}:{statement.line}", statement.source, values, conditions, function, depth
-        )
+        conditions = [value for c in statement.conditions if (value := self.shown(*c)) is not None]
+        page = f"{page_name(statement.path)}:{statement.line}"
+        return ExplainedLine(page, statement.source, values, conditions, function, depth)
 
     def value(self, term: Any) -> Any:
         """The value of a term; a sentence where it is left open."""
@@ -290,12 +279,9 @@ class _DefinitionReader:
         if isinstance(thing, str | Type):
             return ExplainedValue(name, str(thing), str(thing))
         if isinstance(thing, tuple | list) and thing:
-            values = [self.shown(name, item) for item in thing[:MEMBERS]]
-            members = [item for item in values if item is not None]
-            more = ["…"] if len(thing) > MEMBERS else []
-            return ExplainedValue(
-                name, [m.value for m in members], f"({', '.join([*(m.text for m in members), *more])})"
-            )
+            members = [member for item in thing[:MEMBERS] if (member := self.shown(name, item)) is not None]
+            texts = [member.text for member in members] + (["…"] if len(thing) > MEMBERS else [])
+            return ExplainedValue(name, [member.value for member in members], f"({', '.join(texts)})")
         return None
 
     def text(self, value: Any, term: Any = None) -> str:
@@ -321,16 +307,9 @@ MOST = 200
 
 
 @dataclass
-class Condition:
-    """A condition that a statement selects by: its source, and the term."""
-
-    source: str
-    term: Any
-
-
-@dataclass
 class ExecutedStatement:
-    """A statement that ran: where it is, what it binds, or returns, the conditions it selects by, and what it called."""
+    """A statement that ran: where it is, what it binds, or returns, the source and the term of each condition that it selects by,
+    and what it called."""
 
     path: str
     line: int
@@ -338,52 +317,35 @@ class ExecutedStatement:
     binds: dict[str, Any] = field(default_factory=dict)
     returns: bool = False
     returned: Any = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[tuple[str, Any]] = field(default_factory=list)
     calls: list[Called] = field(default_factory=list)
 
 
 @dataclass
 class Called:
-    """A call of a page's function: its name, its page, and the statements that ran. `arguments` are those by name."""
+    """A call of a page's function: its name, its page, the statements that ran, and how many there are beyond those kept."""
 
     name: str
     path: str
-    arguments: dict[str, Any] = field(default_factory=dict)
     statements: list[ExecutedStatement] = field(default_factory=list)
     more: int = 0
-    """statements beyond those that are kept"""
 
 
-def traced(call: Callable[[], Any], code: CodeType, depth: int) -> Called:
+def traced(call: Callable[[], Any], code: CodeType, depth: int) -> Called | None:
     """The call of the page's function with this code that call() makes first, and the calls of other pages' functions below it,
     down to `depth` (1: none)."""
-    tracer = _StatementTracer(depth, code)
-    with _tracing(tracer):
-        call()
-    assert tracer.root is not None
-    _open_shortcuts(tracer, depth)
-    return tracer.root
-
-
-@contextmanager
-def _tracing(tracer: Any) -> Iterator[None]:
-    before = sys.gettrace()
+    tracer, before = _StatementTracer(depth, code), sys.gettrace()
     sys.settrace(tracer)
     try:
-        yield
+        call()
     finally:
         sys.settrace(before)
-
-
-def _open_shortcuts(tracer: _StatementTracer, depth: int) -> None:
-    """Follow functions whose terms stand for their bodies, as for the sum: these are not run when they are called."""
+    # functions whose terms stand for their bodies, as for the sum: these are not run when they are called
     for statement, function, arguments, level in tracer.shortcuts:
-        below = _StatementTracer(depth - level, function.__code__)
-        with _tracing(below):
-            function(*arguments)
-        if below.root is not None:
-            statement.calls.append(below.root)
-            _open_shortcuts(below, depth - level)
+        called = traced(partial(function, *arguments), function.__code__, depth - level)
+        if called is not None:
+            statement.calls.append(called)
+    return tracer.root
 
 
 class _Frame:
@@ -429,7 +391,7 @@ class _StatementTracer:
             self.shortcuts.append((statement, function, (inside["type"], *inside["arguments"]), len(self.stack)))
 
     def entered(self, frame: FrameType) -> Any:
-        called = Called(frame.f_code.co_name, frame.f_code.co_filename, dict(frame.f_locals))
+        called = Called(frame.f_code.co_name, frame.f_code.co_filename)
         if self.root is None:
             self.root = called
         else:
@@ -468,7 +430,7 @@ class _StatementTracer:
         top.statement = ExecutedStatement(
             frame.f_code.co_filename, node.lineno, source, returns=isinstance(node, ast.Return)
         )
-        top.statement.conditions = list(_conditions(node, frame.f_globals, dict(frame.f_locals)))
+        top.statement.conditions = _conditions(node, frame.f_globals, dict(frame.f_locals))
         top.called.statements.append(top.statement)
 
     def finish(self, frame: FrameType, top: _Frame) -> None:
@@ -492,11 +454,13 @@ def _statements(module: str) -> dict[int, ast.stmt]:
     return statements
 
 
-def _conditions(node: ast.stmt, names: dict[str, Any], local: dict[str, Any]) -> Iterator[Condition]:
+def _conditions(node: ast.stmt, names: dict[str, Any], local: dict[str, Any]) -> list[tuple[str, Any]]:
     """What the calls of `select` in a statement select by, evaluated by itself: a definition's words change nothing."""
+    conditions = []
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "select" and call.args:
             expression = ast.fix_missing_locations(ast.Expression(call.args[0]))
             with suppress(Exception):  # a name of a comprehension, say
                 term = eval(compile(expression, "<condition>", "eval"), names, local)
-                yield Condition(ast.unparse(call.args[0]), term)
+                conditions.append((ast.unparse(call.args[0]), term))
+    return conditions

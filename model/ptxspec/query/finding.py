@@ -7,22 +7,24 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
 
 from ptxspec.query.assumptions import assumption, condition
 from ptxspec.query.evaluate import readings
-from ptxspec.query.fragments import SymbolicFragment, read_fragment
+from ptxspec.query.fragments import read_fragment
 from ptxspec.query.minimal import rank
-from ptxspec.query.questions import Inputs, inputs_of, taken_types
+from ptxspec.query.questions import inputs_of, taken_types
 from ptxspec.query.solvers import SolverAnswer, solve
 from ptxspec.query.trials import combinations
 from ptxspec.query.verdicts import OpenChoice
-from ptxspec.terms.core import Bool, truth
+from ptxspec.terms.core import Bool, constant, truth
 from ptxspec.terms.exact import NoChoice
 from ptxspec.terms.exact import evaluate as evaluate_term
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import Type
-from ptxspec.terms.vocabulary import Approximation, freedoms_in, is_allowed, low_bits, resolve
+from ptxspec.terms.vocabulary import FALSE, Approximation, freedoms_in, is_allowed, low_bits, resolve
 
 #: inputs that may be asked for, and combinations that are tried where the solver cannot know a result
 MOST, TRIALS = 1000, 2000
@@ -151,68 +153,43 @@ def find(
         raise ValueError(f"a timeout of {timeout} seconds: a positive number is needed")
     if not 1 <= count <= MOST:
         raise ValueError(f"a count of {count}: 1 to {MOST:,} inputs can be asked for")
-    began = time.monotonic()
-    question = _ask(text, where, assume, profile)
-    return _InputSearch(question, count, began, began + timeout).run()
-
-
-class _InputQuestion(NamedTuple):
-    """A question: the fragment, its inputs with the types as which they are taken, the results, and what has to hold."""
-
-    fragment: SymbolicFragment
-    inputs: Inputs
-    types: dict[str, Type]
-    results: dict[str, Any]
-    claim: Bool
-    profile: Profile
-
-    @property
-    def read(self) -> list[str]:
-        return [n for n in self.inputs.types if n in self.fragment.inputs]
-
-
-def _ask(text: str, where: str, assume: str | None, name: str) -> _InputQuestion:
-    fragment, profile = read_fragment(text), Profile(name)
-    inputs = inputs_of(fragment.inputs, fragment.registers)
-    types = taken_types(inputs, fragment)
-    memo: dict[int, Any] = {}
-    results = {}
-    for output, term in fragment.outputs.items():
-        type = fragment.left[output]
-        settled = resolve(term, profile.settled, memo)
-        results[output] = settled if type.kind == "pred" else low_bits(settled, type.width)
-    given = inputs.read(fragment.inputs)
-    claim = assumption(assume, given, inputs.types) & inputs.guaranteed
-    names = {**given, **results}
-    claim = claim & condition(where, names, {**types, **fragment.left}, "neither an input nor a result")
-    return _InputQuestion(fragment, inputs, types, results, claim, profile)
+    return _InputSearch(text, where, assume, profile, count, timeout).run()
 
 
 class _InputSearch:
     """One input after the other, each from the solver, with those that came before kept out."""
 
-    def __init__(self, question: _InputQuestion, count: int, began: float, deadline: float):
-        self.question, self.count, self.began, self.deadline = question, count, began, deadline
+    def __init__(self, text: str, where: str, assume: str | None, profile: str, count: int, timeout: float):
+        self.began = time.monotonic()
+        self.count, self.deadline = count, self.began + timeout
+        self.fragment, self.profile = read_fragment(text), Profile(profile)
+        self.inputs = inputs_of(self.fragment.inputs, self.fragment.registers)
+        self.types, left = taken_types(self.inputs, self.fragment), self.fragment.left
+        memo: dict[int, Any] = {}
+        settled = {name: resolve(term, self.profile.settled, memo) for name, term in self.fragment.outputs.items()}
+        self.results = {n: t if left[n].kind == "pred" else low_bits(t, left[n].width) for n, t in settled.items()}
+        given = self.inputs.read(self.fragment.inputs)
+        #: what has to hold
+        self.claim = assumption(assume, given, self.inputs.types) & self.inputs.guaranteed
+        names, otherwise = {**given, **self.results}, "neither an input nor a result"
+        self.claim = self.claim & condition(where, names, {**self.types, **left}, otherwise)
+        self.read = [n for n in self.inputs.types if n in self.fragment.inputs]
         self.findings: list[Finding] = []
         self.ordered = True
-        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(question.claim))
+        self.approximate = any(isinstance(f.attrs[4], Approximation) for f in freedoms_in(self.claim))
         #: inputs of the solver that did not stand up to the replay, which it must not name again
         self.refused = 0
 
     def run(self) -> Findings:
         why = ""
-        if (
-            self.approximate
-        ):  # the solver takes an approximate result for any number: it is asked for a proof of none only
+        if self.approximate:  # which the solver takes for any number: it is asked for a proof of none only
             self.try_values()
-        claim = self.question.claim
+        claim = self.claim
         for finding in self.findings:
             claim = claim & self.differs_from(finding)
         while len(self.findings) < self.count and not why:
             left = self.deadline - time.monotonic()
-            answer = (
-                solve(claim, self.question.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
-            )
+            answer = solve(claim, self.types, left, surely=True) if left > 0 else SolverAnswer("timeout", {}, {})
             if answer.status != "sat":
                 why = answer.status
                 break
@@ -250,19 +227,15 @@ class _InputSearch:
         return f"the solver says: {why}, after {time.monotonic() - self.began:.1f} s{tried}"
 
     def rank(self, values: Mapping[str, Any]) -> list[tuple[int, int]]:
-        return [rank(values[name], self.question.types[name]) for name in self.question.read]
+        return [rank(values[name], self.types[name]) for name in self.read]
 
     def differs_from(self, values: Mapping[str, Any]) -> Bool:
         """That some input is another than in `values`."""
-        differs = truth(False)
-        for name in self.question.read:
-            word = self.question.inputs.terms[name]
-            differs = differs | (word != truth(values[name]) if isinstance(word, Bool) else word != values[name])
-        return differs
+        return reduce(or_, (truth(self.inputs.terms[n] != constant(values[n])) for n in self.read), FALSE)
 
     def try_values(self) -> None:
         """Find what simple values there are, with approximate results as the profile has them."""
-        types = self.question.types
+        types = self.types
         for values in itertools.islice(combinations(types), TRIALS):
             if len(self.findings) == self.count or time.monotonic() > self.deadline:
                 return
@@ -279,7 +252,7 @@ class _InputSearch:
             key = freedom.attrs, operands
             bits = chosen.get(key)
             if bits is None or isinstance(freedom.attrs[4], Approximation):
-                bits = self.question.profile.value(freedom, operands)
+                bits = self.profile.value(freedom, operands)
             if not is_allowed(freedom, operands, bits):
                 raise NoChoice(freedom)
             met[key] = OpenChoice(freedom.attrs[0], operands, bits, freedom.attrs[3], freedom.attrs[5])
@@ -287,15 +260,15 @@ class _InputSearch:
 
         memo: dict[int, Any] = {}
         try:
-            if not evaluate_term(self.question.claim, values, choose, memo):
+            if not evaluate_term(self.claim, values, choose, memo):
                 return None
         except NoChoice:
             return None
-        finding = Finding((name, values[name]) for name in self.question.read)
+        finding = Finding((name, values[name]) for name in self.read)
         finding.results = {}
-        for name, term in self.question.results.items():
+        for name, term in self.results.items():
             with suppress(NoChoice):  # the condition does not depend on it
                 finding.results[name] = evaluate_term(term, values, choose, memo)
-        finding.types = {**self.question.types, **self.question.fragment.left}
+        finding.types = {**self.types, **self.fragment.left}
         finding.choices = tuple(met.values())
         return finding

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,8 +149,7 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
     else reached now, where the answers that solvers gave before to the very same queries are taken again. Only verdicts that
     settle a claim are stored."""
     path = Path(store) if store is not None else storage.kept(NAME)
-    known = _stored(path)
-    key = _key(claim)
+    known, key = laws.stored(path), _key(claim)
     if key not in known:
         verdict: dict[str, Any] = claim.check().as_dict()
         if verdict["status"] not in SETTLED:
@@ -164,7 +162,7 @@ def verdict(claim: Identity, store: str | Path | None = None) -> dict[str, Any]:
 
 def kept(claim: Identity, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same claim and definitions, where one is stored."""
-    return _stored(store or storage.kept(NAME)).get(_key(claim))
+    return laws.stored(store or storage.kept(NAME)).get(_key(claim))
 
 
 def update(
@@ -178,7 +176,7 @@ def update(
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [_key(c) for c in claims]
-    known = {k: v for k, v in _stored(path).items() if k in keys}
+    known = {k: v for k, v in laws.stored(path).items() if k in keys}
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     missing = [i for i in wanted if keys[i] not in known]
     reached: dict[int, dict[str, Any]] = {}
@@ -207,23 +205,6 @@ def _opcodes_of(text: str) -> frozenset[str]:
 
 def _key(claim: Identity) -> str:
     return hashlib.sha256(repr((claim[:6], claim[8:], definitions())).encode()).hexdigest()
-
-
-def _stored(path: Path | None) -> dict[str, Any]:
-    if path is None:
-        return {}
-    try:
-        state = path.stat()
-        return _read(path, state.st_mtime_ns, state.st_size)
-    except (OSError, ValueError, RecursionError):
-        return {}
-
-
-@lru_cache(maxsize=2)
-def _read(path: Path, *state: int) -> dict[str, Any]:
-    """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
-    verdicts = json.loads(storage.own_file(path.absolute()))
-    return verdicts if isinstance(verdicts, dict) else {}
 
 
 @cache
@@ -262,9 +243,8 @@ def main(where: Where = Where()) -> int:
     with Progress(transient=True) as bar:
         task = bar.add_task("proofs", total=None)
         verdicts = update(progress=lambda n, of: bar.update(task, completed=n, total=of), where=where)
-    wrong = [complaint for claim, v in verdicts if (complaint := claim.not_as_stated(v)) is not None]
-    for complaint in wrong:
-        print(complaint)
+    wrong = list(filter(None, (claim.not_as_stated(verdict) for claim, verdict in verdicts)))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
     counts = {status: sum(1 for _, v in verdicts if v["status"] == status) for status in SETTLED}
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     print(f"{len(verdicts)} identities: {summary}, {len(wrong)} not as stated")
@@ -274,15 +254,11 @@ def main(where: Where = Where()) -> int:
 def _laws_hold(where: Where = Where()) -> bool:
     """Whether the solver says of every law what its page says; tell how many there are."""
     verdicts = laws.update(definitions(), where=where)
-    wrong = [
-        complaint for law, verdict in verdicts if (complaint := laws.not_as_stated(law, verdict["status"])) is not None
-    ]
-    for complaint in wrong:
-        print(complaint)
+    wrong = list(filter(None, (laws.not_as_stated(law, verdict["status"]) for law, verdict in verdicts)))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
     proved, refuted = (sum(verdict["status"] == status for _, verdict in verdicts) for status in ("proved", "refuted"))
-    print(
-        f"{len(verdicts)} laws of states and functions: {proved} proved, {refuted} refuted, {len(wrong)} not as stated"
-    )
+    counts = f"{proved} proved, {refuted} refuted, {len(wrong)} not as stated"
+    print(f"{len(verdicts)} laws of states and functions: {counts}")
     return not wrong
 
 

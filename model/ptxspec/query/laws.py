@@ -10,7 +10,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache, reduce
+from operator import and_
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,9 +59,7 @@ def of_proofs() -> tuple[Claim, ...]:
 def formula(claim: Claim) -> tuple[Bool, dict[str, Type]]:
     """(the claim, for steps that break no rule; the types of its variables)"""
     requirements, claimed = taken(claim.function, *(port.variables() for port in claim.inputs))
-    allowed = TRUE
-    for requirement in requirements:
-        allowed = allowed & requirement.condition
+    allowed = reduce(and_, (requirement.condition for requirement in requirements), TRUE)
     types = {name: type for port in claim.inputs for name, type in port.words.items()}
     return implies(allowed, claimed), types
 
@@ -70,13 +69,10 @@ def check(claim: Claim, timeout: float = 120.0) -> ClaimVerdict:
     began = time.monotonic()
     claimed, types = formula(claim)
     answer = solve(~claimed, types, timeout, purpose="states that break the claim")
-    status, values, seconds = answer.status, answer.values, time.monotonic() - began
-    if status == "unsat":
-        return ClaimVerdict("proved", {}, seconds)
-    if status == "sat":
-        stands = not evaluate(claimed, values)
-        return ClaimVerdict("refuted" if stands else "unknown", values, seconds)
-    return ClaimVerdict("unknown", {}, seconds)
+    status = {"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown")
+    if status == "refuted" and evaluate(claimed, answer.values):
+        status = "unknown"
+    return ClaimVerdict(status, answer.values, time.monotonic() - began)
 
 
 #: the file of verdicts that were reached
@@ -96,7 +92,7 @@ def key(claim: Claim, definitions: str) -> str:
 
 def kept(claim: Claim, definitions: str, store: Path | None = None) -> dict[str, Any] | None:
     """The verdict that was reached before on the very same law and definitions, where one is stored."""
-    return _stored(store or storage.kept(NAME)).get(key(claim, definitions))
+    return stored(store or storage.kept(NAME)).get(key(claim, definitions))
 
 
 def not_as_stated(claim: Claim, status: str) -> str | None:
@@ -118,13 +114,12 @@ def update(
     path = Path(store) if store is not None else storage.kept(NAME)
     claims = load_all()
     keys = [key(claim, definitions) for claim in claims]
-    known = _stored(path)
+    known = stored(path)
     wanted = [i for i, claim in enumerate(claims) if chosen(claim)]
     verdicts = {i: known[k] for i, k in enumerate(keys) if k in known}
     verdicts.update(on_all_cores(_one, [i for i in wanted if i not in verdicts], where))
-    storage.write(
-        path, {keys[i]: verdict for i, verdict in verdicts.items() if verdict["status"] in ("proved", "refuted")}
-    )
+    settled = {keys[i]: verdict for i, verdict in verdicts.items() if verdict["status"] in ("proved", "refuted")}
+    storage.write(path, settled)
     return [(claims[i], verdicts[i]) for i in wanted]
 
 
@@ -133,9 +128,19 @@ def _one(i: int) -> tuple[int, dict[str, Any]]:
     return i, {"status": verdict.status, "values": verdict.values}
 
 
-def _stored(path: Path | None) -> dict[str, Any]:
+def stored(path: Path | None) -> dict[str, Any]:
+    """The verdicts that a file holds."""
+    if path is None:
+        return {}
     try:
-        verdicts = json.loads(storage.own_file(path and path.absolute()))
+        state = path.stat()
+        return _read(path, state.st_mtime_ns, state.st_size)
     except (OSError, ValueError, RecursionError):
         return {}
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, *state: int) -> dict[str, Any]:
+    """What a file of verdicts holds, read once as long as it is as it was: whoever asks for one verdict asks for thousands."""
+    verdicts = json.loads(storage.own_file(path.absolute()))
     return verdicts if isinstance(verdicts, dict) else {}

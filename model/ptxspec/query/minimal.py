@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ptxspec import contracts
-from ptxspec.terms.core import Bool, Int, integer, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, integer, truth_variable, variable
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import TRUE, absolute, is_set, low_bits, number, select, sign_extend
 
@@ -127,15 +127,16 @@ def smallest(
     `types`. `model` is one of them, and `again` asks for others; at `deadline`, of time.monotonic(), the search ends with the
     simplest model that was met."""
     kept: Bool = TRUE
-    open_ones = 0
+    unanswered = 0
     for name, type in types.items():
-        if open_ones > PATIENCE:
+        if unanswered > PATIENCE:
             break
         search = _MinimalSearch(model, name, type, again, kept, deadline)
         search.run()
-        model, open_ones = search.model, open_ones + search.unanswered
-        kept = kept & search.is_as_in_model()
-    return model, not open_ones
+        model, unanswered = search.model, unanswered + search.unanswered
+        value = model.values[name]
+        kept = kept & ((search.word if value else ~search.word) if type.kind == "pred" else search.word == value)
+    return model, not unanswered
 
 
 class _MinimalSearch:
@@ -154,13 +155,9 @@ class _MinimalSearch:
             return
         order = order_of(self.word, self.type)
         simplest, _ = rank(self.model.values[self.name], self.type)
-        within = order.classes[simplest]
-        for condition in order.classes[:simplest]:
-            if self.meets(condition):
-                within = condition
-                break
-        least, greatest = 0, rank(self.model.values[self.name], self.type)[1]
-        step = 1
+        simpler = (condition for condition in order.classes[:simplest] if self.meets(condition))
+        within = next(simpler, order.classes[simplest])
+        least, greatest, step = 0, rank(self.model.values[self.name], self.type)[1], 1
         while least < greatest:  # in leaps that double, since the least is often near to where the search begins
             middle = min(least + step - 1, (least + greatest) // 2)
             if self.meets(within & (order.key <= middle)):
@@ -182,9 +179,3 @@ class _MinimalSearch:
             return True
         self.unanswered += status != "unsat"
         return False
-
-    def is_as_in_model(self) -> Bool:
-        value = self.model.values[self.name]
-        if self.type.kind == "pred":
-            return truth(self.word if value else ~self.word)
-        return truth(self.word == value)

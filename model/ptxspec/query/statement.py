@@ -102,34 +102,24 @@ def _notes(goal: Goal, relation: Relation) -> list[str]:
         notes.append(f"Not compared, since later instructions read it on both sides: {', '.join(grouped(both))}.")
     elif both:
         notes.append(f"Not compared, since the question does not name it: {', '.join(grouped(both))}.")
-    return notes + _on_unwritten(goal, relation) + _on_freedoms(goal, relation)
-
-
-def _on_unwritten(goal: Goal, relation: Relation) -> list[str]:
-    """What is taken of registers and memory that are read before they are written."""
-    names = [grouped(n for n in side.unwritten if n not in side.idle) for side in goal.sides]
-    if relation == "equal":
-        both = list(dict.fromkeys(names[0] + names[1]))
-        note = (
-            f"Read before it is written: {', '.join(both)}. It holds any value, the same on both sides under one name."
-        )
-        return [note] if both else []
-    notes = []
-    for listed, which, what in zip(names, ("left", "right"), ("what it needs", "any value"), strict=True):
-        if listed:
-            notes.append(f"Read by the {which} side before it is written: {', '.join(listed)}. There it finds {what}.")
-    return notes
-
-
-def _on_freedoms(goal: Goal, relation: Relation) -> list[str]:
-    """How results that PTX leaves open are compared."""
+    # registers and memory that are read before they are written
+    unwritten = [grouped(n for n in side.unwritten if n not in side.idle) for side in goal.sides]
+    names = ", ".join(dict.fromkeys(unwritten[0] + unwritten[1]))
+    if relation == "equal" and names:
+        notes.append(f"Read before it is written: {names}. It holds any value, the same on both sides under one name.")
+    elif names:
+        for listed, which, what in zip(unwritten, ("left", "right"), ("what it needs", "any value"), strict=True):
+            if listed:
+                names = ", ".join(listed)
+                notes.append(f"Read by the {which} side before it is written: {names}. There it finds {what}.")
+    # results that PTX leaves open
     idle = {id(side.unwritten[name]) for side in goal.sides for name in side.idle}
-    left, right = (freedoms_in(*finals.values()) for finals in goal.finals)
-    open_still = [freedom for freedom in left + right if id(freedom) not in idle]
+    freedoms = [freedom for finals in goal.finals for freedom in freedoms_in(*finals.values())]
+    open_still = [freedom for freedom in freedoms if id(freedom) not in idle]
     if not open_still:
-        return []
+        return notes
     entries = ", ".join(sorted({f.attrs[0] for f in open_still}))
-    notes = [f"Open in PTX, and chosen by no profile: {entries}."]
+    notes.append(f"Open in PTX, and chosen by no profile: {entries}.")
     if relation == "equal":
         notes.append("Both sides are on one machine, which makes equal choices for equal operands.")
     else:
@@ -141,10 +131,8 @@ def _on_freedoms(goal: Goal, relation: Relation) -> list[str]:
     if any(f.attrs[0] == "contraction" for f in open_still):
         notes.append("Products and sums without rounding modifiers are contracted or not, as the assembler likes.")
     if relation == "equal" and any(map(is_open_nan, open_still)):
-        how = "An open NaN equals any other" if goal.how.nan == "any" else "Open NaNs are compared with their payloads"
-        notes.append(
-            f"{how}; what is computed from its bits counts with its bits." if goal.how.nan == "any" else f"{how}."
-        )
+        any_nan = "An open NaN equals any other; what is computed from its bits counts with its bits."
+        notes.append(any_nan if goal.how.nan == "any" else "Open NaNs are compared with their payloads.")
     if any(isinstance(f.attrs[4], Approximation) for f in open_still):
         notes.append("Approximate results count as any number in a proof, and as one within the bound in a refutation.")
     return notes
@@ -164,8 +152,7 @@ def _sides(both: tuple[str, str]) -> str:
 
 def _listed(names: dict[str, str], most: int | None) -> str:
     by_type = itertools.groupby(names, key=lambda name: names[name])
-    shown = [f"{name} ({type})" for type, those in by_type for name in grouped(those)]
-    shown = shortened(shown, most)
+    shown = shortened([f"{name} ({type})" for type, those in by_type for name in grouped(those)], most)
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
@@ -187,18 +174,12 @@ def grouped(names: Iterable[str]) -> list[str]:
             others.append(name)
         else:
             numbers.setdefault(match[1], []).append(int(match[2]))
-    return others + [f"{of}[{run}]" for of, those in numbers.items() for run in _runs(sorted(those))]
-
-
-def _runs(numbers: list[int]) -> list[str]:
-    """Numbers in order, those that follow one another as one: `4..7`."""
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = runs[-1][0], number
-        else:
-            runs.append((number, number))
-    return [str(a) if a == b else f"{a}..{b}" for a, b in runs]
+    for of, those in numbers.items():
+        those = sorted(those)
+        for _, run in itertools.groupby(enumerate(those), key=lambda pair: pair[1] - pair[0]):
+            ends = [number for _, number in run]
+            others.append(f"{of}[{ends[0]}]" if len(ends) == 1 else f"{of}[{ends[0]}..{ends[-1]}]")
+    return others
 
 
 def shortened(names: list[str], most: int | None) -> list[str]:

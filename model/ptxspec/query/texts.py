@@ -35,7 +35,9 @@ def labelled(bits: Any, type: Type, width: int | None = None) -> list[tuple[str,
     if "float" in shown:
         shown["float"] = shortest(shown["float"], bits, named)
     if type.element.name in ("f16", "bf16") and type.elements > 1:
-        shown["elements"] = _elements(bits, type)
+        step, element = type.element_step, type.element  # that in the low bits first
+        values = [(bits >> i * step) & ((1 << element.width) - 1) for i in range(type.elements)]
+        shown["elements"] = ", ".join(shortest(readings(v, element)["float"], v, element) for v in values)
     return [(label, str(shown[label])) for label in _ORDER[type.kind] if label in shown]
 
 
@@ -58,13 +60,6 @@ def shortest(value: float, bits: int, type: Type) -> str:
         except InvalidValue:  # rounded up beyond the greatest number
             continue
     return str(value)
-
-
-def _elements(bits: int, type: Type) -> str:
-    """The elements, that in the low bits first."""
-    step, element = type.element_step, type.element
-    values = [(bits >> i * step) & ((1 << element.width) - 1) for i in range(type.elements)]
-    return ", ".join(shortest(readings(v, element)["float"], v, element) for v in values)
 
 
 def operands_of(read: SymbolicFragment, operands: Iterable[str]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from ptxspec.query.repeated import known_profile
@@ -39,24 +41,14 @@ class Holes:
             self.places += [place for place, operand in operands if operand.hole is not None]
         self.types: dict[str, Type] = {f"%h{i}": place.type for i, place in enumerate(self.places)}
         self.term = term_of(target, sequence)
-        self.conditions: Bool = self.allowed()
-
-    def allowed(self) -> Bool:
-        """That each constant is one that its place takes."""
-        allowed: Bool = TRUE
+        #: that each constant is one that its place takes, and suits the rows asked for so far
+        self.conditions: Bool = TRUE
         for name, place in zip(self.types, self.places, strict=True):
-            if place.allowed is None:
-                continue
-            word = variable(name, place.type.width)
-            fits: Bool = FALSE
-            values = place.allowed
+            word, values = variable(name, place.type.width), place.allowed
             if isinstance(values, range) and values.step == 1:
-                fits = (word >= values.start) & (word < values.stop)
-            else:
-                for value in values:
-                    fits = fits | (word == value)
-            allowed = allowed & fits
-        return allowed
+                self.conditions = self.conditions & ((word >= values.start) & (word < values.stop))
+            elif values is not None:
+                self.conditions = self.conditions & reduce(or_, (word == value for value in values), FALSE)
 
     def filled(self, deadline: float, each: float) -> Filled:
         """Constants with which the sequence agrees with the target on every row."""
@@ -72,18 +64,12 @@ class Holes:
             constants = tuple(answer.values[name] for name in self.types)
             wrong = self.first_wrong(constants)
             if wrong is None:
-                return Filled("found", self.simpler(constants, min(each, deadline - time.monotonic())))
+                # others that suit as well and are simpler, if they are found
+                answer = solve(self.conditions, self.types, max(0.01, min(each, deadline - time.monotonic())))
+                simpler = tuple(answer.values[name] for name in self.types) if answer.status == "sat" else constants
+                return Filled("found", simpler if self.first_wrong(simpler) is None else constants)
             self.ask_for(wrong)
         return Filled("open")
-
-    def simpler(self, constants: tuple[int, ...], seconds: float) -> tuple[int, ...]:
-        """Constants that suit as well and are simpler, if they are found."""
-        answer = solve(self.conditions, self.types, max(0.01, seconds))
-        if answer.status == "sat":
-            simpler = tuple(answer.values[name] for name in self.types)
-            if self.first_wrong(simpler) is None:
-                return simpler
-        return constants
 
     def ask_for(self, number: int) -> None:
         """Have the constants suit a row."""
@@ -112,28 +98,24 @@ def term_of(target: Target, sequence: Sequence) -> Any:
         type = target.types[name]
         registers.append(truth_variable(name) if type.kind == "pred" else variable(name, type.width))
     for instruction in sequence:
-        operands = [
-            _operand(o, p, registers) for o, p in zip(instruction.operands, instruction.template.places, strict=True)
-        ]
-        value = instruction.template.applied(operands)
-        registers.append(value if instruction.template.width == 0 else low_bits(value, instruction.template.width))
+        template, operands = instruction.template, []
+        for operand, place in zip(instruction.operands, template.places, strict=True):
+            if operand.register is not None:
+                operands.append(registers[operand.register])
+            elif operand.hole is not None:
+                operands.append(variable(f"%h{operand.hole}", place.type.width))
+            else:
+                assert operand.constant is not None
+                operands.append(constant(operand.constant))
+        value = template.applied(operands)
+        registers.append(value if template.width == 0 else low_bits(value, template.width))
     return registers[-1]
-
-
-def _operand(operand: Argument, place: OperandSlot, registers: list[Any]) -> Any:
-    if operand.register is not None:
-        return registers[operand.register]
-    if operand.hole is not None:
-        return variable(f"%h{operand.hole}", place.type.width)
-    assert operand.constant is not None
-    return constant(operand.constant)
 
 
 def with_constants(sequence: Sequence, constants: tuple[int, ...]) -> Sequence:
     """The sequence with constants in its holes."""
-    return tuple(
-        instruction._replace(
-            operands=tuple(o if o.hole is None else Argument(constant=constants[o.hole]) for o in instruction.operands)
-        )
-        for instruction in sequence
-    )
+
+    def filled(operand: Argument) -> Argument:
+        return operand if operand.hole is None else Argument(constant=constants[operand.hole])
+
+    return tuple(instruction._replace(operands=tuple(map(filled, instruction.operands))) for instruction in sequence)

@@ -121,6 +121,9 @@ class _SequenceSearch:
         self.result: Synthesis | None = None
 
     def run(self, most: int) -> Synthesis:
+        def unknown(why: str) -> Synthesis:
+            return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
+
         for length in range(1, most + 1):
             tested, open_before = 0, self.open
             for with_holes in (False, True):
@@ -128,17 +131,12 @@ class _SequenceSearch:
                 if self.result is not None:
                     return self.result
                 if time.monotonic() >= self.deadline:
-                    why = f"the time ran out at length {length}, after {tested:,} sequences"
-                    return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
-            if self.open == open_before:
-                self.excluded.append(f"length {length}: {tested:,} sequences, whatever their constants")
-            else:
-                self.excluded.append(
-                    f"length {length}: {tested:,} sequences, but for {self.open - open_before:,} left open"
-                )
+                    return unknown(f"the time ran out at length {length}, after {tested:,} sequences")
+            left = self.open - open_before
+            but = f"but for {left:,} left open" if left else "whatever their constants"
+            self.excluded.append(f"length {length}: {tested:,} sequences, {but}")
         if self.open:
-            why = f"{self.open:,} sequences could not be decided"
-            return Synthesis("unknown", why + self.closest, excluded=tuple(self.excluded))
+            return unknown(f"{self.open:,} sequences could not be decided")
         why = f"none up to length {most}: {'; '.join(self.excluded)}; at most {HOLES} constants in each"
         return Synthesis("none", why, excluded=tuple(self.excluded))
 
@@ -148,7 +146,7 @@ class _SequenceSearch:
         count = 0
         shape = self.shape._replace(holes=HOLES) if with_holes else self.shape
         columns = _Columns(self.target, shape)
-        for sequence in sequences(shape, length, None if with_holes else columns.is_new):
+        for sequence in sequences(shape, length):
             if time.monotonic() >= self.deadline:
                 break
             if with_holes:
@@ -183,13 +181,9 @@ class _SequenceSearch:
         text = self.written(sequence)
         verdict = self.judged(text)
         if verdict.status in ("proved", "exhausted"):
-            shorter = (
-                ", and none shorter"
-                if not self.open
-                else f"; whether one is shorter is open for {self.open:,} sequences"
-            )
+            unknown = f"; whether one is shorter is open for {self.open:,} sequences"
             count = len(sequence)
-            reason = f"{count} instruction{'s' if count > 1 else ''}{shorter}"
+            reason = f"{count} instruction{'s' if count > 1 else ''}{unknown if self.open else ', and none shorter'}"
             self.result = Synthesis("found", reason, text, count, verdict, tuple(self.excluded))
         elif verdict.status == "refuted" and verdict.counterexample is not None:
             if not self.add_row(verdict.counterexample.inputs):  # alike on the chip, and not on every machine
@@ -227,10 +221,8 @@ class _SequenceSearch:
         return True
 
     def note(self, text: str, verdict: Verdict) -> None:
-        if not self.closest:
-            self.closest = (
-                f"; {text} agrees on {len(self.target.rows)} operands, and is {verdict.status}: {verdict.reason}"
-            )
+        rows = len(self.target.rows)
+        self.closest = self.closest or f"; {text} agrees on {rows} operands, and is {verdict.status}: {verdict.reason}"
 
     def written(self, sequence: Sequence) -> str:
         """The sequence as PTX."""
@@ -252,27 +244,19 @@ def _operand(operand: Argument, place: OperandSlot, names: list[str]) -> str:
     if value == (1 << place.type.width) - 1 and place.type.kind in "bs":
         return "-1"
     if place.type.is_float:
-        return (
-            f"0f{value:08x}" if place.type.width == 32 else f"0d{value:016x}" if place.type.width == 64 else hex(value)
-        )
+        return {32: f"0f{value:08x}", 64: f"0d{value:016x}"}.get(place.type.width, hex(value))
     return str(value) if value <= 64 else hex(value)
 
 
 def _constants(target: Target, more: tuple[int, ...]) -> tuple[int, ...]:
     """Constants that are often of use, as the bits of the widths that occur."""
-    constants: dict[int, None] = {}
     widths = {t.width for t in (*target.types.values(), target.type) if t.kind != "pred"} or {32}
-    for value in (0, 1, -1, *target.numbers(), *more):
-        for width in widths:
-            constants.setdefault(value & ((1 << width) - 1))
-    for width in widths:
-        constants.setdefault(width - 1)
-        constants.setdefault(width)
-    return tuple(constants)
+    words = (value & ((1 << width) - 1) for value in (0, 1, -1, *target.numbers(), *more) for width in widths)
+    return tuple(dict.fromkeys([*words, *(value for width in widths for value in (width - 1, width))]))
 
 
 class _Columns:
-    """What the beginnings of sequences leave, for all rows: worked out when a beginning is met first."""
+    """What sequences leave, for all rows: for a beginning that one has in common with the sequence before, it is known."""
 
     def __init__(self, target: Target, shape: SearchSpace):
         self.target, self.shape = target, shape
@@ -283,11 +267,6 @@ class _Columns:
         self.rows = len(self.target.rows)
         self.inputs, self.wanted = self.target.columns(), self.target.wanted_column()
         self.known = []
-
-    def is_new(self, begun: Sequence) -> bool:
-        """Whether a beginning is to be followed up: always. It is where its columns are worked out."""
-        self.of(begun)
-        return True
 
     def of(self, sequence: Sequence) -> np.ndarray:
         """What a sequence leaves."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ptxspec.query.synthesis.templates import OperandSlot, Template
 
@@ -39,31 +39,21 @@ class SearchSpace(NamedTuple):
     holes: int
 
 
-def sequences(shape: SearchSpace, length: int, keep: Callable[[Sequence], bool] | None = None) -> Iterator[Sequence]:
-    """All sequences of a length. `keep` is asked of each beginning, which is followed up only if it says so."""
-    yield from _extended(shape, length, (), keep)
-
-
-def _extended(shape: SearchSpace, length: int, begun: Sequence, keep: Any) -> Iterator[Sequence]:
+def sequences(shape: SearchSpace, length: int, begun: Sequence = ()) -> Iterator[Sequence]:
+    """All sequences of a length with this beginning."""
     if len(begun) == length:
         yield begun
         return
     widths = [*shape.inputs, *(instruction.template.width for instruction in begun)]
-    last = len(begun) == length - 1
+    holes = sum(o.hole is not None for instruction in begun for o in instruction.operands)
     for number, template in enumerate(shape.templates):
-        if last and template.width != shape.result:
+        if len(begun) == length - 1 and template.width != shape.result:
             continue
-        for operands in _operands(shape, template, widths, _holes(begun)):
+        for operands in _operands(shape, template, widths, holes):
             instruction = TemplateInstance(template, operands)
             extended = (*begun, instruction)
-            if not _in_order(shape, begun, instruction, number) or not _usable(shape, extended, length):
-                continue
-            if last or keep is None or keep(extended):
-                yield from _extended(shape, length, extended, keep)
-
-
-def _holes(begun: Sequence) -> int:
-    return sum(o.hole is not None for instruction in begun for o in instruction.operands)
+            if _in_order(shape, begun, instruction, number) and _usable(shape, extended, length):
+                yield from sequences(shape, length, extended)
 
 
 def _operands(shape: SearchSpace, template: Template, widths: list[int], holes: int) -> Iterator[tuple[Argument, ...]]:
