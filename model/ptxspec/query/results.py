@@ -104,23 +104,19 @@ def unequal_with_any_nan(x: Any, y: Any, type: Type) -> Bool:
     """That two results differ, where one open NaN is as good as another: each element by itself, if they are packed."""
     if type.kind == "pred" or not any(map(is_open_nan, freedoms_in(x, y))):
         return unequal(x, y, type)
+    elements = [(x, y, type.width)]
+    if type.elements > 1:  # the elements, where they can be taken apart
+        width = type.element_step
+        parts = [_parts(v, width, type.elements) for v in (x, y)]
+        if parts[0] is not None and parts[1] is not None:
+            elements = [(a, b, width) for a, b in zip(*parts, strict=True)]
     differ: Any = FALSE
-    for a, b, width in _elements(x, y, type):
+    for a, b, width in elements:
         (left, here), (right, there) = _without_nan(a, width, DEPTH), _without_nan(b, width, DEPTH)
         # an open NaN beside a result that is none differs from it by its bits: those that a counterexample shows
         mixed, bits = here != there, low_bits(a, width) != low_bits(b, width)
         differ = differ | (mixed & bits) | (~mixed & (low_bits(left, width) != low_bits(right, width)))
     return truth(differ)
-
-
-def _elements(x: Any, y: Any, type: Type) -> list[tuple[Any, Any, int]]:
-    """The elements of two results with their width, or the results themselves where they cannot be taken apart."""
-    if type.elements > 1:
-        width = type.element_step
-        parts = [_parts(v, width, type.elements) for v in (x, y)]
-        if all(p is not None for p in parts):
-            return [(a, b, width) for a, b in zip(*parts, strict=True)]
-    return [(x, y, type.width)]
 
 
 def _parts(term: Any, width: int, count: int) -> list[Any] | None:

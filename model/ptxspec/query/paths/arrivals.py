@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.terms.core import Bool
-from ptxspec.terms.vocabulary import TRUE, select
+from ptxspec.terms.vocabulary import FALSE, TRUE, select
 
 #: what the registers of one lane hold, by name
 Registers = dict[str, Any]
@@ -34,43 +34,30 @@ class PathState(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        return not all(is_false(r) for r in self.reached)
-
-
-def is_false(condition: Bool) -> bool:
-    return condition.op == "const" and not condition.attrs[0]
-
-
-def is_true(condition: Bool) -> bool:
-    return condition.op == "const" and bool(condition.attrs[0])
+        return not all(r is FALSE for r in self.reached)
 
 
 def together(arrivals: list[PathState], read: Any) -> PathState:
     """Several ways to one block as one. Ways that parted at one branch are joined first. `read(registers, name, lane)` is what a
     register holds that one of the ways has not written."""
+
+    def are_near(i: int, j: int) -> bool:
+        pairs = zip(left[i].reached, left[j].reached, strict=True)
+        return all(x is FALSE or y is FALSE or joined(x, y) is not None for x, y in pairs)
+
     left = list(arrivals)
     while len(left) > 1:
-        i, j = _nearest(left)
-        merged = _both(left[i], left[j], read)
-        left = [merged, *(a for k, a in enumerate(left) if k not in (i, j))]
+        i, j = next(((i, j) for j in range(1, len(left)) for i in range(j) if are_near(i, j)), (0, 1))
+        left = [_both(left[i], left[j], read), *(a for k, a in enumerate(left) if k not in (i, j))]
     return left[0]
-
-
-def _nearest(arrivals: list[PathState]) -> tuple[int, int]:
-    for j in range(1, len(arrivals)):
-        for i in range(j):
-            pairs = zip(arrivals[i].reached, arrivals[j].reached, strict=True)
-            if all(is_false(x) or is_false(y) or joined(x, y) is not None for x, y in pairs):
-                return i, j
-    return 0, 1
 
 
 def _both(first: PathState, second: PathState, read: Any) -> PathState:
     reached, registers = [], []
     for lane, (x, y) in enumerate(zip(first.reached, second.reached, strict=True)):
-        if is_false(x) or is_false(y):
-            reached.append(y if is_false(x) else x)
-            registers.append((second if is_false(x) else first).registers[lane])
+        if x is FALSE or y is FALSE:
+            reached.append(y if x is FALSE else x)
+            registers.append((second if x is FALSE else first).registers[lane])
             continue
         branch = joined(x, y)
         either, is_first = branch if branch is not None else (x | y, x)
@@ -103,38 +90,28 @@ def parts(condition: Bool) -> list[Bool]:
     return conjuncts
 
 
-def opposite(x: Bool, y: Bool) -> bool:
-    """Whether one is the other's negation, as they are written."""
-    return (~x) is y or x is (~y)
-
-
 def joined(x: Bool, y: Bool) -> tuple[Bool, Bool] | None:
     """(where either path is taken, where it is the first given that), for paths that parted at one branch; else None."""
-    shared_x, last_x = _split(x)
-    shared_y, last_y = _split(y)
-    if shared_x is shared_y and opposite(last_x, last_y):
-        return shared_x, last_x
-    return None
+    (shared_x, last_x), (shared_y, last_y) = (c.args if c.op == "all" else (TRUE, c) for c in (x, y))
+    parted = shared_x is shared_y and ((~last_x) is last_y or last_x is (~last_y))
+    return (shared_x, last_x) if parted else None
 
 
-def _split(condition: Bool) -> tuple[Bool, Bool]:
-    return (condition.args[0], condition.args[1]) if condition.op == "all" else (TRUE, condition)
+def _decided(condition: Bool, known: Mapping[int, Bool]) -> bool | None:
+    """Whether a condition holds, as far as what is known says so by itself, by the ids of its parts."""
+    conjuncts = parts(condition)
+    if all(id(p) in known for p in conjuncts):
+        return True
+    return False if any(id(~p) in known for p in conjuncts) else None
 
 
 def assumed(term: Any, holds: Bool) -> Any:
     """A term where a condition holds: choices that its parts decide are made."""
-    known: dict[int, Bool] | None = None
-    while term.op == "select":
-        if known is None:
-            known = {id(p): p for p in parts(holds)}
-        c = term.args[0]
-        wanted = parts(c)
-        if all(id(p) in known for p in wanted):
-            term = term.args[1]
-        elif any(id(~p) in known for p in wanted):
-            term = term.args[2]
-        else:
-            break
+    if term.op != "select":
+        return term
+    known = {id(p): p for p in parts(holds)}
+    while term.op == "select" and (chosen := _decided(term.args[0], known)) is not None:
+        term = term.args[1 if chosen else 2]
     return term
 
 
@@ -153,13 +130,8 @@ def leaves(term: Any, holds: Bool, wanted: Mapping[int, str], deep: bool = False
         if id(part) in wanted:
             names.add(wanted[id(part)])
         elif part.op == "select":
-            which = parts(part.args[0])
-            if all(id(p) in known for p in which):
-                stack.append(part.args[1])
-            elif any(id(~p) in known for p in which):
-                stack.append(part.args[2])
-            else:
-                stack += part.args[1:]
+            chosen = _decided(part.args[0], known)
+            stack += part.args[1:] if chosen is None else [part.args[1 if chosen else 2]]
         elif part.op == "all":  # a choice of truth values is a conjunction for each
             if not any(id(~p) in known for p in parts(part)):
                 stack += part.args

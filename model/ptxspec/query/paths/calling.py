@@ -9,11 +9,11 @@ from ptxspec.language.checked import Formal, Op
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine.flow import Block
 from ptxspec.query.fragments import Unsupported
-from ptxspec.query.paths.arrivals import CallFrame, PathState, Registers, is_true
+from ptxspec.query.paths.arrivals import CallFrame, PathState, Registers
 from ptxspec.query.paths.memory import Region, SymbolicByte
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
-from ptxspec.terms.vocabulary import select
+from ptxspec.terms.vocabulary import TRUE, select
 
 if TYPE_CHECKING:
     from ptxspec.query.paths.walking import Walk
@@ -166,7 +166,7 @@ class Calling:
             reached = way.reached[lane]
             for k in range(formal.size):
                 new = SymbolicByte(value, k, formal.size) if region is None else region.piece(k)
-                if not is_true(reached):
+                if reached is not TRUE:
                     new = SymbolicByte(select(reached, new.byte, target.piece(k).byte), 0, 1)
                 target.bytes[k] = new
 

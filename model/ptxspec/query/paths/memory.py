@@ -192,24 +192,18 @@ class SymbolicMemory:
         return case._replace(offset=offset, counts=counts)
 
     def _reached(self, space: str, address: Int) -> list[AddressCase]:
-        cases = self.addresses.cases(address)
-        if cases is None:
-            cases = [
-                AddressCase(
-                    r.name, low_bits(address - r.base - self._window(space, r), 64), self._falls(space, r, address)
-                )
-                for r in self.regions.values()
-                if self._may_reach(space, r)
-            ]
-            return cases
-        reached = []
-        for case in cases:
+        cases, reached = self.addresses.cases(address), []
+        for region in self.regions.values() if cases is None else ():  # it is formed from none, and may lie in any
+            if self._may_reach(space, region):
+                offset = low_bits(address - region.base - self._window(space, region), 64)
+                holds = self.page.inside(self.page.counted(space, offset, True), 1, constant(region.size))
+                reached.append(AddressCase(region.name, offset, holds))
+        for case in cases or ():
             region = self.regions[case.region]
-            if not self._may_reach(space, region):
-                continue
-            window = self._window(space, region)
-            offset = low_bits(case.offset - window, 64) if window else case.offset
-            reached.append(case._replace(offset=offset))
+            if self._may_reach(space, region):
+                window = self._window(space, region)
+                offset = low_bits(case.offset - window, 64) if window else case.offset
+                reached.append(case._replace(offset=offset))
         return reached
 
     def _may_reach(self, space: str, region: Region) -> bool:
@@ -219,11 +213,6 @@ class SymbolicMemory:
     def _window(self, space: str, region: Region) -> int:
         """What a generic address of a region has that its address in the space lacks."""
         return self.layout.base(region.space) if space == "generic" else 0
-
-    def _falls(self, space: str, region: Region, address: Int) -> Bool:
-        """Whether an address that is formed from no region lies in this one."""
-        offset = low_bits(address - region.base - self._window(space, region), 64)
-        return self.page.inside(self.page.counted(space, offset, True), 1, constant(region.size))
 
     def allowed(self, cases: list[AddressCase], address: Int, size: int, write: bool) -> Bool:
         """Whether an access is: it lies in a region that may be written if it is to be, and is aligned."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxspec.language.checked import Op
 from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import AddressCase
-from ptxspec.query.paths.arrivals import is_false
 from ptxspec.terms.core import Bool, Int, constant
 from ptxspec.terms.effects import Wait, orders_memory
 from ptxspec.terms.types import TYPES, Type
@@ -70,7 +69,7 @@ class Orders:
     def at(self, op: Op, done: Bool, lane: int, cases: Iterable[AddressCase] = ()) -> bool:
         """Whether an instruction is an event. If others are thought of, memory holds then what they left."""
         walk, regions = self.walk, self.walk.memory.regions
-        if not takes_part(op, walk.lanes) or is_false(done):
+        if not takes_part(op, walk.lanes) or done is FALSE:
             return False
         reached = [regions[case.region] for case in cases]
         if reached and all(region.is_private for region in reached):
@@ -110,7 +109,7 @@ class Orders:
             for (lane, i), holds in region.since.items():
                 written[f"{region.name}[{i}] {lane}"] = holds, region.piece(i).byte
             kept = {at: holds & ~done for at, holds in region.since.items()}
-            region.since = {at: holds for at, holds in kept.items() if not is_false(holds)}
+            region.since = {at: holds for at, holds in kept.items() if holds is not FALSE}
         return written
 
     def results(self) -> dict[str, tuple[Any, Type]]:

@@ -91,8 +91,11 @@ class Regions:
         if space == self.spaces.OF_PARAMETERS:
             return self._parameter(shown, place, key)
         initial = None
-        if not facts.written:
-            initial = self._initial(place)
+        if not facts.written:  # the bytes that a constant begins with
+            if place.pointers:
+                raise Unsupported(f"{place.name}: initializers with addresses are not followed")
+            data = (place.initial or b"").ljust(place.size, b"\0")
+            initial = lambda i: SymbolicByte(constant(data[i]), 0, 1)  # noqa: E731
         elif not facts.initialized:
             initial = self._unwritten(shown)
         region = self.walk.memory.add(shown, space, place.size, place.aligned, initial, facts.written)
@@ -117,25 +120,13 @@ class Regions:
 
         return initial
 
-    def _initial(self, place: Place) -> Any:
-        """The bytes that a constant begins with."""
-        if place.pointers:
-            raise Unsupported(f"{place.name}: initializers with addresses are not followed")
-        data = (place.initial or b"").ljust(place.size, b"\0")
-        return lambda i: SymbolicByte(constant(data[i]), 0, 1)
-
     def _parameter(self, name: str, place: Place, key: Any) -> Region:
         """A parameter of an entry: a pointer to a buffer, a number, or an array's bytes."""
         memory = self.walk.memory
-        pointer = self.pointer(name)
-        initial = memory.unknown(name)
-        if pointer is not None:
-            value = pointer
-        elif not place.element and f"b{8 * place.size}" in TYPES:
+        value, initial = self.pointer(name), memory.unknown(name)
+        if value is None and not place.element and f"b{8 * place.size}" in TYPES:
             value = variable(name, 8 * place.size)
             memory.inputs[name] = TYPES[f"b{8 * place.size}"]
-        else:
-            value = None
         if value is not None:
             number = value
 

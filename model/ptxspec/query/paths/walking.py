@@ -7,7 +7,7 @@ of the machine is a *fault*, and what follows it counts for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from ptxspec import contracts
@@ -29,7 +29,7 @@ from ptxspec.query.fragments import (
     Unsupported,
     description_of,
 )
-from ptxspec.query.paths.arrivals import PathState, Registers, assumed, is_false, leaves, together
+from ptxspec.query.paths.arrivals import PathState, Registers, assumed, leaves, together
 from ptxspec.query.paths.calling import Calling
 from ptxspec.query.paths.collectives import Collectives
 from ptxspec.query.paths.inductive import Inductive
@@ -128,7 +128,7 @@ class Walk:
 
     def uses(self, value: Any, holds: Bool, deep: bool = False) -> None:
         """Note which of what nobody has written a value may be that is used where a condition holds."""
-        if len(self.read_first) < len(self.unwritten) and not is_false(holds):
+        if len(self.read_first) < len(self.unwritten) and holds is not FALSE:
             self.read_first |= dict.fromkeys(sorted(leaves(value, holds, self._firsts, deep)))
 
     def _special(self, name: str, lane: int) -> Any:
@@ -219,7 +219,7 @@ class Walk:
 
     def open(self, where: str, holds: Bool) -> None:
         """Note that nothing is known of executions that have broken no rule yet and meet a condition."""
-        if not is_false(holds):
+        if holds is not FALSE:
             self.beyond.append(Beyond(where, holds & ~self.faults))
 
     def line(self, index: int) -> int:
@@ -253,7 +253,7 @@ class Walk:
         """An instruction that does not end a block."""
         effect = op.plan.meaning.effect
         for lane in range(self.lanes):
-            if is_false(way.reached[lane]):
+            if way.reached[lane] is FALSE:
                 continue
             holds = self.guard(op, way, lane)
             done = way.reached[lane] & holds
@@ -411,34 +411,39 @@ class Walk:
         """The last instruction of a block."""
         effect = ending(op)
         holds = tuple(self.guard(op, way, lane) for lane in range(self.lanes))
+        if isinstance(effect, effects.Collective | effects.Wait):
+            self.collectives.meet(op, effect, way, holds)
+            follows = block.next
+            if block.taken != follows:  # the results come later: the block behind that in which they do
+                assert block.taken is not None
+                follows = self.flow.blocks[block.taken].next
+            self.expect(follows, way, number)
+            return
         goes = self._where(way, holds)
+        self._note(op, {}, {}, way, 0, holds[0])
         match effect:
             case effects.Branch():
-                self._noted(op, way, holds)
                 self.expect(block.taken, goes, number)
             case effects.IndexedBranch():
-                self._noted(op, way, holds)
-                self._among(op, effect, block, number, goes)
+                indices: list[Int] = []
+                for lane in range(self.lanes):
+                    index_in_list = substitute(effect.index, self.sources(op, goes, lane), {})
+                    is_listed = contracts.control_flow().in_list(index_in_list, len(block.ways))
+                    self.fault(goes.reached[lane] & ~is_listed)
+                    indices.append(index_in_list)
+                for chosen, to in block.ways:  # each label of the list
+                    self.expect(to, self._where(goes, tuple(i == chosen for i in indices)), number)
             case effects.Return():
-                self._noted(op, way, holds)
                 self.calling.leave(goes, index, self)
             case effects.Exit():
-                self._noted(op, way, holds)
                 if self.side.what == "function":
                     raise self.unsupported(op, effect)
                 self.expect(None, goes, number)
             case effects.Stop():
-                self._noted(op, way, holds)
                 for reached in goes.reached:
                     self.fault(reached)
             case effects.Call():
-                self._noted(op, way, holds)
                 self.calling.enter(op, index, block, number, goes)
-            case effects.Collective() | effects.Wait():
-                self.collectives.meet(op, effect, way, holds)
-                follows = block.next if block.taken == block.next else self._behind(block)
-                self.expect(follows, way, number)
-                return
             case effects.Arrive() | effects.ClusterArrive() | effects.ClusterWait() | effects.ImageAccess():
                 raise self.unsupported(op, effect)
             case None:
@@ -448,29 +453,10 @@ class Walk:
         if op.guard is not None:
             self.expect(block.next, self._where(way, tuple(~h for h in holds)), number)
 
-    def _behind(self, block: Block) -> int | None:
-        """The block that follows an instruction whose results come later."""
-        assert block.taken is not None
-        return self.flow.blocks[block.taken].next
-
-    def _noted(self, op: Op, way: PathState, holds: tuple[Bool, ...]) -> None:
-        self._note(op, {}, {}, way, 0, holds[0])
-
     def _where(self, way: PathState, holds: tuple[Bool, ...]) -> PathState:
         """A way for those lanes for which a condition holds, with registers of its own."""
         reached = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         return way._replace(reached=reached, registers=tuple(dict(r) for r in way.registers))
-
-    def _among(self, op: Op, effect: effects.IndexedBranch, block: Block, number: int, way: PathState) -> None:
-        """Each label of a list."""
-        page = contracts.control_flow()
-        indices: list[Int] = []
-        for lane in range(self.lanes):
-            index = substitute(effect.index, self.sources(op, way, lane), {})
-            self.fault(way.reached[lane] & ~page.in_list(index, len(block.ways)))
-            indices.append(index)
-        for chosen, to in block.ways:
-            self.expect(to, self._where(way, tuple(index == chosen for index in indices)), number)
 
 
 def read_paths(text: str, path: str, types: Mapping[str, Type] | None, options: Options) -> SymbolicFragment:
@@ -511,7 +497,11 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
     registers |= {name: TYPES["b8"] for name in outputs if name not in registers}
     inductive = walk.inductive
     obligations = () if inductive is None else tuple(inductive.obligations)
-    used = _used(walk, outputs, [o.fails for o in obligations])
+    # the variables on which what is compared, or shown of a step, depends
+    terms = [*outputs.values(), *(o.fails for o in obligations), walk.faults, *(end.holds for end in walk.beyond)]
+    for step in walk.steps:
+        terms += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
+    used = variables_in(terms)
     given = walk.memory.guaranteed(used)
     if inductive is not None:
         registers |= inductive.types
@@ -535,7 +525,8 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         given=given,
         notes=tuple(walk.notes),
         bytes=frozenset(written),
-        memory=_memory(walk),
+        memory=frozenset(b.name for b in walk.options.buffers if not b.of)
+        | {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS},
         obligations=obligations,
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
         steps_over=walk.loop is not None,
@@ -546,18 +537,3 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         orders=tuple(walk.orders.met.values()),
         named=walk.side.kernel.registers if walk.side.what == "fragment" else {},
     )
-
-
-def _memory(walk: Walk) -> frozenset[str]:
-    """The buffers and the variables of the module that both sides see."""
-    buffers = {b.name for b in walk.options.buffers if not b.of}
-    variables = {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS}
-    return frozenset(buffers | variables)
-
-
-def _used(walk: Walk, outputs: Mapping[str, Any], more: Iterable[Any]) -> set[str]:
-    """The variables on which what is compared, or shown of a step, depends."""
-    terms = [*outputs.values(), *more, walk.faults, *(b.holds for b in walk.beyond)]
-    for step in walk.steps:
-        terms += [*step.writes.values(), *(t for t in (step.holds, step.reached) if t is not None)]
-    return variables_in(terms)
