@@ -16,12 +16,12 @@ from ptxspec.query.abstractions import (
     below,
     exchanged,
     given_that,
+    subdomains,
     with_any_functions,
     with_any_products,
     with_any_significands,
     with_meanings,
 )
-from ptxspec.query.classes import subdomains
 from ptxspec.query.questions import ask
 from ptxspec.query.solvers import kept
 from ptxspec.query.solvers.domains import demanded

@@ -9,21 +9,21 @@ with the quotient, and a factor of which only parts are multiplied elsewhere is 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
-from ptxspec.query.classes import have_classes, subdomains
+from ptxspec import contracts
 from ptxspec.query.polynomials import Normal
 from ptxspec.query.questions import FIRST, Goal, Means
 from ptxspec.query.solvers import SolverAnswer, journal, solve
 from ptxspec.query.solvers.domains import demanded, domains
 from ptxspec.query.solvers.formula import Formula
 from ptxspec.terms.arithmetic import bits_for
-from ptxspec.terms.core import Bool, Int, constant, make_int, truth
+from ptxspec.terms.core import Bool, Int, constant, make_int, truth, truth_variable, variable
 from ptxspec.terms.exact import evaluate
-from ptxspec.terms.types import TYPES
+from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import (
     FALSE,
     TRUE,
@@ -33,6 +33,7 @@ from ptxspec.terms.vocabulary import (
     maximum,
     meaning_of,
     rebuilt,
+    select,
     sign_extend,
     substitute,
     within,
@@ -337,3 +338,91 @@ class _Names:
             self.facts.append(~(number < itself.lo) & ~(constant(itself.hi) < number))
             self._known[key] = within(number, itself.lo, itself.hi)
         return self._known[key]  # type: ignore[no-any-return]
+
+
+# inputs of half precision by their classes -----------------------------------------------------------------------------
+# A number that is zero, subnormal or normal is read in three ways, and a solver that has all of them before it at once loses
+# itself among shifts. So a claim is put for each class by itself, where an input is a sign and a magnitude of known range.
+
+#: the most inputs that are looked at by their classes
+MOST_INPUTS = 2
+
+
+class Class(NamedTuple):
+    """The magnitudes from `low` to `high`, as patterns, and what they are called."""
+
+    name: str
+    low: int
+    high: int
+
+
+class Subdomain(NamedTuple):
+    """A class for each input: its name, what the inputs are, in which types the parts of them are that are variables, and what
+    holds of these."""
+
+    name: str
+    inputs: dict[str, Any]
+    types: dict[str, Type]
+    holds: Bool
+
+    def put(self, term: Bool) -> Bool:
+        """A condition on the inputs, for those of the case."""
+        condition: Bool = substitute(term, self.inputs)
+        return condition
+
+
+def have_classes(types: Mapping[str, Type]) -> bool:
+    """Whether inputs are few, and all of half precision."""
+    return 0 < len(types) <= MOST_INPUTS and all(
+        t.kind in ("f", "bf") and t.width == 16 and t.elements == 1 for t in types.values()
+    )
+
+
+def subdomains(types: Mapping[str, Type]) -> Iterator[Subdomain]:
+    """Cases that have all inputs of these types among them. Small numbers are taken apart by their highest bit, where all others
+    are normal."""
+    for chosen in itertools.product(*map(_classes, types.values())):
+        names = [part.name for part in chosen]
+        if BEYOND in names:
+            first = names.index(BEYOND)
+            if any(name != SMALL for name in names[first + 1 :]):
+                continue  # one of them has them all, whatever the inputs after it are
+            rest = [Class("anything", 0, (1 << (t.width - 1)) - 1) for t in [*types.values()][first + 1 :]]
+            yield _subdomain(types, [*chosen[: first + 1], *rest])
+        elif names.count(SMALL) == 1:
+            place = names.index(SMALL)
+            binades = [Class("zero", 0, 0)]  # and the numbers of each highest bit
+            for bit in (1 << i for i in range(chosen[place].high.bit_length())):
+                binades.append(Class(f"subnormal from {bit:#x}", bit, 2 * bit - 1))
+            for binade in binades:
+                yield _subdomain(types, [*chosen[:place], binade, *chosen[place + 1 :]])
+        else:
+            yield _subdomain(types, chosen)
+
+
+#: what is below the normal numbers, and above them
+SMALL, BEYOND = "zero or subnormal", "infinite or a NaN"
+
+
+def _classes(type: Type) -> list[Class]:
+    page = contracts.floating_point()
+    least, infinity = 1 << (page.precision(type) - 1), page.infinity(type)
+    return [
+        Class("normal", least, infinity - 1),
+        Class(SMALL, 0, least - 1),
+        Class(BEYOND, infinity, (1 << (type.width - 1)) - 1),
+    ]
+
+
+def _subdomain(types: Mapping[str, Type], classes: Any) -> Subdomain:
+    inputs: dict[str, Any] = {}
+    parts: dict[str, Type] = {}
+    holds: Any = TRUE
+    for (name, type), part in zip(types.items(), classes, strict=True):
+        sign, size = f"{name}.sign", f"{name}.magnitude"
+        magnitude = variable(size, type.width)
+        parts |= {sign: TYPES["pred"], size: TYPES[f"u{type.width}"]}
+        holds = holds & ~(magnitude < part.low) & ~(constant(part.high) < magnitude)
+        inputs[name] = select(truth_variable(sign), 1 << (type.width - 1), 0) + magnitude
+    description = ", ".join(f"{name} is {part.name}" for name, part in zip(types, classes, strict=True))
+    return Subdomain(description, inputs, parts, holds)

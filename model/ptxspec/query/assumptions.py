@@ -14,6 +14,8 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 from ptxspec import contracts
@@ -28,7 +30,7 @@ _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
 }  # fmt: skip
-_COMPARE = {
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
@@ -147,11 +149,7 @@ class _ConditionReader:
         if isinstance(node, ast.Name | ast.Subscript):
             return self.names[self.name(node)]
         if isinstance(node, ast.BoolOp):
-            values = [self.truth(v) for v in node.values]
-            result: Any = values[0]
-            for value in values[1:]:
-                result = result & value if isinstance(node.op, ast.And) else result | value
-            return result
+            return reduce(and_ if isinstance(node.op, ast.And) else or_, [self.truth(v) for v in node.values])
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
                 return ~self.truth(node.operand)
@@ -185,11 +183,9 @@ class _ConditionReader:
     def signed_decimal(self, node: ast.UnaryOp) -> Decimal:
         assert isinstance(node.operand, ast.Constant)
         decimal = self.decimal(node.operand)
-        if isinstance(node.op, ast.USub):
-            return Decimal(-decimal.value, f"-{decimal.written}")
-        if isinstance(node.op, ast.UAdd):
-            return decimal
-        raise self.fail(node, "a decimal number has no bits to invert")
+        if not isinstance(node.op, ast.USub | ast.UAdd):
+            raise self.fail(node, "a decimal number has no bits to invert")
+        return Decimal(-decimal.value, f"-{decimal.written}") if isinstance(node.op, ast.USub) else decimal
 
     def combined(self, node: ast.BinOp) -> Int:
         """A sum, a product, a shift or a bitwise combination, whose width is looked at before it is built."""
@@ -207,26 +203,24 @@ class _ConditionReader:
         sides = [self.read(n) for n in (node.left, *node.comparators)]
         result = truth(True)
         for op, x, y in zip(node.ops, sides, sides[1:], strict=False):
-            if isinstance(x, FloatValue | Decimal) or isinstance(y, FloatValue | Decimal):
-                result = result & self.compared_as_numbers(node, op, x, y)
+            if isinstance(x, FloatValue | Decimal) or isinstance(
+                y, FloatValue | Decimal
+            ):  # real(…) or a decimal number
+                x, y = (
+                    Decimal(Fraction(s.attrs[0]), str(s)) if isinstance(s, Int) and s.op == "const" else s
+                    for s in (x, y)
+                )
+                try:
+                    result = result & compare(type(op), x, y)
+                except Unequal as why:
+                    raise self.fail(node, str(why)) from None
                 continue
             orders = not isinstance(op, ast.Eq | ast.NotEq)
-            if (
-                type(op) not in _COMPARE
-                or isinstance(x, Bool) != isinstance(y, Bool)
-                or (orders and isinstance(x, Bool))
-            ):
+            are_alike = isinstance(x, Bool) == isinstance(y, Bool) and not (orders and isinstance(x, Bool))
+            if type(op) not in _COMPARE or not are_alike:
                 raise self.fail(node, "these cannot be compared")
             result = result & _COMPARE[type(op)](x, y)
         return result
-
-    def compared_as_numbers(self, node: ast.Compare, op: ast.cmpop, x: Any, y: Any) -> Bool:
-        """A comparison in which real(…) or a decimal number takes part."""
-        sides = [Decimal(Fraction(s.attrs[0]), str(s)) if isinstance(s, Int) and s.op == "const" else s for s in (x, y)]
-        try:
-            return compare(type(op), *sides)
-        except Unequal as why:
-            raise self.fail(node, str(why)) from None
 
     def call(self, node: ast.AST, name: str, argument: ast.AST) -> Any:
         if not isinstance(argument, ast.Name | ast.Subscript):
@@ -299,21 +293,9 @@ def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
     else:
         if x.type != y.type:
             raise Unequal(f"real(…) of {x.type} and of {y.type}: the formats differ")
-        holds = _ordered(op, page.order(x.bits, x.type), page.order(y.bits, y.type))
+        holds = _COMPARE[op](page.order(x.bits, x.type), page.order(y.bits, y.type))
         known = ~page.is_nan(x.bits, x.type) & ~page.is_nan(y.bits, y.type)
     return (holds | ~known) if op is ast.NotEq else (holds & known)
-
-
-def _ordered(op: type[ast.cmpop], x: Int, y: Int) -> Bool:
-    if op is ast.Lt:
-        return x < y
-    if op is ast.LtE:
-        return x <= y
-    if op is ast.Gt:
-        return x > y
-    if op is ast.GtE:
-        return x >= y
-    return x == y if op is ast.Eq else x != y
 
 
 def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
@@ -329,12 +311,12 @@ def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
     sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
     near = sign * magnitude
     if near == y.value:
-        return _ordered(op, page.order(x.bits, x.type), constant(order))
+        return _COMPARE[op](page.order(x.bits, x.type), constant(order))
     if op in (ast.Eq, ast.NotEq):
         raise Unequal(f"no number of {x.type} is {y.written}: compare with < or >, or with the bits of one")
     below = near < y.value  # the decimal lies between this pattern and the next above it, or that below it
     if op in (ast.Lt, ast.LtE):
-        return _ordered(ast.LtE if below else ast.Lt, page.order(x.bits, x.type), constant(order))
+        return _COMPARE[ast.LtE if below else ast.Lt](page.order(x.bits, x.type), constant(order))
     if op in (ast.Gt, ast.GtE):
-        return _ordered(ast.Gt if below else ast.GtE, page.order(x.bits, x.type), constant(order))
+        return _COMPARE[ast.Gt if below else ast.GtE](page.order(x.bits, x.type), constant(order))
     return truth(False)

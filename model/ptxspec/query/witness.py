@@ -30,15 +30,14 @@ def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Cou
     Unsupported where no module takes both sides, as where they are of different targets, and where the difference does
     not show."""
     heading, other = map(_heading, sides)
-    if _epoch(heading) != _epoch(other):
+    if (heading and (heading.version, heading.target)) != (other and (other.version, other.target)):
         raise Unsupported("no kernel shows this counterexample: the sides are of different versions or targets")
     body = "\n".join(_lines(sides, counterexample))
+    tried = list(TARGETS)
     if heading is not None:
         numbers = [".".join(map(str, heading.version))] if heading.version else [v for v, _ in TARGETS]
         targets = [heading.target] if heading.target else [t for _, t in TARGETS]
-        tried = tuple((version, target) for version in numbers for target in targets)
-    else:
-        tried = TARGETS
+        tried = [(version, target) for version in numbers for target in targets]
     why: object = None
     for version, target in tried:
         text = f"{_comment(sides, counterexample)}.version {version}\n.target {target}\n.address_size 64\n\n{body}\n"
@@ -51,11 +50,6 @@ def kernel(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Cou
             return text
         why = f"the sides agree for {target} with the version {version}"
     raise Unsupported(f"no kernel shows this counterexample: {why}")
-
-
-def _epoch(heading: Heading | None) -> tuple[Any, Any]:
-    """The version and the target that a heading names."""
-    return (None, None) if heading is None else (heading.version, heading.target)
 
 
 def _differs(text: str, count: int) -> bool:
@@ -75,20 +69,17 @@ def _heading(side: SymbolicFragment) -> Heading | None:
 
 
 def _comment(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Counterexample) -> str:
-    lines = ["This kernel shows inputs for which two fragments leave different results.", "Left:"]
-    lines += [f"  {line.strip()}" for line in sides[0].text.strip().splitlines()]
-    lines += ["Right:", *(f"  {line.strip()}" for line in sides[1].text.strip().splitlines())]
-    lines += [f"They differ in {', '.join(counterexample.differing)}, with {_inputs(counterexample) or 'no inputs'}."]
+    lines = ["This kernel shows inputs for which two fragments leave different results."]
+    for which, side in zip(("Left:", "Right:"), sides, strict=True):
+        lines += [which, *(f"  {line.strip()}" for line in side.text.strip().splitlines())]
+    inputs = ", ".join(f"{n} = {int(v):#x}" for n, v in counterexample.inputs.items())
+    lines += [f"They differ in {', '.join(counterexample.differing)}, with {inputs or 'no inputs'}."]
     names = list(counterexample.compared)
     lines += [f"{NAME}(out) stores, {SLOT} bytes each: {', '.join(names)} of the left side, then of the right side."]
     if counterexample.choices:
         entries = ", ".join(dict.fromkeys(choice.entry for choice in counterexample.choices))
         lines += [f"PTX leaves a result open here ({entries}): a chip may choose so that they agree."]
     return "".join(f"// {line}\n" for line in lines) + "\n"
-
-
-def _inputs(counterexample: Counterexample) -> str:
-    return ", ".join(f"{n} = {int(v):#x}" for n, v in counterexample.inputs.items())
 
 
 def _lines(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Counterexample) -> Iterator[str]:

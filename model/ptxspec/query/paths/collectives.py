@@ -76,7 +76,7 @@ class Collectives:
         done = tuple(r & h for r, h in zip(way.reached, holds, strict=True))
         envs = [walk.sources(op, way._replace(reached=done), lane) for lane in range(walk.lanes)]
         if isinstance(effect, Wait):
-            if walk.orders.at(op, done[0], 0):
+            if walk.orders.at(op, done[0]):
                 walk.orders.add(op, done[0], 0, envs[0].values())
             self._barrier(op, effect, done, envs)
         else:

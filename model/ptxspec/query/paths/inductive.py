@@ -74,45 +74,37 @@ class Inductive:
         self.assumed: Bool = TRUE
         self.types: dict[str, Type] = {}
         self._entry: list[dict[str, Any]] = []
-        if self.loop is not None:
-            self._check_effects(self.loop)
-
-    @property
-    def mark(self) -> str:
-        """What ends the names of values that a loop leaves: each side's own, since the loops need not be in step."""
-        return "''" if self.walk.options.is_right else "'"
+        for op in (
+            self._ops() if self.loop is not None else ()
+        ):  # what an invariant about registers tells of, and no more
+            effect = op.plan.meaning.effect
+            if op.call is not None or isinstance(effect, Call):
+                raise Unsupported(f"an invariant is for a loop without calls (line {walk.line_of(op)})")
+            if hasattr(effect, "values") and not isinstance(effect, Load):
+                where = walk.line_of(op)
+                raise Unsupported(f"an invariant says nothing of memory, and line {where} of the loop writes there")
+        if self.loop is not None and walk.lanes > 1:
+            raise Unsupported("an invariant is for a loop of one thread")
 
     @property
     def line(self) -> int:
         assert self.loop is not None
         return self.walk.line(self.walk.flow.blocks[self.loop.head].start)
 
-    def _check_effects(self, loop: NaturalLoop) -> None:
-        """Raise Unsupported for a loop that does more than an invariant about registers tells of."""
-        for op in self._ops(loop):
-            effect = op.plan.meaning.effect
-            if op.call is not None or isinstance(effect, Call):
-                raise Unsupported(f"an invariant is for a loop without calls (line {self.walk.line_of(op)})")
-            if hasattr(effect, "values") and not isinstance(effect, Load):
-                where = self.walk.line_of(op)
-                raise Unsupported(f"an invariant says nothing of memory, and line {where} of the loop writes there")
-        if self.walk.lanes > 1:
-            raise Unsupported("an invariant is for a loop of one thread")
-
-    def _ops(self, loop: NaturalLoop) -> list[Any]:
-        blocks = [self.walk.flow.blocks[b] for b in loop.blocks]
+    def _ops(self) -> list[Any]:
+        assert self.loop is not None
+        blocks = [self.walk.flow.blocks[b] for b in self.loop.blocks]
         return [op for b in blocks for op in self.walk.kernel.code[b.start : b.end]]
 
     def entered(self, way: PathState) -> PathState:
         """Any time that the loop begins, in place of the first."""
-        assert self.loop is not None
         walk = self.walk
         (registers,) = way.registers
         named = [n for n in walk.kernel.registers if n in registers or self._named(n)]
         self._entry = [{n: walk.read(way, n, 0, carried=not self._named(n)) for n in named}]
         self._oblige(f"it holds where the loop at line {self.line} is entered", way)
         later = dict(registers)
-        for name in dict.fromkeys(n for op in self._ops(self.loop) for n in registers_written(op)):
+        for name in dict.fromkeys(n for op in self._ops() for n in registers_written(op)):
             later[name] = self._anything(name, registers.get(name, walk.places.pointer(walk.public(name, 0))))
         entered = way._replace(registers=(later,))
         (reached,) = way.reached
@@ -122,7 +114,8 @@ class Inductive:
     def _anything(self, name: str, first: Any) -> Any:
         """Any value that a register may hold; of one that pointed into a region, how far it lies from its beginning."""
         type = self.walk.kernel.registers[name]
-        shown = f"{self.walk.public(name, 0)}{self.mark}"
+        # each side's values have a name of their own, since the loops need not be in step
+        shown = self.walk.public(name, 0) + ("''" if self.walk.options.is_right else "'")
         cases = None if first is None or type.width != 64 else self.walk.memory.addresses.cases(first)
         if cases is None or len(cases) != 1:
             self.types[shown] = type

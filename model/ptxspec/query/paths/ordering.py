@@ -43,14 +43,6 @@ class Event(NamedTuple):
     written: dict[str, tuple[Bool, Int]]
 
 
-def takes_part(op: Op, lanes: int) -> bool:
-    """Whether an instruction orders memory for threads that are not executed here."""
-    effect = op.plan.meaning.effect
-    if isinstance(effect, Wait):
-        return lanes == 1  # else all threads of the CTA are here
-    return orders_memory(effect)
-
-
 class Orders:
     """The events of a walk."""
 
@@ -66,10 +58,12 @@ class Orders:
         """Whether other threads are thought of."""
         return self.walk.options.interfered
 
-    def at(self, op: Op, done: Bool, lane: int, cases: Iterable[AddressCase] = ()) -> bool:
+    def at(self, op: Op, done: Bool, cases: Iterable[AddressCase] = ()) -> bool:
         """Whether an instruction is an event. If others are thought of, memory holds then what they left."""
-        walk, regions = self.walk, self.walk.memory.regions
-        if not takes_part(op, walk.lanes) or done is FALSE:
+        walk, regions, effect = self.walk, self.walk.memory.regions, op.plan.meaning.effect
+        # all threads that a barrier in a warp of lanes is for are here
+        takes_part = walk.lanes == 1 if isinstance(effect, Wait) else orders_memory(effect)
+        if not takes_part or done is FALSE:
             return False
         reached = [regions[case.region] for case in cases]
         if reached and all(region.is_private for region in reached):

@@ -363,7 +363,7 @@ class Walk:
             case effects.Load() | effects.Store() | effects.Update():
                 self._access(effect, op, env, done, lane)
             case effects.Fence() | effects.GridDependency():
-                if self.orders.at(op, done, lane):
+                if self.orders.at(op, done):
                     self.orders.add(op, done, lane, env.values())
             case effects.Check():
                 self.fault(done & ~substitute(effect.holds, env, {}))
@@ -385,7 +385,7 @@ class Walk:
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
         if space != spaces().OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
-        is_event = self.orders.at(op, done, lane, cases)
+        is_event = self.orders.at(op, done, cases)
         if not isinstance(effect, effects.Store):
             loaded = self.memory.load(cases, size, effect.count, done)
             for value in loaded:
