@@ -337,7 +337,18 @@ class _Reading:
 
     def op(self, item: tree.Instruction) -> Op:
         """One instruction with its form."""
-        plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
+        opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
+        if opcode is None:
+            raise _without_form(without_form(None, item.mnemonic, self.epoch), item, self.source)
+        try:
+            shape = tuple(_kind(operand, self.registers, self.specials) for operand in item.operands)
+        except KeyError as unknown:  # a name that no form takes where it stands has no type
+            why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
+            page = page_name(opcode.forms[0].definition.path)
+            raise self.source.error(item.position, why, page) from None
+        plan = find_form(opcode, item.mnemonic, shape, self.rules, self.epoch)
+        if not isinstance(plan, Plan):
+            raise _without_form(plan, item, self.source)
         effect = plan.meaning.effect
         if not isinstance(effect, effects.Fencing | None):
             raise _refused(item.mnemonic, effect)
@@ -387,8 +398,26 @@ class _Reading:
                 if known is None or (known.kind == "b" and type.kind != "b"):
                     self.taken[operand.text] = type
             name, width = placeholder.attrs[:2]
-            env[name] = _value(type, width, operand, {**self.registers, **self.hidden}, self.specials, self.read)
+            env[name] = self._value(type, width, operand)
         return env
+
+    def _value(self, type: Type | None, width: int, operand: Any) -> Any:
+        if isinstance(operand, tree.Address):
+            raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
+        if isinstance(operand, tree.Not):
+            return ~self.read(operand.name.text, TYPES["pred"])
+        if isinstance(operand, tree.Number | tree.Real):
+            assert type is not None
+            bits = constant_bits(operand, type)
+            return constant(bool(bits)) if type.kind == "pred" else constant(bits)
+        name, register = operand.text, self.registers.get(operand.text) or self.hidden.get(operand.text)
+        if register is None:
+            name = first_name(name)
+            register = self.registers.get(name) or self.hidden.get(name)
+        if register is None and changing(name) is not None:
+            raise Unsupported(f"{name} changes while a program runs; a fragment has no value for it")
+        value = self.read(name, register or self.specials[name])
+        return value if isinstance(value, Bool) else low_bits(value, width)
 
     def _written(self, op: Op, env: dict[str, Any], holds: Any) -> tuple[dict[str, Any], dict[str, Type]]:
         """By register, what an instruction writes if its guard `holds`, and the type that its form gives to that."""
@@ -417,22 +446,6 @@ def _is_special(type: Type | None) -> bool:
     return type is not None and (type.elements > 1 or not type.is_fundamental)
 
 
-def _value(type: Type | None, width: int, operand: Any, registers: dict[str, Type], specials: Any, read: Any) -> Any:
-    if isinstance(operand, tree.Address):
-        raise Unsupported(f"an address in brackets: fragments cannot access memory; {_INSTEAD}")
-    if isinstance(operand, tree.Not):
-        return ~read(operand.name.text, TYPES["pred"])
-    if isinstance(operand, tree.Number | tree.Real):
-        assert type is not None
-        bits = constant_bits(operand, type)
-        return constant(bool(bits)) if type.kind == "pred" else constant(bits)
-    name = operand.text if operand.text in registers else first_name(operand.text)
-    if name not in registers and changing(name) is not None:
-        raise Unsupported(f"{name} changes while a program runs; a fragment has no value for it")
-    value = read(name, registers.get(name) or specials[name])
-    return value if isinstance(value, Bool) else low_bits(value, width)
-
-
 def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
     """The version and the target that a fragment says; the newest of what it leaves out; None if it says neither."""
     if heading is None:
@@ -447,23 +460,6 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
             raise complaints.error()
         epoch = epoch._replace(target=target_number(heading.target), features=features(heading.target))
     return epoch
-
-
-def _plan(
-    item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source, epoch: Epoch | None
-) -> Plan:
-    opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
-    if opcode is None:
-        raise _without_form(without_form(None, item.mnemonic, epoch), item, source)
-    try:
-        shape = tuple(_kind(o, registers, specials) for o in item.operands)
-    except KeyError as unknown:  # a name that no form takes where it stands has no type
-        why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
-        raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
-    plan = find_form(opcode, item.mnemonic, shape, rules, epoch)
-    if not isinstance(plan, Plan):
-        raise _without_form(plan, item, source)
-    return plan
 
 
 def _without_form(misfit: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:

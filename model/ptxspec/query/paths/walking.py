@@ -89,7 +89,7 @@ class Walk:
 
     def public(self, name: str, lane: int, activation: int = 0) -> str:
         """How a register is called outside."""
-        name = name.removesuffix(self.side.own) if self.side.own else name
+        name = name.removesuffix(self.side.suffix) if self.side.suffix else name
         name = f"{name}#{activation}" if activation else name
         return name if self.lanes == 1 else f"{name}[{lane}]"
 
@@ -97,7 +97,7 @@ class Walk:
         """What a register holds that nothing has written: an input, or a pointer to a buffer."""
         if name in self.kernel.registers:
             type = self.kernel.registers[name]
-            pointer = self.places.pointer(name.removesuffix(self.side.own))
+            pointer = self.places.pointer(name.removesuffix(self.side.suffix))
             if pointer is not None:
                 return low_bits(pointer, type.width)
             shown = self.public(name, lane, activation)

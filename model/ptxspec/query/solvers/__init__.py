@@ -3,7 +3,7 @@
 `formula` writes a claim as an SMT-LIB script; `z3_solver` and `bitwuzla_solver` ask one solver, `portfolio` several,
 each in a process that is ended when another has answered. `minimal` makes models plain, `kept` keeps answers
 between runs, `journal` records what was asked. `solve` is the entry. What solvers do not settle, `exhaustion` runs on
-every input. `smtlib` writes queries to files, and `certificates` what is needed to check a verdict again."""
+every input."""
 
 from ptxspec.base.options import Solver
 from ptxspec.query.solvers.answers import Choices, SolverAnswer
