@@ -103,10 +103,8 @@ def test_no_proof_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_candidate_that_is_refuted_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a single vector many candidates agree: proofs alone keep them out, and each adds a vector."""
-    from ptxspec.query.synthesis import targets
-
-    monkeypatch.setattr(targets, "SIMPLE", 1)
-    monkeypatch.setattr(targets, "RANDOM", 0)
+    monkeypatch.setattr(search, "SIMPLE", 1)
+    monkeypatch.setattr(search, "RANDOM", 0)
     found = ptxspec.synthesize("add.u32 d, a, 3;", ["xor.b32", "add.u32"], most=1)
     assert found.text == "add.u32 d, a, 3;"
 

@@ -90,7 +90,8 @@ def of_classes(claim: Bool, goal: Goal, means: Means, what: str) -> SolverAnswer
     """The answer to a claim that multiplies numbers of half precision in two formats, by their significands, for each class of
     the inputs: "unsat" if nothing makes it true, or inputs to look at, of which nothing follows by itself; None if neither."""
     formats = {t.attrs for t in below(claim) if t.op == "call" and t.attrs[0] == PRODUCT}
-    if len(formats) < 2 or not have_classes(goal.taken):
+    are_halves = all(t.kind in ("f", "bf") and t.width == 16 and t.elements == 1 for t in goal.taken.values())
+    if len(formats) < 2 or not (are_halves and 0 < len(goal.taken) <= MOST_INPUTS):
         return None
     claim = with_meanings(claim)
     solver = "z3" if means.solver == "portfolio" else means.solver  # each is decided before others were started
@@ -102,9 +103,8 @@ def of_classes(claim: Bool, goal: Goal, means: Means, what: str) -> SolverAnswer
             purpose, limit = f"{what}, of any products of significands: {part.name}", min(means.timeout, EACH)
             answer = solve(weaker, part.types, limit, solver=solver, purpose=purpose, simple=False)
             if answer.status == "sat":
-                return SolverAnswer(
-                    "sat", {name: evaluate(term, answer.values) for name, term in part.inputs.items()}, {}
-                )
+                values = {name: evaluate(term, answer.values) for name, term in part.inputs.items()}
+                return SolverAnswer("sat", values, {})
             if answer.status != "unsat":
                 return None
     for query in queries:
@@ -369,13 +369,6 @@ class Subdomain(NamedTuple):
         """A condition on the inputs, for those of the case."""
         condition: Bool = substitute(term, self.inputs)
         return condition
-
-
-def have_classes(types: Mapping[str, Type]) -> bool:
-    """Whether inputs are few, and all of half precision."""
-    return 0 < len(types) <= MOST_INPUTS and all(
-        t.kind in ("f", "bf") and t.width == 16 and t.elements == 1 for t in types.values()
-    )
 
 
 def subdomains(types: Mapping[str, Type]) -> Iterator[Subdomain]:

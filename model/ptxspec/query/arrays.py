@@ -41,15 +41,19 @@ def evaluated(again: CachedFragment, given: Mapping[str, Any], profile: str) -> 
             raise Unsupported(f"{name} is {type}: an array has elements of 64 bits at most; evaluate them one by one")
     for name in fragment.inputs:
         if name not in values:
-            raise TypeError(
-                f"the operand {name} has no value: of arrays, what a guard may leave as it was needs one too"
-            )
+            why = "of arrays, what a guard may leave as it was needs one too"
+            raise TypeError(f"the operand {name} has no value: {why}")
     try:
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
     except ValueError:
         shapes = ", ".join(f"{n} {v.shape}" for n, v in values.items() if np.shape(v))
         raise TypeError(f"the operands' shapes do not fit one another: {shapes}") from None
-    columns = [_column(values[name], shape, _type(fragment, name)) for name in fragment.inputs]
+    columns = []  # an element for each row, or one for all
+    for name in fragment.inputs:
+        if np.shape(values[name]):
+            columns.append(np.ascontiguousarray(np.broadcast_to(values[name], shape)).reshape(-1))
+        else:
+            columns.append(np.array([values[name]], storage(_type(fragment, name))))
     results = Columns()
     for name, column in zip(fragment.outputs, _computed(again, columns, shape, profile), strict=True):
         results[name] = column.reshape(shape)
@@ -62,13 +66,6 @@ def _type(fragment: SymbolicFragment, name: str) -> Type:
     from ptxspec.language.specials import special_registers
 
     return fragment.registers.get(name) or special_registers()[name]
-
-
-def _column(value: Any, shape: tuple[int, ...], type: Type) -> np.ndarray:
-    """An operand as compiled code takes it: an element for each row, or one for all."""
-    if not np.shape(value):
-        return np.array([value], storage(type))
-    return np.ascontiguousarray(np.broadcast_to(value, shape)).reshape(-1)
 
 
 def _computed(
@@ -95,9 +92,8 @@ def _compiled(again: CachedFragment, are_columns: tuple[bool, ...], profile: str
     compiled: Compiled | None = again.loops.get((profile, are_columns))
     if compiled is None:
         with making:
-            compiled = again.loops.get((profile, are_columns)) or _loop(
-                again.fragment, are_columns, known_profile(profile)
-            )
+            compiled = again.loops.get((profile, are_columns))
+            compiled = compiled or _loop(again.fragment, are_columns, known_profile(profile))
             while len(again.loops) >= MOST:
                 del again.loops[next(iter(again.loops))]
             again.loops[profile, are_columns] = compiled

@@ -273,8 +273,9 @@ class _Bounded:
 
         self.freedom = near.freedom
         self.places = [i for i, a in enumerate(near.freedom.args) if a.op != "const"]
-        operands = [near.freedom.args[i] for i in self.places]
-        self.outputs = [(TYPES["pred"], near.reached), *((_holding(t), t) for t in (near.bits, *operands))]
+        terms = [near.bits, *(near.freedom.args[i] for i in self.places)]
+        words = (TYPES["u32" if t.lo >= 0 and t.hi < 1 << 32 else "u64"] for t in terms)  # which hold the terms' values
+        self.outputs = [(TYPES["pred"], near.reached), *zip(words, terms, strict=True)]
         self.columns = slice(first, first + len(self.outputs))
         try:
             self.judge: Judge | None = Judge(self.freedom)
@@ -298,22 +299,11 @@ class _Bounded:
         for i in open_ones:
             if time.monotonic() > deadline:
                 return np.ones(met.size, bool), 0, False
-            allowed[i] = is_allowed(self.freedom, self._operands([int(o[i]) for o in operands]), int(bits[i]))
+            values = [a.attrs[0] if a.op == "const" else 0 for a in self.freedom.args]
+            for place, column in zip(self.places, operands, strict=True):
+                value, is_signed = int(column[i]), self.freedom.args[place].lo < 0
+                values[place] = value - (1 << WORD) if is_signed and value >> (WORD - 1) else value
+            allowed[i] = is_allowed(self.freedom, tuple(values), int(bits[i]))
         within = np.ones(met.size, bool)
         within[lanes] = allowed
         return within, open_ones.size, True
-
-    def _operands(self, given: list[int]) -> tuple[int, ...]:
-        """All operands of the freedom, of which those that are no constants are given."""
-        rest = iter(given)
-        return tuple(a.attrs[0] if a.op == "const" else _signed(next(rest), a) for a in self.freedom.args)
-
-
-def _signed(value: int, term: Any) -> int:
-    """The number that the low 64 bits of a term's value stand for."""
-    return value - (1 << 64) if term.lo < 0 and value >> 63 else value
-
-
-def _holding(term: Any) -> Type:
-    """A type whose bits hold a term's values."""
-    return TYPES["u32"] if term.lo >= 0 and term.hi < 1 << 32 else TYPES["u64"]

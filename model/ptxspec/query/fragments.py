@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple, assert_never
 
 from ptxspec import contracts
@@ -24,7 +26,7 @@ from ptxspec.machine.flow import destinations, values_of
 from ptxspec.query.results import consumed
 from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
-from ptxspec.terms.core import Bool, Int, constant, make, truth, truth_variable, variable
+from ptxspec.terms.core import Bool, Int, constant, make, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Epoch
 from ptxspec.terms.kinds import Special, VectorOf, label, target_list
 from ptxspec.terms.registries import changing
@@ -59,22 +61,13 @@ class Executions:
             if t.op != "freedom" or t.attrs[6] != EACH_EXECUTION:
                 return None
             before = self._before.setdefault(t.attrs, [])
-            place = _count(args, before)
+            count: Int = constant(0)  # of those before that were executed and have equal operands
+            for others, when in before:
+                count = count + number(reduce(and_, (x == y for x, y in zip(args, others, strict=True)), when))
             before.append((args, holds))
-            return make(t.op, (*args, place), (*t.attrs[:6], NUMBERED))
+            return make(t.op, (*args, count), (*t.attrs[:6], NUMBERED))
 
         return rebuilt(term, replace, memo)
-
-
-def _count(operands: tuple[Any, ...], before: list[tuple[tuple[Any, ...], Bool]]) -> Int:
-    """How many of those before were executed and have equal operands."""
-    count: Int = constant(0)
-    for others, holds in before:
-        same: Any = truth(holds)
-        for x, y in zip(operands, others, strict=True):
-            same = same & (x == y)
-        count = count + number(same)
-    return count
 
 
 #: operands that are no values of registers

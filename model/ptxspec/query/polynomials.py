@@ -120,9 +120,9 @@ class Normal:
 
     def _replace(self, term: Any, args: tuple[Any, ...]) -> Any:
         made = with_arguments(term, args)
-        if made.op == "const" or (id(made) in self._polynomials and self._stands_for_itself(made)):
+        is_truth, seen = isinstance(made, Bool), self._polynomials.get(id(made))
+        if made.op == "const" or (seen is not None and self._terms.get((is_truth, _key(seen))) is made):
             return made
-        is_truth = isinstance(made, Bool)
         p = self._truth(made) if is_truth else self._integer(made, max(term.lo, made.lo), min(term.hi, made.hi))
         value = _value(p)
         if value is not None:
@@ -137,9 +137,6 @@ class Normal:
         if known is not representative and id(known) not in self._polynomials:
             self._keep(known, p)
         return known
-
-    def _stands_for_itself(self, made: Any) -> bool:
-        return self._terms.get((isinstance(made, Bool), _key(self._polynomials[id(made)]))) is made
 
     def _keep(self, term: Any, p: Polynomial) -> None:
         self._polynomials[id(term)] = p

@@ -174,9 +174,8 @@ def certificate(record: ProofRecord) -> dict[str, Any]:
 
     verdict = record.verdict
     if verdict.status not in SETTLED:
-        raise Unsupported(
-            f"a certificate is of a verdict that settles the question: {verdict.status}: {verdict.reason}"
-        )
+        why = "a certificate is of a verdict that settles the question"
+        raise Unsupported(f"{why}: {verdict.status}: {verdict.reason}")
     made: dict[str, Any] = {
         "format": FORMAT,
         "ptxspec": __version__,

@@ -94,9 +94,7 @@ def _doubt(goal: Goal, values: Mapping[str, Any], pick: Pick) -> str | None:
     exact interpretation has it."""
     sides, how = goal.sides, goal.how
     if any(side.steps_over for side in sides):
-        shown = ", ".join(
-            f"{n} = {v}" for n, v in {n: values[n] for s in sides for n in s.inputs if n in values}.items()
-        )
+        shown = ", ".join(dict.fromkeys(f"{n} = {values[n]}" for s in sides for n in s.inputs if n in values))
         return f"the invariant says too little: it allows {shown or 'other values'}, for which they differ"
     if all(side.side is None for side in sides) or how.interfered:
         return None

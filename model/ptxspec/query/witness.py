@@ -91,9 +91,8 @@ def _lines(sides: tuple[SymbolicFragment, SymbolicFragment], counterexample: Cou
     yield "  ld.param.u64 $out, [out];\n  cvta.to.global.u64 $out, $out;"
     for i, side in enumerate(sides):
         yield f"  // the {('left', 'right')[i]} side\n  {{"
-        yield from (
-            f"    {line}" for line in _side(side, counterexample, variables, i * SLOT * len(counterexample.compared))
-        )
+        at = i * SLOT * len(counterexample.compared)
+        yield from (f"    {line}" for line in _side(side, counterexample, variables, at))
         yield "  }"
     yield "  ret;\n}"
 

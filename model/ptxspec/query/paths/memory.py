@@ -8,6 +8,7 @@ Accesses are checked by the step of spec/machine/access.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptxspec import contracts
@@ -35,27 +36,23 @@ class SymbolicByte(NamedTuple):
         return low_bits(self.term >> (8 * self.number), 8)
 
 
+@dataclass(eq=False)
 class Region:
-    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach. No
-    other thread accesses one that `is_private`."""
+    """So many bytes of a state space. `initial` says what a byte is at first; `written` are the bytes that a store may reach, and
+    `since` says by lane and number where bytes were written since the last event that others see. No other thread accesses one
+    that `is_private`."""
 
-    def __init__(
-        self,
-        name: str,
-        space: str,
-        size: int,
-        align: int,
-        base: Int,
-        initial: Callable[[int], SymbolicByte],
-        writable: bool,
-        is_private: bool,
-    ):
-        self.name, self.space, self.size, self.align, self.base = name, space, size, align, base
-        self.initial, self.writable, self.is_private = initial, writable, is_private
-        self.bytes: dict[int, SymbolicByte] = {}
-        self.written: set[int] = set()
-        #: by lane and number, where bytes were written since the last event that others see
-        self.since: dict[tuple[int, int], Bool] = {}
+    name: str
+    space: str
+    size: int
+    align: int
+    base: Int
+    initial: Callable[[int], SymbolicByte]
+    writable: bool
+    is_private: bool
+    bytes: dict[int, SymbolicByte] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    since: dict[tuple[int, int], Bool] = field(default_factory=dict)
 
     def piece(self, i: int) -> SymbolicByte:
         if i not in self.bytes:

@@ -78,10 +78,9 @@ def options(
     for buffer in pointers.values():
         if buffer.of and (buffer.of not in pointers or pointers[buffer.of].of):
             raise ValueError(f"{buffer.name}: {buffer.of} is no buffer with bytes of its own")
-        if buffer.of and buffer.offset > pointers[buffer.of].size:
-            raise ValueError(
-                f"{buffer.name} begins {buffer.offset} bytes into {buffer.of}, which has {pointers[buffer.of].size}"
-            )
+        size = pointers[buffer.of].size if buffer.of else buffer.size
+        if buffer.offset > size:
+            raise ValueError(f"{buffer.name} begins {buffer.offset} bytes into {buffer.of}, which has {size}")
     lanes = contracts.warps().LANES if warp else 1
     if isinstance(compare, str) or (compare is not None and not compare):
         raise ValueError(f"compare is a list of names, not {compare!r}")

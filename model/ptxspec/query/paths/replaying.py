@@ -162,12 +162,9 @@ def run(
     for name, place in side.checked.places.items():
         if place.space == spaces().OF_BUFFERS and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
-    contract = (
-        "none" if options.contract == "any" else options.contract
-    )  # a side that may be contracted is not launched
-    wanted = Wanted(
-        "exact", _Picked(profile, pick), 1, None, (where.memory,), None, "early", contract, "round-robin", False
-    )
+    # a side that may be contracted is not launched
+    contract, picked = "none" if options.contract == "any" else options.contract, _Picked(profile, pick)
+    wanted = Wanted("exact", picked, 1, None, (where.memory,), None, "early", contract, "round-robin", False)
     grid, bounds = Asked(1, options.lanes, None, 0, False), Bounds(_STEPS, None, None, None)
     try:
         launches.launch(side.main.name, grid, _arguments(side, values), bounds, wanted)

@@ -237,9 +237,8 @@ class Walk:
         for index in range(block.start, block.end):
             self._instances += self.lanes
             if self._instances > MOST_STEPS * self.lanes:
-                raise Unsupported(
-                    f"more than {MOST_STEPS:,} instructions are executed; loops may be unrolled less often"
-                )
+                why = f"more than {MOST_STEPS:,} instructions are executed; loops may be unrolled less often"
+                raise Unsupported(why)
             op = self.kernel.code[index]
             if ending(op) is not None:
                 self._ends(op, index, block, number, way)

@@ -49,18 +49,15 @@ def exhaust(
     called with the number of inputs that were run, and of all."""
     if freedoms_in(claim, given):
         entry = freedoms_in(claim, given)[0].attrs[0]
-        return Exhausted(
-            "unsupported", f"the profile leaves a result open ({entry}), and a machine is no number to run", {}
-        )
+        why = f"the profile leaves a result open ({entry}), and a machine is no number to run"
+        return Exhausted("unsupported", why, {})
     numbered = Numbered(given, types)
     total = numbered.total
     if total == 0:
         return Exhausted("vacuous", "no input meets the condition", {})
     if total > 1 << BITS:
-        bits = math.log2(total)
-        return Exhausted(
-            "unsupported", f"{bits:.1f} bits of input, in {', '.join(types)}: {BITS} are the most", {}, 0, total
-        )
+        why = f"{math.log2(total):.1f} bits of input, in {', '.join(types)}: {BITS} are the most"
+        return Exhausted("unsupported", why, {}, 0, total)
     rows = _Claim(claim, given, numbered)
     begun = time.monotonic()
     first = rows.simplest_of_all()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ptxspec.query.solvers.answers import Choices
-from ptxspec.terms.core import Bool, Int, variable
+from ptxspec.terms.core import Bool, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.symbolic import Script
 from ptxspec.terms.types import Type
@@ -43,12 +43,6 @@ def symbol(name: str) -> str:
     """The symbol of SMT-LIB for an input: `p[4]`, a byte or a lane, is in.p@4, and what else no symbol has is told by number."""
     short = re.sub(r"\[(\d+)\]", r"@\1", name)
     return "in." + re.sub(r"[^\w~!@$%^&*+=<>.?/-]", lambda match: f"@x{ord(match[0]):x}@", short, flags=re.ASCII)
-
-
-def _number(name: str, width: int, signed: bool) -> Int:
-    """The number that a constant stands for."""
-    bits = variable(name, width)
-    return sign_extend(bits, width) if signed else bits
 
 
 class Formula:
@@ -93,7 +87,10 @@ class Formula:
             self._kept += [term, lowering]
             if allowed is not None and not isinstance(allowed, Approximation):
                 given = {name: word} | {operand[0]: operand[0] for operand in entry.operands}
-                holds = condition(allowed, variable(name, width), [_number(*operand) for operand in entry.operands])
+                values = [
+                    sign_extend(variable(n, w), w) if signed else variable(n, w) for n, w, signed in entry.operands
+                ]
+                holds = condition(allowed, variable(name, width), values)
                 self._conditions.append(Lowering(self.script, given).truth(holds))
         return entry.word
 

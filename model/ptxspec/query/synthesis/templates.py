@@ -90,8 +90,8 @@ class Template:
         x, y = self.places[:2]
         if x.type != y.type or x.type.kind == "pred" or (x.takes_constant, x.allowed) != (y.takes_constant, y.allowed):
             return False
-        variables = _variables_of(self)
-        turned = substitute(self.term, {x.name: variables[y.name], y.name: variables[x.name]})
+        exchanged = {x.name: variable(y.name, y.type.width), y.name: variable(x.name, x.type.width)}
+        turned = substitute(self.term, exchanged)
         unequal = truth(self.term != turned)
         if unequal.op == "const":
             return not unequal.attrs[0]
@@ -103,9 +103,8 @@ class Template:
         """A loop over columns of operands; of no use where the result `is_open`."""
         profile = known_profile(MACHINE)
         inputs = tuple((p.name, p.type, True) for p in self.places)
-        return Compiled(
-            Loop(inputs, ((self.type, self.term),)), lambda f: profile.term(f) if profile.chooses(f) else constant(0)
-        )
+        loop = Loop(inputs, ((self.type, self.term),))
+        return Compiled(loop, lambda f: profile.term(f) if profile.chooses(f) else constant(0))
 
     @cached_property
     def is_open(self) -> bool:
@@ -133,10 +132,6 @@ class Template:
         """The instruction as PTX."""
         texts = {p.name: o for p, o in zip(self.places, operands, strict=True)}
         return self.form.written({self.destination: destination, **texts})
-
-
-def _variables_of(template: Template) -> dict[str, Any]:
-    return {p.name: variable(p.name, p.type.width) for p in template.places}
 
 
 def templates_of(mnemonics: Sequence[str]) -> list[Template]:
