@@ -40,8 +40,8 @@ def needed(terms: Iterable[Any]) -> dict[int, Any]:
 def _parts(term: Any, here: Bool) -> list[tuple[Any, Bool]]:
     """What a term is made of, and when each part is needed, if the term is needed `here`."""
     if term.op == "select":
-        condition, one, other = term.args
-        return [(condition, here), (one, here & condition), (other, here & ~condition)]
+        condition, then, otherwise = term.args
+        return [(condition, here), (then, here & condition), (otherwise, here & ~condition)]
     if term.op in ("all", "any"):
         left, right = term.args
         return [(left, here), (right, here & (left if term.op == "all" else ~left))]
