@@ -33,6 +33,7 @@ from ptxspec.query.paths.options import options
 from ptxspec.query.questions import Goal
 from ptxspec.query.questions import ask as put
 from ptxspec.query.solvers import solve
+from ptxspec.query.undefined import reached
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import Bool, constant, make, truth, truth_variable
 from ptxspec.terms.definitions import Input, Meaning, Result
@@ -407,7 +408,12 @@ def replay(posed: Posed, verdict: Any) -> Check | None:
     assert evaluate_term(asked.given, inputs, pick), f"the assumption is not met: {posed} {inputs}"
     if posed.relation == "refines":
         wanted = {n: cut(evaluate_term(asked.finals[1][n], inputs, pick), t) for n, t in asked.compared.items()}
-        broken = evaluate_term(asked.sides[1].faults, inputs, pick)
+        # what an undefined result bears on is wrong, whatever that happens to be; unless the left side does it, too
+        excuse, misdeed = (
+            side.faults | reached(finals.values()) for side, finals in zip(asked.sides, asked.finals, strict=True)
+        )
+        broken = evaluate_term(misdeed, inputs, pick)
+        assert freedoms_in(excuse) or not evaluate_term(excuse, inputs), f"refuted, and excused: {posed} {inputs}"
         assert broken or not accepted(posed, asked, wanted, inputs), f"refuted, and allowed: {posed} {inputs} {wanted}"
         return None if freedoms_in(*asked.finals[0].values()) else check_of(posed, [shown_by(verdict)], inputs)
     broken = tuple(bool(evaluate_term(s.faults, inputs, pick)) for s in asked.sides)
