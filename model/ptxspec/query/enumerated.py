@@ -19,7 +19,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxspec.query.solvers.domains import BITS, Numbered, Rows, in_order
+from ptxspec.query.solvers.domains import BITS, InputRows, Numbered, in_order
 from ptxspec.query.solvers.simple_first import chunks, simple_numbers, simple_ones_first
 from ptxspec.query.undefined import needed
 from ptxspec.query.verdicts import Verdict
@@ -227,7 +227,7 @@ def enumerated(
     return Verdict("exhausted", reason + (f"; {judged:,} near to a bound were decided by fractions" if judged else ""))
 
 
-class _Rows(Rows):
+class _Rows(InputRows):
     """Demands compiled as functions of the number of an input."""
 
     def __init__(self, given: Bool, demanded: Demands, numbered: Numbered, deadline: float):

@@ -31,7 +31,7 @@ MARK = "#"
 _OPERAND = TYPES["b128"]
 
 
-class Event(NamedTuple):
+class OrderEvent(NamedTuple):
     """An instruction that takes part in the order of memory: a digest of what it is, whether it is executed, how many events
     come before it, its operands, and by the names of bytes and lanes, whether that lane wrote the byte since the event before,
     and what it holds."""
@@ -50,7 +50,7 @@ class Orders:
         self.walk = walk
         #: those in the text that are executed on some path, in the order in which they are met
         self.met: dict[int, Ordering] = {}
-        self.events: list[Event] = []
+        self.events: list[OrderEvent] = []
         self.before: Int = constant(0)
 
     @property
@@ -83,7 +83,7 @@ class Orders:
             return
         terms = tuple(low_bits(number(x) if isinstance(x, Bool) else x, _OPERAND.width) for x in operands)
         what = _digest(f"{ordering_of(op, self.walk.side.source).what} {lane}")
-        self.events.append(Event(what, done, self.before, terms, self._written))
+        self.events.append(OrderEvent(what, done, self.before, terms, self._written))
         self.before = self.before + number(done)
 
     def where(self, cases: Iterable[AddressCase]) -> Int:
@@ -109,7 +109,7 @@ class Orders:
     def results(self) -> dict[str, tuple[Any, Type]]:
         """What is compared of the events, and the types, by names that begin with MARK and the number of an event; the last
         is the end."""
-        self.events.append(Event(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
+        self.events.append(OrderEvent(_digest("end"), TRUE, self.before, (), self._since(TRUE)))
         results: dict[str, tuple[Any, Type]] = {}
         for k in range(self.before.hi + 1):
             here = [(e, e.done & (e.number == k)) for e in self.events if e.number.lo <= k <= e.number.hi]

@@ -150,7 +150,7 @@ def in_order(work: Callable[[int], Outcome], items: Iterable[int]) -> Iterator[O
                 future.cancel()
 
 
-class Rows:
+class InputRows:
     """Terms over inputs without open results, compiled as functions of the number of an input. They are run in chunks of at most
     2^`most` inputs: of fewer, down to `least`, if all inputs are less than 2^`parts` such chunks."""
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from ptxspec.query.solvers.domains import BITS, Numbered, Rows, in_order
+from ptxspec.query.solvers.domains import BITS, InputRows, Numbered, in_order
 from ptxspec.query.solvers.simple_first import chunks, simple_numbers, simple_ones_first
 from ptxspec.terms.core import Bool
 from ptxspec.terms.types import TYPES, Type
@@ -81,7 +81,7 @@ def exhaust(
     return Exhausted("equal", reason, {}, run, total, met)
 
 
-class _Claim(Rows):
+class _Claim(InputRows):
     """A claim and its condition, compiled."""
 
     def __init__(self, claim: Bool, given: Bool, numbered: Numbered):
