@@ -29,6 +29,7 @@ from ptxspec.query.refinement import refined
 from ptxspec.query.replaying import ModelMachine, refutation
 from ptxspec.query.solvers import Solver, SolverAnswer, portfolio, solve
 from ptxspec.query.solvers.domains import BITS, Numbered, is_quick
+from ptxspec.query.solvers.exhaustion import exhaust
 from ptxspec.query.statement import grouped, stated
 from ptxspec.query.trials import samples
 from ptxspec.query.undefined import reached
@@ -193,7 +194,7 @@ def equal(goal: Goal, means: Means) -> Verdict:
             return answer, Verdict("proved", "no input on which they differ")
         return answer, _replayed(goal, answer) if answer.status == "sat" else None
 
-    # 2. a solver; for a few seconds, if not all inputs can be run as soon
+    # 2. a solver; for a few seconds at first, as there are other ways, unless all inputs can be run within a second or so
     is_quick_to_run = is_quick(differs, goal.given, goal.inputs.types)
     answer, verdict = ask_solver(soon=not is_quick_to_run)
     if verdict is not None and (verdict.status != "approximated" or is_quick_to_run):
@@ -222,8 +223,6 @@ def equal(goal: Goal, means: Means) -> Verdict:
             return verdict
 
     # 7. every input, if there are few enough: without the open results that none of them meets
-    from ptxspec.query.solvers.exhaustion import exhaust
-
     if freedoms_in(differs) and Numbered(goal.given, goal.taken).total <= 1 << BITS:
         is_open = goal.given & reached((differs,), lambda freedom: True)
         if means.at_least.solve(is_open, goal, "inputs for which a result is open").status == "unsat":
