@@ -95,6 +95,6 @@ def test_a_refinement_is_refuted_by_simple_inputs(off: int, assume: str | None, 
     asked = ask("sqrt.approx.f32 d, a;", f"sqrt.rn.f32 d, a; add.u32 d, d, {off};", assume)
     claim = refinement._Refinement(asked)
     wrong = claim.wrong(dict.fromkeys(claim.freedoms, refinement.SAME))
-    verdict = refinement._every_input(claim, wrong, Means(time.monotonic() + 30, 30))
+    verdict = claim.at_every_input(wrong, Means(time.monotonic() + 30, 30))
     assert verdict is not None and verdict.status == "refuted" and verdict.counterexample is not None
     assert verdict.counterexample.inputs == {"a": found}
