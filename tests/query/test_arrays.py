@@ -296,7 +296,7 @@ def test_little_is_remembered() -> None:
 def test_compiled_code_lets_other_threads_run() -> None:
     """It is called without Python's lock, and threads that ask at once get what is theirs."""
     text = "mad.lo.u32 d, a, a, b;"
-    found = repeated.asked_for_arrays(text)
+    found = repeated.for_arrays(text)
     a = np.arange(100_000, dtype=np.uint32)
     evaluated(found, {"a": a, "b": 1}, "hopper")
     (compiled,) = found.loops.values()
