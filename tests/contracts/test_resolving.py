@@ -33,7 +33,7 @@ READERS = {
     "ptxspec/language/syntax.py",
     "ptxspec/pages/prose.py",
     "ptxspec/query/identities.py",
-    "ptxspec/query/invariants.py",
+    "ptxspec/query/laws.py",
     "ptxspec_workshop/site/pages.py",
     "ptxspec/terms/profiles.py",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ptxspec import contracts
-from ptxspec.query.questions import Question
+from ptxspec.query.questions import Goal
 from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.python_code import written
 from ptxspec.terms.types import Type
@@ -121,7 +121,7 @@ def plain(terms: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def compiled(term: Any, asked: Question) -> Callable[..., Any]:
+def compiled(term: Any, asked: Goal) -> Callable[..., Any]:
     """A term without open results as a function of a row of inputs, by the exact interpretation."""
     run = written(
         substitute(term, plain(asked.inputs.terms)), "choose", *(f"in{k}" for k in range(len(asked.inputs.terms)))

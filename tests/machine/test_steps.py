@@ -19,7 +19,7 @@ from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.memory import rules
 from ptxspec.machine.native import code
 from ptxspec.machine.native.compiling import Taken, World, compiled
-from ptxspec.query.invariants import check, formula, load_all, of_proofs
+from ptxspec.query.laws import check, formula, load_all, of_proofs
 from ptxspec.query.solvers import solve
 from ptxspec.terms.core import integer
 from ptxspec.terms.exact import evaluate

@@ -11,7 +11,7 @@ from typing import Any
 import ptxspec
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.leaving import Left, shape
-from ptxspec.query.values import labelled
+from ptxspec.query.texts import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
 from ptxspec_workshop.programs.alone import Held, Ran, Unrunnable, entry_of, run
