@@ -232,7 +232,7 @@ class _ConditionReader:
         if name == "real" and format is not None:
             return FloatValue(self.number(argument), format)
         if name in _CLASSES and format is not None:
-            return _CLASSES[name](contracts.floating_point())(self.number(argument), format)
+            return _CLASSES[name](contracts.floating_point)(self.number(argument), format)
         if name in _CLASSES or name == "real":
             raise self.fail(
                 node, f"{name}() takes a floating-point number, and none has the {type.width} bits of {type}"
@@ -287,7 +287,7 @@ def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
         raise Unequal(
             "a number with a point is compared with real(…), and real(…) with such a number or another real(…)"
         )
-    page = contracts.floating_point()
+    page = contracts.floating_point
     if isinstance(y, Decimal):
         holds, known = _with_decimal(op, x, y), ~page.is_nan(x.bits, x.type)
     else:
@@ -300,14 +300,14 @@ def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
 
 def _with_decimal(op: type[ast.cmpop], x: FloatValue, y: Decimal) -> Bool:
     """The comparison of a pattern, which is no NaN, with an exact number."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     try:
         pattern = nearest(abs(y.value), x.type)
     except InvalidValue:  # beyond every finite number, and below infinity
         if op in (ast.Eq, ast.NotEq):
             raise Unequal(f"{y.written} is beyond the numbers of {x.type}") from None
         pattern = page.greatest(x.type)
-    magnitude = contracts.approximation().value(pattern, x.type)
+    magnitude = contracts.approximation.value(pattern, x.type)
     sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
     near = sign * magnitude
     if near == y.value:

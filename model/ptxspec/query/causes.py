@@ -180,7 +180,7 @@ class _CauseSearch:
 
     def facts(self, failing: FailingRun) -> Iterator[Cause]:
         """What is so in this counterexample, and named although no condition keeps it out."""
-        page = contracts.floating_point()
+        page = contracts.floating_point
         for suspect in self.open:
             yield Cause(suspect.name, f"{suspect.detail} (whether that is all is open)", suspect.words)
         for name, type in self.goal.compared.items():
@@ -253,7 +253,7 @@ def overflows(failing: FailingRun) -> Iterator[Suspect]:
 
 def float_classes(failing: FailingRun) -> Iterator[Suspect]:
     """Operands that are NaNs, zeros with a sign, infinite or subnormal."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     #: what an operand of the class is called, and a number; whether a pattern is of it; the words for an input that is not of it
     classes: tuple[tuple[str, str, Callable[[Any, Type], Bool], str], ...] = (
         ("NaN operand", "NaN", page.is_nan, "not nan({})"),

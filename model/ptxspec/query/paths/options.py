@@ -81,7 +81,7 @@ def options(
         size = pointers[buffer.of].size if buffer.of else buffer.size
         if buffer.offset > size:
             raise ValueError(f"{buffer.name} begins {buffer.offset} bytes into {buffer.of}, which has {size}")
-    lanes = contracts.warps().LANES if warp else 1
+    lanes = contracts.warps.LANES if warp else 1
     if isinstance(compare, str) or (compare is not None and not compare):
         raise ValueError(f"compare is a list of names, not {compare!r}")
     if nan not in get_args(Nan):
@@ -92,7 +92,7 @@ def options(
 
 def _buffer(name: str, text: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
-    spaces = contracts.state_spaces()
+    spaces = contracts.state_spaces
     if isinstance(text, tuple | list):  # a list, where it was read from a file
         text = "+".join(map(str, text))
     if isinstance(text, str):

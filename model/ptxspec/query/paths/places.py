@@ -21,7 +21,7 @@ class Regions:
     """Makes regions when they are first asked for."""
 
     def __init__(self, walk: Walk):
-        self.walk, self.spaces = walk, contracts.state_spaces()
+        self.walk, self.spaces = walk, contracts.state_spaces
         self.buffers = {b.name: b for b in walk.options.buffers}
         self.used: set[str] = set()
         self.regions: dict[Any, Region] = {}
@@ -112,7 +112,7 @@ class Regions:
         def initial(i: int) -> SymbolicByte:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
-                walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
+                walk.begins_as(shown, contracts.state_spaces.unwritten(TYPES["b8"], shown))
                 return SymbolicByte(walk.unwritten[shown], 0, 1)
             byte = unknown(i)
             walk.begins_as(shown, byte.term)

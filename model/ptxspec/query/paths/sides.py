@@ -62,7 +62,7 @@ def side(text: str, path: str, types: Mapping[str, Type], options: Options) -> S
         if len(items) > MOST_INSTRUCTIONS:
             raise Unsupported(f"a fragment of {len(items):,} statements: {MOST_INSTRUCTIONS:,} are the most")
         # the least types of registers that hold pointers
-        spaces, is_narrow = {b.name: b.space for b in options.buffers}, contracts.access().is_narrow
+        spaces, is_narrow = {b.name: b.space for b in options.buffers}, contracts.access.is_narrow
         least = {b.name: is_narrow(spaces.get(b.of or b.name, b.space)) for b in options.buffers}
         pointers = {name: TYPES["b32" if narrow else "b64"] for name, narrow in least.items()}
         registers = register_types(items, source, dict(types), pointers)
@@ -82,7 +82,7 @@ def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | 
         for name, type in registers.items()
         if name not in special_registers()
     ]
-    page = contracts.directives()
+    page = contracts.directives
     version, target = max(page.VERSIONS.items()), list(page.TARGETS)[-1]
     if heading is not None:
         version = heading.version or version

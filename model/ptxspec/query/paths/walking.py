@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op, spaces, sum_bits
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
@@ -72,7 +72,7 @@ class Walk:
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
-        self.rules, self.variables = contracts.type_checking(), contracts.variables()
+        self.rules, self.variables = contracts.type_checking, contracts.variables
         self.waiting: dict[Any, tuple[tuple[int, int], list[PathState]]] = {}
         self.ends: list[PathState] = []
         self.taken: dict[str, Type] = {}
@@ -114,7 +114,7 @@ class Walk:
         value: Any
         if self.options.open_at_first:
             bits = TYPES["b1"] if type.kind == "pred" else type
-            value = contracts.state_spaces().unwritten(bits, shown)
+            value = contracts.state_spaces.unwritten(bits, shown)
             value = value == 1 if type.kind == "pred" else value
         else:
             value = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
@@ -382,7 +382,7 @@ class Walk:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
-        if space != spaces().OF_PARAMETERS:
+        if space != contracts.state_spaces.OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
         is_event = self.orders.at(op, done, cases)
         if not isinstance(effect, effects.Store):
@@ -427,7 +427,7 @@ class Walk:
                 indices: list[Int] = []
                 for lane in range(self.lanes):
                     index_in_list = substitute(effect.index, self.sources(op, goes, lane), {})
-                    is_listed = contracts.control_flow().in_list(index_in_list, len(block.ways))
+                    is_listed = contracts.control_flow.in_list(index_in_list, len(block.ways))
                     self.fault(goes.reached[lane] & ~is_listed)
                     indices.append(index_in_list)
                 for chosen, to in block.ways:  # each label of the list
@@ -525,7 +525,7 @@ def fragment_of(text: str, walk: Walk, end: PathState) -> SymbolicFragment:
         notes=tuple(walk.notes),
         bytes=frozenset(written),
         memory=frozenset(b.name for b in walk.options.buffers if not b.of)
-        | {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS},
+        | {p.name for p in walk.side.checked.places.values() if p.space == contracts.state_spaces.OF_BUFFERS},
         obligations=obligations,
         stepped=TRUE if inductive is None else inductive.assumed & end.reached[0],
         steps_over=walk.loop is not None,
