@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, assert_never
 
-from ptxspec import contracts
 from ptxspec.base.options import Contraction
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds
@@ -296,7 +295,6 @@ class _Reading:
     def __init__(self, source: Source, registers: dict[str, Type], epoch: Epoch | None):
         self.source, self.registers, self.epoch = source, registers, epoch
         self.specials = special_registers()
-        self.rules = contracts.type_checking()
         self.values: dict[str, Any] = {}
         #: by name, whether it is read only because a guarded instruction may leave it as it was
         self.inputs: dict[str, bool] = {}
@@ -319,7 +317,7 @@ class _Reading:
 
     def op(self, item: tree.Instruction) -> Op:
         """One instruction with its form."""
-        plan = _plan(item, self.registers, self.specials, self.rules, self.source, self.epoch)
+        plan = _plan(item, self.registers, self.specials, self.source, self.epoch)
         effect = plan.meaning.effect
         if not isinstance(effect, Fencing | None):
             raise _refused(item.mnemonic, effect)
@@ -431,9 +429,7 @@ def _epoch(heading: Heading | None, source: Source) -> Epoch | None:
     return epoch
 
 
-def _plan(
-    item: tree.Instruction, registers: Any, specials: Any, rules: Any, source: Source, epoch: Epoch | None
-) -> Plan:
+def _plan(item: tree.Instruction, registers: Any, specials: Any, source: Source, epoch: Epoch | None) -> Plan:
     opcode = registry().opcodes.get(item.mnemonic.split(".")[0])
     if opcode is None:
         raise _without_form(without_form(None, item.mnemonic, epoch), item, source)
@@ -442,7 +438,7 @@ def _plan(
     except KeyError as unknown:  # a name that no form takes where it stands has no type
         why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
         raise source.error(item.position, why, page_name(opcode.forms[0].definition.path)) from None
-    plan = find_form(opcode, item.mnemonic, shape, rules, epoch)
+    plan = find_form(opcode, item.mnemonic, shape, epoch)
     if not isinstance(plan, Plan):
         raise _without_form(plan, item, source)
     return plan
