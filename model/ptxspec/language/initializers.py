@@ -30,7 +30,7 @@ class Initializers:
     ) -> tuple[bytes, tuple[Pointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
-        page = contracts.initializers()
+        page = contracts.initializers
         data = bytearray()
         pointers: list[Pointer] = []
         try:
@@ -56,7 +56,7 @@ class Initializers:
 
     def _initial_number(self, value: Any, type: Type) -> int | None:
         """The bits of a value of an initializer that is a number, None if it is an address."""
-        page, mask = contracts.initializers(), None
+        page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
             mask, value = value
         if not isinstance(value, tree.Number | tree.Real):
@@ -69,7 +69,7 @@ class Initializers:
 
     def _pointer(self, value: Any, type: Type, names: Names, position: int, offset: int) -> Pointer:
         """An address in an initializer."""
-        page, mask = contracts.initializers(), None
+        page, mask = contracts.initializers, None
         if isinstance(value, tree.Masked):
             mask, value = value
         (page.takes_an_address if mask is None else page.takes_a_byte_of_an_address).demand(type.name)

@@ -12,7 +12,6 @@ from typing import Any, assert_never
 from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.checked import spaces
 from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.forms import Form
 from ptxspec.language.operand_kinds import Kind, described
@@ -42,7 +41,7 @@ def source_problem(form: Form, operand: Operand, annotation: Any, kind: Kind) ->
                     return "this operand cannot be negated"
                 kind = kind.of
             narrower = form.definition.narrower.get(operand.name)
-            if narrower is not None and isinstance(kind, Type) and contracts.type_checking().agrees(narrower, kind):
+            if narrower is not None and isinstance(kind, Type) and contracts.type_checking.agrees(narrower, kind):
                 return None
             return _value_problem(form, wanted, kind, registers=registers)
         case _:
@@ -80,7 +79,7 @@ def _value_problem(
     form: Form, wanted: Any, kind: Kind, destination: bool = False, registers: bool = False
 ) -> str | None:
     """Why an operand of this kind cannot stand for a value of the type, or None. `registers` says that it may be no constant."""
-    rules = contracts.type_checking()
+    rules = contracts.type_checking
     agree = rules.agrees_when_wider if form.definition.wider else rules.agrees
     if isinstance(kind, kinds.Special) and not form.definition.may_read_special_registers(form.modifiers):
         return f"{form.mnemonic} cannot read a special register: move it to a register first"
@@ -159,7 +158,7 @@ def _mixed(elements: tuple[Kind, ...]) -> str | None:
 
 def _tuple_problem(form: Form, operand: Operand, kind: Kind) -> str | None:
     """Why an operand cannot stand for coordinates, which are in brackets, or for a tuple after these; or None."""
-    types, sizes = form.definition.elements(operand.name, form.modifiers), contracts.type_checking().TUPLES
+    types, sizes = form.definition.elements(operand.name, form.modifiers), contracts.type_checking.TUPLES
     in_braces = isinstance(kind, kinds.Braces)
     written = kind.elements if isinstance(kind, kinds.Braces) else (kind,)
     least = next(n for n in sizes if n >= len(types))
@@ -213,7 +212,7 @@ def written_space(form: Form, own: str | None) -> str:
     if own is not None:
         return own
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
-    return next((w for w in parts if w in spaces().addressable()), "")
+    return next((w for w in parts if w in contracts.state_spaces.addressable()), "")
 
 
 def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
@@ -221,7 +220,7 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
     if it does."""
     if not isinstance(kind, kinds.Memory):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
-    page = spaces()
+    page = contracts.state_spaces
     written = written_space(form, own)
     said = own or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
@@ -243,7 +242,7 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
 
 def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
     """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
-    allowed = contracts.opaque_types().STANDS_FOR[wanted.name]
+    allowed = contracts.opaque_types.STANDS_FOR[wanted.name]
     base = kind.base if isinstance(kind, kinds.Memory) else kind
     match base:
         case kinds.Opaque(of):

@@ -45,11 +45,11 @@ _SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
 
 #: whether a pattern of a format is of a class, as the page of formats says
 _CLASSES: dict[str, Callable[[Int, Type], Bool]] = {
-    "nan": lambda x, format: contracts.floating_point().is_nan(x, format),
-    "infinite": lambda x, format: contracts.floating_point().is_infinite(x, format),
-    "zero": lambda x, format: contracts.floating_point().is_zero(x, format),
-    "subnormal": lambda x, format: contracts.floating_point().is_subnormal(x, format),
-    "negative": lambda x, format: contracts.floating_point().is_negative(x, format),
+    "nan": lambda x, format: contracts.floating_point.is_nan(x, format),
+    "infinite": lambda x, format: contracts.floating_point.is_infinite(x, format),
+    "zero": lambda x, format: contracts.floating_point.is_zero(x, format),
+    "subnormal": lambda x, format: contracts.floating_point.is_subnormal(x, format),
+    "negative": lambda x, format: contracts.floating_point.is_negative(x, format),
 }
 
 

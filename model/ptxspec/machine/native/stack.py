@@ -24,7 +24,7 @@ class Stack:
 
     def __init__(self, text: Text, registers: Registers, operands: Operands):
         self.text, self.registers, self.operands = text, registers, operands
-        self.page = contracts.functions()
+        self.page = contracts.functions
 
     def move(self, op: Op, effect: StackUse, env: dict[str, str], index: int) -> list[tuple[str, str]]:
         """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""
@@ -73,7 +73,7 @@ class Stack:
         found: str = Lowering(self.text.emitter, known).truth(room)
         return found
 
-    def _mark(self, spans: tuple[contracts.Span, ...], given: dict[str, str]) -> None:
+    def _mark(self, spans: tuple[contracts.functions.Span, ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
         start = e.binary("mul", "%thread", self.text.frames_stride, 64)
