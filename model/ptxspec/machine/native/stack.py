@@ -73,7 +73,7 @@ class Stack:
         found: str = Lowering(self.text.emitter, known).truth(room)
         return found
 
-    def _mark(self, spans: tuple[contracts.functions.Span, ...], given: dict[str, str]) -> None:
+    def _mark(self, spans: tuple[contracts.functions.Span[Int], ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
         start = e.binary("mul", "%thread", self.text.frames_stride, 64)

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import Case
@@ -95,11 +96,11 @@ class Orders:
 
     def where(self, cases: Iterable[Case]) -> Int:
         """The generic address that an access reaches."""
-        memory = self.walk.memory
+        memory, page = self.walk.memory, contracts.generic_addressing
         found: Int = constant(0)
         for case in reversed(list(cases)):
             region = memory.regions[case.region]
-            window = memory.layout.base(region.space) if region.space in memory.layout.WINDOWS else 0
+            window = page.base(region.space) if region.space in page.WINDOWS else 0
             found = select(case.holds, low_bits(region.base + case.offset + window, 64), found)
         return found
 

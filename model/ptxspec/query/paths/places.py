@@ -45,7 +45,7 @@ class Places:
             if own.private:
                 self.walk.notes[f"No other thread accesses {own.name}."] = None
             self.found[own.name] = self.compared[own.name] = region
-        return self.walk.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
+        return contracts.variables.behind(region.base, buffer.offset, 64) if buffer.offset else region.base
 
     def check_named(self, address: Int, line: int) -> None:
         """Raise Unsupported for an address that is formed from no region, but from inputs."""
