@@ -120,6 +120,7 @@ def missing(mnemonic: str, opcode: Opcode | None, module: Epoch | None) -> Missi
     """What an instruction that no page describes is of; a str says why a module of this version and target (None: of any) does
     not have it. None if PTX has no such instruction. `opcode` is what pages say of its opcode."""
     page = contracts.gaps
+    family: contracts.gaps.Family | contracts.gaps.Further
     name = page.family_of(mnemonic)
     if name is None:
         more = page.further_form(mnemonic, frozenset(opcode.words)) if opcode is not None else None

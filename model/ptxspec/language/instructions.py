@@ -90,7 +90,7 @@ class Instructions:
         if found is None:
             self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
             return None
-        if not self.context.require(self.context.rules.guards_are_predicates, position, found[1], name=guard[0]):
+        if not self.context.require(contracts.type_checking.guards_are_predicates, position, found[1], name=guard[0]):
             return None
         kernel.registers[found[0]] = found[1]
         return found[0], guard[1]
@@ -158,7 +158,7 @@ class Instructions:
         """The plan for an instruction of this shape, or why there is none."""
         context = self.context
         opcode = context.table.get(mnemonic.split(".")[0])
-        return find_form(opcode, mnemonic, shape, context.rules, context.epoch)
+        return find_form(opcode, mnemonic, shape, context.epoch)
 
 
 def _memory(element: Any) -> tree.Address:

@@ -29,7 +29,6 @@ class Context:
         self.own = "" if part is None else f"#{part}"  # ends what other modules do not see
         self.complaints = Complaints(source)
         self.table = registry().opcodes
-        self.rules = contracts.type_checking
         self.specials = special_registers()
         self.signatures: dict[str, Signature] = {}
         self.outer = Names(None, self.own)

@@ -526,7 +526,7 @@ class ExactRun:
 
     def part(self, thread: int) -> int:
         """Where the part of shared memory begins that belongs to the thread's CTA."""
-        return self.memory.layout.part_begins(thread // self.extents.threads % self.extents.cluster_size)
+        return contracts.generic_addressing.part_begins(thread // self.extents.threads % self.extents.cluster_size)
 
     def element(self, operand: tree.Indexed, start: int, index: int) -> int:
         """The address of an element, by the words of the page."""

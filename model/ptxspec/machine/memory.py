@@ -137,7 +137,6 @@ class Memory:
         32 bits."""
         self.ignores_upper_halves = ignores_upper_halves
         self.space, self.buffers, self.owned, self.fresh = space, buffers, owned, fresh
-        self.layout = contracts.generic_addressing
         module_global = module[contracts.state_spaces.OF_BUFFERS]
         self.module_size = len(module_global)
         self.buffer_base = buffers[0][0].base if buffers else space._next
@@ -217,8 +216,10 @@ class Memory:
         """Where a buffer of this launch begins in the arena."""
         return allocation.base - self.buffer_base + self.buffer_start
 
+    # an address or a count is Any here: the page of accesses takes terms, or all numbers as this storage has them
+
     def access(
-        self, space: str, address: int, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
+        self, space: str, address: Any, size: int, write: bool, slot: int, thread: int, into: Collection[str] = ()
     ) -> Place:
         """The array and index at which `size` bytes are to be read or written. Raises Violation if a rule is broken.
         `slot` is that of the thread's CTA, `thread` its own number among the resident threads. A generic address must lie in one
@@ -231,7 +232,7 @@ class Memory:
             (name for name, held in self.buffers_of.items() if held is array), contracts.state_spaces.OF_BUFFERS
         )
 
-    def ranged(self, space: str, address: int, align: int, count: int, write: bool, slot: int, thread: int) -> Place:
+    def ranged(self, space: str, address: Any, align: int, count: Any, write: bool, slot: int, thread: int) -> Place:
         """The array and index of so many bytes at a multiple of `align`, which an asynchronous operation accesses. Raises
         Violation if a rule is broken. The others are as for an access."""
         return contracts.access.ranged(space, address, align, count, write, ThreadStorage(self, slot, thread))
@@ -297,7 +298,7 @@ class Memory:
         """Let a thread's stack, which ended at `end`, end earlier."""
         self._mark(thread, contracts.functions.released(to, end))
 
-    def _mark(self, thread: int, spans: Iterable[contracts.functions.Span]) -> None:
+    def _mark(self, thread: int, spans: Iterable[contracts.functions.Span[int]]) -> None:
         start = thread * self.strides[contracts.state_spaces.OF_FRAMES]
         for span in spans:
             self.alive[start + span.begin : start + span.end] = span.state
@@ -308,7 +309,7 @@ def is_of_threads(space: str) -> bool:
     return contracts.state_spaces.SPACES[space].shared_by == contracts.state_spaces.THREAD
 
 
-def check_alignment(address: int, size: int) -> None:
+def check_alignment(address: Any, size: int) -> None:
     """Raise Violation if an access of so many bytes is not aligned."""
     if not contracts.access.aligned(address, size):
         raise Violation(*contracts.access.not_aligned(size))

@@ -8,7 +8,7 @@ from functools import cache
 from ptxspec import contracts
 from ptxspec.machine.batch import Extents
 from ptxspec.terms import exact
-from ptxspec.terms.core import Int, Term, truth_variable, variable
+from ptxspec.terms.core import Int, Term, integer, truth_variable, variable
 from ptxspec.terms.registries import SPECIAL_REGISTERS
 from ptxspec.terms.steps import stored
 
@@ -38,7 +38,7 @@ class Thread:
     @property
     def cta(self) -> Int:
         """The number of the thread's CTA in the grid, counted along x, then y, then z."""
-        return self._rules.cta_at(variable(PLACE, 64), self.grid, self.cluster)
+        return integer(self._rules.cta_at(variable(PLACE, 64), self.grid, self.cluster))
 
 
 def _extents(name: str) -> tuple[Int, Int, Int]:

@@ -45,13 +45,13 @@ _REGISTER = re.compile(r"(?<![\w)\]])%[A-Za-z_]\w*(?:\.[xyzwrgba]\b)?|\bCC\.CF\b
 _LETTERS = {"%": "\u01c3", ".": "\u01c0"}
 _SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
 
-#: which function of the page of formats says whether a pattern is of a class
-_CLASSES: dict[str, Callable[[contracts.FloatingPoint], Callable[[Int, Type], Bool]]] = {
-    "nan": lambda formats: formats.is_nan,
-    "infinite": lambda formats: formats.is_infinite,
-    "zero": lambda formats: formats.is_zero,
-    "subnormal": lambda formats: formats.is_subnormal,
-    "negative": lambda formats: formats.is_negative,
+#: whether a pattern of a format is of a class, as the page of formats says
+_CLASSES: dict[str, Callable[[Int, Type], Bool]] = {
+    "nan": lambda x, format: contracts.floating_point.is_nan(x, format),
+    "infinite": lambda x, format: contracts.floating_point.is_infinite(x, format),
+    "zero": lambda x, format: contracts.floating_point.is_zero(x, format),
+    "subnormal": lambda x, format: contracts.floating_point.is_subnormal(x, format),
+    "negative": lambda x, format: contracts.floating_point.is_negative(x, format),
 }
 
 

@@ -7,7 +7,6 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple, assert_never
 
-from ptxspec import contracts
 from ptxspec.base.options import Contraction
 from ptxspec.language import cited, tree
 from ptxspec.language import operand_kinds as kinds

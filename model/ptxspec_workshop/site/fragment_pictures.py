@@ -46,7 +46,8 @@ def markdown_of_tiles(word: str, factors: str, sums: str) -> str:
     matrices = []
     for name, matrix, type in (("A", "a", factors), ("B", "b", factors), ("C and D", "c", sums)):
         place = partial(page.place_in_tile, matrix, shape, TYPES[type])
-        matrices.append(Matrix(name, *page.rows_and_columns(matrix, shape), place))
+        rows, columns = page.rows_and_columns(matrix, shape)
+        matrices.append(Matrix(name, rows, columns, place))
     return _drawn(matrices, *_of_shape(f"{word}, with elements of {factors} and {sums}"))
 
 

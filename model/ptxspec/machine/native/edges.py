@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.machine.flow import onward
 from ptxspec.machine.native.registers import IN_ROWS, Registers, Rows
 from ptxspec.machine.native.text import Text
-from ptxspec.terms.core import Bool, integer, truth_variable, variable
+from ptxspec.terms.core import Bool, integer, truth, truth_variable, variable
 from ptxspec.terms.lowering import Lowering
 from ptxspec.terms.native import Emitter
 from ptxspec.terms.vocabulary import FALSE, TRUE
@@ -22,7 +22,7 @@ def ends_turn(text: Text, to: int) -> Bool:
     if text.flow.chosen:
         return TRUE
     page = contracts.schedule
-    return page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST)
+    return truth(page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST))
 
 
 class Edges:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from ptxspec import contracts
-from ptxspec.contracts import Span
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.native.context import ROOM
@@ -74,7 +73,7 @@ class Stack:
         found: str = Lowering(self.text.emitter, known).truth(room)
         return found
 
-    def _mark(self, spans: tuple[Span, ...], given: dict[str, str]) -> None:
+    def _mark(self, spans: tuple[contracts.functions.Span[Int], ...], given: dict[str, str]) -> None:
         """Note of each byte of the thread's stack in which state it is."""
         e = self.text.emitter
         start = e.binary("mul", "%thread", self.text.frames_stride, 64)

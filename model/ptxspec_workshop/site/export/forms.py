@@ -39,7 +39,7 @@ def opcode(name: str, register: dict[str, Entry]) -> dict[str, Any]:
     return found
 
 
-def _family(family: contracts.gaps.Further) -> dict[str, Any]:
+def _family(family: contracts.gaps.Family | contracts.gaps.Further) -> dict[str, Any]:
     """What is said of instructions that no page describes."""
     return {
         "what": family.what,
