@@ -232,7 +232,7 @@ class _ConditionReader:
         if name == "real" and format is not None:
             return FloatValue(self.number(argument), format)
         if name in _CLASSES and format is not None:
-            return _CLASSES[name](contracts.floating_point)(self.number(argument), format)
+            return _CLASSES[name](self.number(argument), format)
         if name in _CLASSES or name == "real":
             raise self.fail(
                 node, f"{name}() takes a floating-point number, and none has the {type.width} bits of {type}"

@@ -306,7 +306,6 @@ class _Reading:
     def __init__(self, source: Source, registers: dict[str, Type], epoch: Epoch | None):
         self.source, self.registers, self.epoch = source, registers, epoch
         self.specials = special_registers()
-        self.rules = contracts.type_checking
         self.values: dict[str, Any] = {}
         #: by name, whether it is read only because a guarded instruction may leave it as it was
         self.inputs: dict[str, bool] = {}
@@ -338,7 +337,7 @@ class _Reading:
             why = f"no form of {item.mnemonic} takes {unknown.args[0]} where it stands"
             page = page_name(opcode.forms[0].definition.path)
             raise self.source.error(item.position, why, page) from None
-        plan = find_form(opcode, item.mnemonic, shape, self.rules, self.epoch)
+        plan = find_form(opcode, item.mnemonic, shape, self.epoch)
         if not isinstance(plan, Plan):
             raise _without_form(plan, item, self.source)
         effect = plan.meaning.effect
