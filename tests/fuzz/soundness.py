@@ -465,7 +465,7 @@ def counts_bits(asked: Goal, name: str, inputs: Mapping[str, Any], pick: Any, va
     return False
 
 
-def differs_nearby(asked: Question, name: str, inputs: Mapping[str, Any]) -> bool:
+def differs_nearby(asked: Goal, name: str, inputs: Mapping[str, Any]) -> bool:
     """Whether two results that are open NaNs at some inputs are none at others, a bit away, on some machine: what is computed from
     the bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
     for salt, changed in itertools.product(SALTS, inputs):
