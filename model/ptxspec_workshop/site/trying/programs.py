@@ -26,7 +26,7 @@ MOST = 64
 
 def program_of(page: str) -> str | None:
     """The program among a page's examples, if it has one."""
-    return next(filter(examples.is_program, pages.examples(page)), None)
+    return next(filter(examples.is_program, pages.fences(page, "ptx")), None)
 
 
 def answer(text: str, values: Mapping[str, str]) -> dict[str, Any]:
