@@ -468,13 +468,16 @@ def counts_bits(asked: Goal, name: str, inputs: Mapping[str, Any], pick: Any, va
 def differs_nearby(asked: Goal, name: str, inputs: Mapping[str, Any]) -> bool:
     """Whether two results that are open NaNs at some inputs are none at others, a bit away, on some machine: what is computed from
     the bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
-    for salt, changed in itertools.product(SALTS, inputs):
+    places = [
+        (n, bit) for n, type in asked.inputs.types.items() for bit in range(1 if type.kind == "pred" else type.width)
+    ]
+    for salt, (changed, bit) in itertools.product(SALTS, places):
 
         def pick(freedom: Any, operands: tuple[int, ...], salt: int = salt) -> int:
             chosen = machine(salt)(make(freedom.op, tuple(map(constant, operands)), freedom.attrs))
             return int(evaluate_term(chosen, {}))
 
-        there = {**inputs, changed: inputs[changed] ^ 1}
+        there = {**inputs, changed: inputs[changed] ^ 1 << bit}
         if evaluate_term(asked.given, there, pick):
             values = [cut(evaluate_term(side.outputs[name], there, pick), asked.compared[name]) for side in asked.sides]
             if values[0] != values[1] and counts_bits(asked, name, there, pick, (values[0], values[1])):
