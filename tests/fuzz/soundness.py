@@ -430,7 +430,7 @@ def replay(posed: Posed, verdict: Any) -> Check | None:
         assert apart_in == found.differing, f"the sides do not differ as shown: {posed}"
     else:
         assert any(counts_bits(asked, n, inputs, pick, (left[n], right[n])) for n in found.differing) or any(
-            differs_nearby(asked, n, inputs) for n in found.differing
+            differs_elsewhere(asked, n, posed.seed) for n in found.differing
         ), f"the sides differ in open NaNs alone: {posed}"
     for side, values in ((found.left, left), (found.right, right)):
         last = {n: (step.writes[n], step.types[n]) for step in side for n in step.writes}
@@ -465,22 +465,23 @@ def counts_bits(asked: Goal, name: str, inputs: Mapping[str, Any], pick: Any, va
     return False
 
 
-def differs_nearby(asked: Goal, name: str, inputs: Mapping[str, Any]) -> bool:
-    """Whether two results that are open NaNs at some inputs are none at others, a bit away, on some machine: what is computed from
-    the bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
-    places = [
-        (n, bit) for n, type in asked.inputs.types.items() for bit in range(1 if type.kind == "pred" else type.width)
-    ]
-    for salt, (changed, bit) in itertools.product(SALTS, places):
+def differs_elsewhere(asked: Goal, name: str, seed: int) -> bool:
+    """Whether two results that are open NaNs at the inputs shown are none at others, on some machine: what is computed from the
+    bits of an open NaN may happen to be these bits, as those of an exclusive disjunction with zero."""
+    rows = operands(asked.inputs.types, seed, ROWS)
+
+    for salt, row in itertools.product(SALTS, range(ROWS)):
 
         def pick(freedom: Any, operands: tuple[int, ...], salt: int = salt) -> int:
             chosen = machine(salt)(make(freedom.op, tuple(map(constant, operands)), freedom.attrs))
             return int(evaluate_term(chosen, {}))
 
-        there = {**inputs, changed: inputs[changed] ^ 1 << bit}
-        if evaluate_term(asked.given, there, pick):
-            values = [cut(evaluate_term(side.outputs[name], there, pick), asked.compared[name]) for side in asked.sides]
-            if values[0] != values[1] and counts_bits(asked, name, there, pick, (values[0], values[1])):
+        inputs = {
+            n: bool(rows[n][row]) if type.kind == "pred" else rows[n][row] for n, type in asked.inputs.types.items()
+        }
+        if evaluate_term(asked.given, inputs, pick):
+            x, y = (cut(evaluate_term(side.outputs[name], inputs, pick), asked.compared[name]) for side in asked.sides)
+            if x != y and counts_bits(asked, name, inputs, pick, (x, y)):
                 return True
     return False
 
