@@ -88,11 +88,11 @@ class Orders:
 
     def where(self, cases: Iterable[AddressCase]) -> Int:
         """The generic address that an access reaches."""
-        memory = self.walk.memory
+        memory, page = self.walk.memory, contracts.generic_addressing
         address: Int = constant(0)
         for case in reversed(list(cases)):
             region = memory.regions[case.region]
-            window = memory.layout.base(region.space) if region.space in memory.layout.WINDOWS else 0
+            window = page.base(region.space) if region.space in page.WINDOWS else 0
             address = select(case.holds, low_bits(region.base + case.offset + window, 64), address)
         return address
 
