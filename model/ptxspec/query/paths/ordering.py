@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.query.fragments import Ordering, Unsupported, ordering_of
 from ptxspec.query.paths.addresses import AddressCase
