@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptxspec.base.processes import ran
+from ptxspec.base.processes import run_program
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
 from ptxspec_workshop.fuzz import behaviours, cases, judging, reports, targets
@@ -290,7 +290,7 @@ def test_an_assembler_that_never_stops_writing(when: str, tmp_path: Path) -> Non
 
 def test_a_program_that_is_late_is_ended_with_what_it_has_begun() -> None:
     began = time.monotonic()
-    found = ran(["/bin/sh", "-c", "echo one; sleep 100 & sleep 100"], 0.5)
+    found = run_program(["/bin/sh", "-c", "echo one; sleep 100 & sleep 100"], 0.5)
     assert found.late and found.output == b"one\n" and time.monotonic() - began < 60
 
 

@@ -77,5 +77,5 @@ def flattened(arg: Any) -> list[Any]:
         counts = map(np.int64, (*arg.shape, *arg.strides))
         return [np.uint64(0), np.uint64(0), np.int64(arg.size), np.int64(arg.itemsize), in_order, *counts]
     if isinstance(arg, tuple):
-        return [part for one in arg for part in flattened(one)]
+        return [part for element in arg for part in flattened(element)]
     return [arg]

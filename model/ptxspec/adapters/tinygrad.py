@@ -72,13 +72,13 @@ def _taken(args: Sequence[Any] | ctypes.Array[Any], count: int) -> list[Any]:
     """The first so many arguments. Raises TypeError if there are fewer."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise TypeError(f"n_args is a number of arguments, not {count!r}")
-    found = []
+    arguments = []
     for i in range(count):
         try:
-            found.append(args[i])
+            arguments.append(args[i])
         except IndexError:
             raise TypeError(f"n_args is {count}, and args has {i}") from None
-    return found
+    return arguments
 
 
 def _parameters(kernel: Kernel, args: Sequence[Any]) -> list[bytes]:
@@ -151,8 +151,8 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
         """Buffers are pointers into the device's memory. What is freed is gone at once: whoever still uses it is found."""
 
         def _alloc(self, size: int, options: Any) -> ptxspec.Pointer:
-            found: ptxspec.Pointer = self.dev.memory.allocate(size)
-            return found
+            pointer: ptxspec.Pointer = self.dev.memory.allocate(size)
+            return pointer
 
         def _free(self, opaque: ptxspec.Pointer, options: Any) -> None:
             opaque.memory.free(opaque)

@@ -38,9 +38,9 @@ class Configured:
         kernel = self.kernel
         programs = self.grid if isinstance(self.grid, int) else math.prod(self.grid)
         # Triton's own parameters: what the programs work in, and what a profiler writes
-        own = [np.zeros(kernel.scratch * programs, np.uint8) if kernel.scratch else np.uint64(0), np.uint64(0)]
+        scratch = [np.zeros(kernel.scratch * programs, np.uint8) if kernel.scratch else np.uint64(0), np.uint64(0)]
         return kernel.module.launch(
-            kernel.name, self.grid, 32 * kernel.warps, [*args, *own], dynamic_shared=kernel.shared, **how
+            kernel.name, self.grid, 32 * kernel.warps, [*args, *scratch], dynamic_shared=kernel.shared, **how
         )
 
 

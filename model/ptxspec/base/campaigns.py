@@ -83,7 +83,7 @@ def run(
                 elif journal is not None and name in journal.known:
                     yield Outcome(name, journal.known[name], True)
                 else:
-                    waiting[executor.submit(_asked, judge, item, seconds)] = name
+                    waiting[executor.submit(_judged, judge, item, seconds)] = name
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 name, reply = waiting.pop(future), _reply(future)
@@ -107,7 +107,7 @@ def values(
         yield value
 
 
-def _asked(judge: Callable[[T], Any], item: T, seconds: float | None) -> Reply:
+def _judged(judge: Callable[[T], Any], item: T, seconds: float | None) -> Reply:
     """Runs in a thread of a worker, on this machine or another, which has a process of its own."""
     if not hasattr(_own, "process"):
         _own.process = Process()
@@ -132,8 +132,8 @@ def _reply(future: Future[Reply]) -> Reply:
 def _executor(where: Where) -> Iterator[tuple[Executor, Callable[[], int]]]:
     """Who takes work, and a function that says for how many items there is room now."""
     if where.scheduler is not None:
-        with _dask(where.scheduler) as found:
-            yield found
+        with _dask(where.scheduler) as dask_executor:
+            yield dask_executor
         return
     jobs = where.jobs or os.cpu_count() or 1
     processes: list[Process] = []

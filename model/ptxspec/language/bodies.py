@@ -27,8 +27,8 @@ from ptxspec.language.variables import Variables
 class _Body:
     """One body that is being read: its kernel, the scope that is open, and what ends the names of scopes."""
 
-    def __init__(self, kernel: Kernel, function: tree.Function, names: Names, own: str):
-        self.kernel, self.function, self.names, self.own = kernel, function, names, own
+    def __init__(self, kernel: Kernel, function: tree.Function, names: Names, suffix: str):
+        self.kernel, self.function, self.names, self.suffix = kernel, function, names, suffix
         #: the labels of each scope, and how many scopes there were
         self.labels = labels_of_scopes(function)
         names.labels = self.labels[0]
@@ -63,8 +63,8 @@ class Bodies:
         kernel.sizes |= {space: context.sizes[space] for space in spaces().once()}
         if function.is_entry:  # in its frame the module's own come first
             kernel.sizes[spaces().OF_FRAMES] = context.sizes[spaces().OF_FRAMES]
-        own = "" if function.is_entry else f"@{symbol}"
-        names = Names(outer, own)
+        suffix = "" if function.is_entry else f"@{symbol}"
+        names = Names(outer, suffix)
         if kernel.signature is not None:
             self._formals(kernel, function, names)
         if function.is_entry and function.parameters:
@@ -72,7 +72,7 @@ class Bodies:
         for parameter in function.parameters if function.is_entry else ():
             if not self.entry_parameters.parameter(parameter, kernel, names):
                 break
-        self._statements(_Body(kernel, function, names, own))
+        self._statements(_Body(kernel, function, names, suffix))
         self._place_open(kernel)
         self.opaque.count_handles(function.position, kernel.places)
         at_the_end = contracts.functions().AT_THE_END
@@ -149,7 +149,7 @@ class Bodies:
     def _scope(self, item: tree.Scope, body: _Body) -> None:
         if item.opens:
             body.scopes += 1
-            body.names = Names(body.names, f"{body.own}@{body.scopes}")
+            body.names = Names(body.names, f"{body.suffix}@{body.scopes}")
             body.names.labels = body.labels[body.scopes]
         else:
             assert body.names.outer is not None

@@ -72,7 +72,7 @@ def _variables(context: Context, variables: Variables) -> None:
     outer = context.outer
     for variable in variables_declared(context, variables):
         made = variables.declare(variable, outer, context.sizes)
-        ending = "" if variable.linkage is not None else context.own
+        ending = "" if variable.linkage is not None else context.suffix
         if isinstance(made, Range):
             outer.places.add(made.like(made.first, ending))
         elif made is not None:
@@ -100,8 +100,8 @@ def _bodies(context: Context, bodies: Bodies) -> tuple[dict[str, Kernel], dict[s
         if function.is_entry:
             kernels[symbol] = bodies.kernel(function, context.outer)
         else:
-            found = functions[symbol] = bodies.kernel(function, context.outer)
-            context.sizes |= {space: found.sizes[space] for space in spaces().once()}  # the module has one of each
+            kernel = functions[symbol] = bodies.kernel(function, context.outer)
+            context.sizes |= {space: kernel.sizes[space] for space in spaces().once()}  # the module has one of each
     return kernels, functions
 
 
@@ -110,9 +110,9 @@ def _places(context: Context) -> Places:
     places = Places()
     for some in (context.outer.places, context.statics):
         places.update((place.name, place) for place in some.values())
-        for found in some.ranges.values():
-            places.add(found, found.ending)
-            places.update((place.name, place) for place in found.made.values())
+        for range_ in some.ranges.values():
+            places.add(range_, range_.ending)
+            places.update((place.name, place) for place in range_.made.values())
     return places
 
 
@@ -126,9 +126,9 @@ def check(text: str, path: str = "<ptx>", part: int | None = None) -> Checked:
     PtxError with every complaint found: those about syntax and, unless declarations are among what could not be read, those about
     all the rest."""
     source = Source(text, path)
-    found = read(source)
-    if found.module is None or not found.whole:
-        raise found.build.complaints.error()
-    context = Context(source, found.module, part)
-    context.complaints.extend(found.build.complaints)
+    reading = read(source)
+    if reading.module is None or not reading.whole:
+        raise reading.build.complaints.error()
+    context = Context(source, reading.module, part)
+    context.complaints.extend(reading.build.complaints)
     return _checked(context)

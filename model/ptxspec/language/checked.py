@@ -195,7 +195,7 @@ class Missing(NamedTuple):
     what: str
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         return f"{self.family} is PTX ({self.what}), but no page describes it"
 
 
@@ -206,7 +206,7 @@ class Gap(NamedTuple):
     position: int
 
     def diagnostic(self, source: Source) -> Diagnostic:
-        return source.diagnostic(self.position, self.missing.said, cited.GAPS)
+        return source.diagnostic(self.position, self.missing.message, cited.GAPS)
 
 
 class Kernel:

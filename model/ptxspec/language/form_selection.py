@@ -98,8 +98,8 @@ def _unavailable(opcode: Opcode, mnemonic: str, plan: Plan, shape: tuple[Kind, .
 def _too_early(form: Form, mnemonic: str, shape: tuple[Kind, ...], module: Epoch) -> str | None:
     """Why a module of this version and target does not have the form, or one of the operands that are written; or None."""
     definition = form.definition
-    own = [r.operand for r in definition.rules if r.operand]
-    named = [n for n in dict.fromkeys(own) if n in _written_names(form, shape)] if own else []
+    operands = [r.operand for r in definition.rules if r.operand]
+    named = [n for n in dict.fromkeys(operands) if n in _written_names(form, shape)] if operands else []
     for operand in ("", *named):
         since, needed = definition.availability(form.modifiers, module.target, (operand,))
         what = f"{mnemonic} with {operand}" if operand else mnemonic
@@ -123,9 +123,9 @@ def _in_its_epoch(plan: Plan, shape: tuple[Kind, ...], rules: TypeChecking, epoc
     more = {k: v for k, v in form.definition.implied(form.modifiers, epoch).items() if k in slots}
     if not more and not form.definition.dated:
         return plan
-    found = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape, rules)
-    assert isinstance(found, Plan)
-    return found._replace(form=form)
+    dated = fit(form._replace(modifiers={**form.modifiers, **more}, epoch=epoch), shape, rules)
+    assert isinstance(dated, Plan)
+    return dated._replace(form=form)
 
 
 def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misfit:
@@ -147,26 +147,26 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
             return Misfit(index, wrong, page)
         absent += tuple(o.name for o in places[index] if o not in group)
         of_members: list[Read | Written] = []
-        for operand, one in zip(group, members, strict=True):
+        for operand, member in zip(group, members, strict=True):
             parameter = form.definition.sources.get(operand.name)
-            own, problem = _marks(form, operand, one)
+            new_marks, problem = _marks(form, operand, member)
             if problem:
                 return Misfit(index, problem, page)
-            marks |= own
-            if isinstance(one, kinds.Part | kinds.Sum):
-                one = one.of
+            marks |= new_marks
+            if isinstance(member, kinds.Part | kinds.Sum):
+                member = member.of
             if parameter is not None:
-                problem = source_problem(form, operand, parameter.annotation, one, rules)
+                problem = source_problem(form, operand, parameter.annotation, member, rules)
                 of_members.append(Read(operand.name))
             else:
                 wanted: list[Any] = [results.pop(0)] + ([results.pop(0)] if operand.second else [])
-                if one is not kinds.SINK or not operand.group:
-                    problem = destination_problem(form, operand, wanted, one, rules)
+                if member is not kinds.SINK or not operand.group:
+                    problem = destination_problem(form, operand, wanted, member, rules)
                 of_members.append(Written(outputs))
                 outputs += len(wanted)
             if problem:
                 return Misfit(index, problem, page)
-        if group[0].group and all(one is kinds.SINK for one in members):
+        if group[0].group and all(member is kinds.SINK for member in members):
             return Misfit(index, "one of these must be a register, not the sink _", page)
         parts.append(Grouped(tuple(of_members)) if group[0].group else of_members[0])
     form = form._replace(marks=marks)

@@ -56,20 +56,20 @@ class Change(NamedTuple):
 
 def formatted(text: str, path: str = "<ptx>") -> str:
     """The text in the layout of this program. Raises PtxError if it cannot be read."""
-    found, at = [], 0
+    pieces, at = [], 0
     for change in changes(text, path):
-        found += [text[at : change.start], change.text]
+        pieces += [text[at : change.start], change.text]
         at = change.end
-    return "".join(found) + text[at:]
+    return "".join(pieces) + text[at:]
 
 
 def changes(text: str, path: str = "<ptx>") -> list[Change]:
     """What is to be changed of a text, from its beginning to its end, so that it has the layout of this program: blanks between
     words, with the comments there. Raises PtxError if the text cannot be read."""
     reading = Reading(Source(text, path))
-    found = reading.module()
-    if found.build.complaints or found.module is None:
-        raise found.build.complaints.error()
+    result = reading.module()
+    if result.build.complaints or result.module is None:
+        raise result.build.complaints.error()
     split = reading.split
     count = len(split.words) - 3
     newline = "\r\n" if re.search(r"\r?\n|\Z", text)[0] == "\r\n" else "\n"  # type: ignore[index]
@@ -102,13 +102,13 @@ def _gap(text: str, split: Split, i: int) -> Gap:
     blank = text[at:end]
     if blank.isspace() or not blank:
         return Gap((), blank.count("\n") > 1)
-    found: list[Comment] = []
+    comments: list[Comment] = []
     for match in COMMENT.finditer(text, at, end):
         feeds = text.count("\n", at, match.start())
         at = match.end()
         last = match[0][0] == "#" or match[0][:2] == "//" or re.compile(r"[^\S\n]*(\n|\Z)").match(text, at) is not None
-        found.append(Comment(match[0].rstrip(), feeds > 0, feeds > 1, last))
-    return Gap(tuple(found), text.count("\n", at, end) > 1)
+        comments.append(Comment(match[0].rstrip(), feeds > 0, feeds > 1, last))
+    return Gap(tuple(comments), text.count("\n", at, end) > 1)
 
 
 def _written(gap: Gap, place: Place, word: str, newline: str, first: bool) -> str:
@@ -155,15 +155,15 @@ def _before_line(gap: Gap, depth: int, word: str, newline: str, first: bool) -> 
 
 def _places(text: str, split: Split) -> list[Place]:
     """How each word is joined to the one before."""
-    found: list[Place] = []
+    places: list[Place] = []
     for run in runs(text, split):
         depth = max(run.depth - (run.kind in (Kind.LABEL, Kind.TABLE)), 0)
-        found.append(Place(depth, None))
+        places.append(Place(depth, None))
         spaces = list(_Spacing(split, run).spaces())
         breaks = _breaks(split, run, spaces, depth)
         for i, space in enumerate(spaces, run.first + 1):
-            found.append(Place(breaks[i], None) if i in breaks else Place(depth, space))
-    return found
+            places.append(Place(breaks[i], None) if i in breaks else Place(depth, space))
+    return places
 
 
 def _breaks(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, int]:
@@ -201,7 +201,7 @@ def _list(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, in
     if len(INDENT) * depth + sum(widths) + sum(map(len, spaces)) <= WIDTH or words[opens] != "{":
         return {}
     closes = max(i for i in range(run.first, run.end) if words[i] == "}")
-    found = {opens + 1: depth + 1, closes: depth}
+    depths = {opens + 1: depth + 1, closes: depth}
     begins, column = opens + 1, len(INDENT) * (depth + 1)
     for i in range(opens + 1, closes):
         if words[i] == "," and i + 1 < closes:
@@ -209,9 +209,9 @@ def _list(split: Split, run: Run, spaces: list[str], depth: int) -> dict[int, in
             reached = column + sum(widths[k - run.first] for k in range(begins, i + 1))
             reached += sum(len(spaces[k - run.first - 1]) for k in range(begins + 1, i + 1))
             if reached + 1 + sum(widths[k - run.first] + len(spaces[k - run.first - 1]) for k in piece) > WIDTH:
-                found[i + 1] = depth + 1
+                depths[i + 1] = depth + 1
                 begins = i + 1
-    return found
+    return depths
 
 
 def _piece(words: list[str], at: int, end: int) -> range:

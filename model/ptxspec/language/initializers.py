@@ -78,9 +78,9 @@ class Initializers:
         base, addend = (value, 0) if isinstance(value, tree.Name) else value
         generic = isinstance(value, tree.Generic)
         name = base.text
-        found = names.place(name)
+        variable = names.place(name)
         function = self.context.functions.get(name)
-        if found is None and function is not None and function.position < position:
+        if variable is None and function is not None and function.position < position:
             self.context.used.setdefault(self.aliases.function_symbol(name), position)
             if not function.is_entry:
                 self.context.pointed.append(position)
@@ -89,12 +89,12 @@ class Initializers:
                 "an entry as an initial value" if function.is_entry else "an address as an initial value", position
             )
             return Pointer(offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask)
-        is_late = found is not None and (
-            self.context.outer.places.get(name) is found[1] and self.context.position_of(name) >= position
+        is_late = variable is not None and (
+            self.context.outer.places.get(name) is variable[1] and self.context.position_of(name) >= position
         )
-        page.addresses_are_known.demand(found is not None and not is_late, name=name)
-        assert found is not None
-        place = found[1]
+        page.addresses_are_known.demand(variable is not None and not is_late, name=name)
+        assert variable is not None
+        place = variable[1]
         page.points_into.demand(place.space, name=name)
         self.context.since("an address as an initial value", position)
         return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -49,16 +49,16 @@ class Instructions:
             guard = self._guard(item.guard, item.position, names, kernel)
             if guard is None:
                 return None
-        mnemonic, said = item.mnemonic, ""
+        mnemonic, space = item.mnemonic, ""
         if "[" in mnemonic or "::func" in mnemonic:
-            mnemonic, said = self.plain_mnemonic(item)
+            mnemonic, space = self.plain_mnemonic(item)
         operands: list[tree.Operand] = []
         shape: list[Kind] = []
         for i, operand in enumerate(item.operands):
             try:
                 resolved, kind = resolver.resolve(operand, names, kernel)
             except Unresolved as unresolved:
-                self.context.complain(self.context.operand_position(item, i), unresolved.said)
+                self.context.complain(self.context.operand_position(item, i), unresolved.message)
                 return None
             operands.append(resolved)
             shape.append(kind)
@@ -84,25 +84,25 @@ class Instructions:
             return None
         if self.checks.reaches_function(op, item, kernel):
             return None
-        if (said or resolver.special) and self.checks.refused(op, said, item, shape, kernel):
+        if (space or resolver.special) and self.checks.refused(op, space, item, shape, kernel):
             return None
         effect = plan.meaning.effect
         if effect is None:
             if kinds.ENTRY in shape or kinds.FUNCTION in shape:
                 self._address_taken(op, shape, kernel)
             return op
-        return self._of_effect(op, effect, said, item, names, kernel)
+        return self._of_effect(op, effect, space, item, names, kernel)
 
     def _guard(self, guard: tuple[str, bool], position: int, names: Names, kernel: Kernel) -> tuple[str, bool] | None:
         """The guard with its register's unique name, or None after a complaint."""
-        found = names.register(guard[0])
-        if found is None:
+        register = names.register(guard[0])
+        if register is None:
             self.context.complain(position, self.operands.undeclared(guard[0], names, "the guard "))
             return None
-        if not self.context.require(self.context.rules.guards_are_predicates, position, found[1], name=guard[0]):
+        if not self.context.require(self.context.rules.guards_are_predicates, position, register[1], name=guard[0]):
             return None
-        kernel.registers[found[0]] = found[1]
-        return found[0], guard[1]
+        kernel.registers[register[0]] = register[1]
+        return register[0], guard[1]
 
     def _of_elements(
         self, plan: Misfit, item: tree.Instruction, mnemonic: str, operands: list[tree.Operand], shape: list[Kind]
@@ -131,7 +131,7 @@ class Instructions:
             self.context.since("the address of a function", op.position)
 
     def _of_effect(
-        self, op: Op, effect: effects.Effect, said: str, item: tree.Instruction, names: Names, kernel: Kernel
+        self, op: Op, effect: effects.Effect, space: str, item: tree.Instruction, names: Names, kernel: Kernel
     ) -> Op | None:
         """The instruction with what its effect needs to know, or None after a complaint."""
         if isinstance(effect, effects.ImageAccess):
@@ -142,26 +142,26 @@ class Instructions:
             return self.calls.branch_among(op, effect, item, names, kernel)
         if not isinstance(effect, effects.Access):
             return op
-        if (said or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
+        if (space or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
             place = _place_of(op, kernel)
-            return op._replace(space=(said if place is None else place.space) or op.space)
+            return op._replace(space=(space if place is None else place.space) or op.space)
         if effect.space == "param":
-            return self.checks.parameter_access(op, effect, said, _place_of(op, kernel), item, kernel)
+            return self.checks.parameter_access(op, effect, space, _place_of(op, kernel), item, kernel)
         return op
 
     def plain_mnemonic(self, item: tree.Instruction) -> tuple[str, str]:
         """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
         function."""
-        words, said = item.mnemonic.split("."), ""
+        words, space = item.mnemonic.split("."), ""
         closer, plain = spaces().IN_A_FUNCTION
         for i, word in enumerate(words):
             if "[" in word:
-                said = self.context.bank(word, item.position)
+                space = self.context.bank(word, item.position)
                 words[i] = unbanked(word)
             elif word == closer:
                 self.context.since(f".{closer}", item.position)
-                said, words[i] = closer, plain
-        return ".".join(words), said
+                space, words[i] = closer, plain
+        return ".".join(words), space
 
     def plan(self, mnemonic: str, shape: tuple[Kind, ...]) -> Plan | Misfit | Missing:
         """The plan for an instruction of this shape, or why there is none."""

@@ -152,8 +152,8 @@ def _vector_destination_problem(form: Form, wanted: VectorOf, kind: Kind, rules:
 def _alone(kind: Kind) -> Kind:
     """The kind of one register, which may stand in braces where a vector could."""
     match kind:
-        case kinds.Braces((one,)):
-            return one
+        case kinds.Braces((element,)):
+            return element
         case _:
             return kind
 
@@ -213,23 +213,23 @@ def _special_problem(form: Form, wanted: Special, kind: Kind, name: str) -> str 
     return f"{form.mnemonic}: operands that are {wanted.name} are not supported yet"
 
 
-def written_space(form: Form, own: str | None) -> str:
-    """The state space that an instruction names for an address, which is `own` if its definition gives it one; "" for a generic
+def written_space(form: Form, given: str | None) -> str:
+    """The state space that an instruction names for an address, which is `given` if its definition gives it one; "" for a generic
     address."""
-    if own is not None:
-        return own
+    if given is not None:
+        return given
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
     return next((w for w in parts if w in spaces().addressable()), "")
 
 
-def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
-    """Why an operand cannot stand for the address of an access, or None. `own` is the state space that the definition gives it,
+def _address_problem(form: Form, kind: Kind, given: str | None) -> str | None:
+    """Why an operand cannot stand for the address of an access, or None. `given` is the state space that the definition gives it,
     if it does."""
     if not isinstance(kind, kinds.Memory):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
     page = spaces()
-    written = written_space(form, own)
-    said = own or str(form.modifiers.get("ss") or "").split("::")[0]
+    written = written_space(form, given)
+    named_space = given or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
         case None:
             if written != page.OF_NUMBERS:
@@ -238,7 +238,7 @@ def _address_problem(form: Form, kind: Kind, own: str | None) -> str | None:
             if type.kind in ("f", "pred") or type.width not in (32, 64):
                 return f"an address register has an integer or bit-size type of 32 or 64 bits, not {type}"
         case kinds.Variable(space):
-            if space != said:
+            if space != named_space:
                 return f"{form.mnemonic} cannot access a variable in .{space}: name its state space in the instruction"
         case kinds.Opaque():
             return f"{form.mnemonic} accesses memory, not an opaque variable"

@@ -26,9 +26,9 @@ from ptxspec.terms.types import Type
 class Unresolved(Exception):
     """An operand that stands for nothing: a complaint."""
 
-    def __init__(self, said: str | Later):
-        super().__init__(said)
-        self.said = said
+    def __init__(self, message: str | Later):
+        super().__init__(message)
+        self.message = message
 
 
 class Operands:
@@ -111,12 +111,12 @@ class Operands:
     def resolve_name(self, operand: tree.Name, names: Names, kernel: Kernel) -> tuple[tree.Name | tree.Braces, Kind]:
         """What a name stands for; that of a vector for its elements in braces."""
         text = operand.text
-        found = names.register(text)
-        if found is not None:
-            if found[0].endswith(MODULE) and self.declared_later(text):
+        register = names.register(text)
+        if register is not None:
+            if register[0].endswith(MODULE) and self.declared_later(text):
                 raise Unresolved(f"{text} is used before it is declared")
-            kernel.registers[found[0]] = found[1]
-            return (operand if found[0] == text else tree.Name(found[0])), found[1]
+            kernel.registers[register[0]] = register[1]
+            return (operand if register[0] == text else tree.Name(register[0])), register[1]
         if text == "_":
             return operand, kinds.SINK
         special = self.context.specials.get(text)

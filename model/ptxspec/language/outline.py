@@ -99,7 +99,7 @@ class _Runs:
     def __iter__(self) -> Iterator[Run]:
         at = 0
         while self.classes[at] != END:
-            kind, end = self._one(at)
+            kind, end = self._unit(at)
             end = max(end, at + 1)
             if kind is Kind.CLOSE:
                 self.depth = max(self.depth - 1, 0)
@@ -109,7 +109,7 @@ class _Runs:
             self.in_section |= kind is Kind.SECTION
             at = end
 
-    def _one(self, at: int) -> tuple[Kind, int]:
+    def _unit(self, at: int) -> tuple[Kind, int]:
         """What begins at a word, and the word after its end."""
         words, word = self.words, self.words[at]
         if word in ("{", "}"):
@@ -243,8 +243,8 @@ def function_parts(split: Split, run: Run) -> tuple[int | None, tuple[int, int] 
     if at >= run.end:
         return None, None, results
     opens = at + 1
-    found = (opens, closing(split, opens, run.end)) if opens < run.end and words[opens] == "(" else None
-    return at, found, results
+    parameters = (opens, closing(split, opens, run.end)) if opens < run.end and words[opens] == "(" else None
+    return at, parameters, results
 
 
 def closing(split: Split, at: int, end: int) -> int:

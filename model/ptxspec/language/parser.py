@@ -89,8 +89,8 @@ class Reading:
             shown = "the end of the text" if split.classes[at] == END else repr(word)
             message = f"expected {failed.expected}, not {shown}"
             if split.classes[at] == "directive":
-                said = message
-                self.build.complain(at, Later(lambda: (said + self._meant(word), page)))
+                text = message
+                self.build.complain(at, Later(lambda: (text + self._meant(word), page)))
                 return
         self.build.complain(at, message, page)
 
@@ -190,10 +190,10 @@ def parse(text: str, path: str = "<ptx>") -> Module:
 
 
 def parse_source(source: Source) -> Module:
-    found = read(source)
-    if found.build.complaints or found.module is None:
-        raise found.build.complaints.error()
-    return found.module
+    reading = read(source)
+    if reading.build.complaints or reading.module is None:
+        raise reading.build.complaints.error()
+    return reading.module
 
 
 def ended(text: str) -> str:
@@ -211,7 +211,7 @@ def parse_fragment(source: Source) -> tuple[Heading | None, list[Statement]]:
     """Instructions alone, as they would stand in a function's body, and what stands before them of a module's heading."""
     reading = Reading(source)
     split, rules = reading.split, reading.rules()
-    found: list[Statement] = []
+    statements: list[Statement] = []
     heading: Heading | None = None
     if split.words[0] in (".version", ".target"):
         try:
@@ -223,7 +223,7 @@ def parse_fragment(source: Source) -> tuple[Heading | None, list[Statement]]:
         first = reading.reached()
         try:
             statement = rules["statement"]()
-            found += statement if type_of(statement) is list else [statement]
+            statements += statement if type_of(statement) is list else [statement]
         except Failed as failed:
             after = reading.recover("statement", first, failed)
             if after < 0:  # what only a module has
@@ -231,7 +231,7 @@ def parse_fragment(source: Source) -> tuple[Heading | None, list[Statement]]:
             rules["begin_at"](max(after, first + 1))
     if reading.build.complaints:
         raise reading.build.complaints.error()
-    return heading, found
+    return heading, statements
 
 
 def statement(text: str, position: int) -> str:

@@ -60,19 +60,19 @@ class Assembly(Grammar):
 
     def test(self, node: Node, others: list[list[Place]], rule: Rule) -> str:
         """A condition that holds where the node begins and none of the others does."""
-        own = self.prefixes(node, rule)
-        if ENDS in own[0]:
+        prefixes = self.prefixes(node, rule)
+        if ENDS in prefixes[0]:
             raise DocumentError(rule.path, rule.line, "what may be nothing cannot be left out or repeated")
         used = {0}
         for other in others:
-            apart = [k for k in range(AHEAD) if not self.overlap(own[k], other[k], k == 0)]
+            apart = [k for k in range(AHEAD) if not self.overlap(prefixes[k], other[k], k == 0)]
             if apart:
                 used.add(apart[0])
             else:  # the first in the order of the page, if all that can be seen of it fits
-                used |= {k for k in range(AHEAD) if ENDS not in own[k]}
-                if used == {0} and not all(isinstance(a, Literal) for a in own[0]):
+                used |= {k for k in range(AHEAD) if ENDS not in prefixes[k]}
+                if used == {0} and not all(isinstance(a, Literal) for a in prefixes[0]):
                     raise DocumentError(rule.path, rule.line, f"{AHEAD} words do not tell what {rule.name} is")
-        return " and ".join(self._member(own[k], k) for k in sorted(used))
+        return " and ".join(self._member(prefixes[k], k) for k in sorted(used))
 
     def _member(self, place: Place, k: int) -> str:
         at = "i" if k == 0 else f"i + {k}"
@@ -120,13 +120,13 @@ class Assembly(Grammar):
             self.write(2, "nested += 1")
             self.write(2, f"if nested > {MOST_NESTED}: fail(i, {rule.name!r}, None)")
         if rule.called:
-            own = self.prefixes(rule.node, rule)[0]
-            if ENDS not in own:
-                self.write(2, f"if not ({self._member(own, 0)}): fail(i, {rule.name!r}, {rule.called!r})")
+            first = self.prefixes(rule.node, rule)[0]
+            if ENDS not in first:
+                self.write(2, f"if not ({self._member(first, 0)}): fail(i, {rule.name!r}, {rule.called!r})")
         for label in labels:
             self.write(2, f"v_{label} = {'[]' if label in lists else 'None'}")
         if not labels:
-            self._one_value(rule)
+            self._single_value(rule)
             self.write(2, "value = None")
         self._node(rule.node, rule, 2, lists)
         if rule.name in self.recursive:
@@ -141,7 +141,7 @@ class Assembly(Grammar):
             raise DocumentError(rule.path, rule.line, f"nothing makes a part of the tree of {rule.name}")
         self.write(2, f"return {result}")
 
-    def _one_value(self, rule: Rule) -> None:
+    def _single_value(self, rule: Rule) -> None:
         """Without labels, a rule has one thing at most that it stands for."""
 
         def count(node: Node) -> int:
@@ -179,9 +179,9 @@ class Assembly(Grammar):
                 self._keep("words[i]", label, depth, lists, labelled)
             self.write(depth, "i += 1")
         elif isinstance(node, Reference):
-            own = self.prefixes(node, rule)[0]
-            if before and ENDS not in own:
-                self._demand(self._member(own, 0), node, rule, depth, before)
+            first = self.prefixes(node, rule)[0]
+            if before and ENDS not in first:
+                self._demand(self._member(first, 0), node, rule, depth, before)
             self._reference(node, depth, lists, labelled)
         elif isinstance(node, Sequence):
             return self._sequence(node, rule, depth, lists, before, known)
@@ -204,13 +204,13 @@ class Assembly(Grammar):
             self._keep("value", node.label, depth, lists, labelled)
         elif node.name in self.remembered:
             self.write(depth, "word = words[i]")
-            self.write(depth, f"found = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
-            self.write(depth, "if found is None:")
-            self.write(depth + 1, f"first = i; before = build.said; found = rule_{node.name}()")
-            alone = f"i == first + 1 and build.said == before and words[i] in {_STOPS!r}"
-            self.write(depth + 1, f"if {alone}: remembered[word] = found")
+            self.write(depth, f"result = remembered.get(word) if words[i + 1] in {_STOPS!r} else None")
+            self.write(depth, "if result is None:")
+            self.write(depth + 1, f"first = i; before = build.complaint_count; result = rule_{node.name}()")
+            alone = f"i == first + 1 and build.complaint_count == before and words[i] in {_STOPS!r}"
+            self.write(depth + 1, f"if {alone}: remembered[word] = result")
             self.write(depth, "else: i += 1")
-            self._keep("found", node.label, depth, lists, labelled)
+            self._keep("result", node.label, depth, lists, labelled)
         else:
             self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
 
@@ -270,21 +270,21 @@ class Assembly(Grammar):
             return [*self.called(node.item, rule), *self._trailing(node.item, rule)]
         if isinstance(node, Optional):
             return self._trailing(node.item, rule)
-        found: list[str] = []
+        names: list[str] = []
         for item in reversed(node.items) if isinstance(node, Sequence) else ():
             optional = isinstance(item, Optional | Repeated)
-            found = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *found]
+            names = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *names]
             if not optional:
                 break
-        return found
+        return names
 
     def _demand(self, condition: str, node: Node, rule: Rule, depth: int, before: list[Pending]) -> None:
         """Code that fails where a condition does not hold, and says what could have stood there."""
-        own = self.called(node, rule)
-        text = repr(_listed(own))
+        names = self.called(node, rule)
+        text = repr(_listed(names))
         if before:
             places = "".join(f"({p.variable}, {p.called!r}, {p.more!r}), " for p in before)
-            text = f"expected(i, ({places}), {own!r})"
+            text = f"expected(i, ({places}), {names!r})"
         start = f"if not {condition}: " if condition else ""
         self.write(depth, f"{start}fail(i, {rule.name!r}, {text})")
 
@@ -320,16 +320,16 @@ def _listed(called: list[str]) -> str:
     return " or ".join([", ".join(distinct[:-1]), distinct[-1]]) if len(distinct) > 1 else distinct[0]
 
 
-def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], own: list[str]) -> str:
+def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], names: list[str]) -> str:
     """What could have stood at the word i: `own`, and of what came before it what was not there or what goes on."""
-    found: list[list[str]] = []
+    expected: list[list[str]] = []
     for at, called, more in reversed(list(before)):
         if at is None:  # of an alternative that was not taken
             continue
-        found.append(list(called if at == i else more))
+        expected.append(list(called if at == i else more))
         if at != i:
             break
-    return _listed([c for called in reversed(found) for c in called] + own)
+    return _listed([c for called in reversed(expected) for c in called] + names)
 
 
 def _labels(node: Node) -> list[str]:

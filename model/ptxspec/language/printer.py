@@ -43,14 +43,14 @@ def indented(line: Line) -> str:
 
 def lines_of(module: tree.Module) -> list[Line]:
     """The lines of a module, in the order of their positions."""
-    found = [Line(module.version_position, 0, f".version {module.version[0]}.{module.version[1]}")]
-    found.append(Line(module.target_position, 0, f".target {', '.join(module.target)}"))
+    lines = [Line(module.version_position, 0, f".version {module.version[0]}.{module.version[1]}")]
+    lines.append(Line(module.target_position, 0, f".target {', '.join(module.target)}"))
     if module.address_size_position is not None or module.address_size != 32:
-        found.append(Line(module.address_size_position, 0, f".address_size {module.address_size}"))
+        lines.append(Line(module.address_size_position, 0, f".address_size {module.address_size}"))
     members = [*module.variables, *module.functions, *module.directives]
     for member in sorted(members, key=lambda m: m.position):
-        found += _member(member)
-    return found
+        lines += _member(member)
+    return lines
 
 
 def _member(member: Any) -> Iterable[Line]:

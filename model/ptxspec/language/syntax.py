@@ -47,7 +47,7 @@ def parser_of(made: Tables) -> Syntax:
     rules = [rule._replace(path=_path(rule.path)) for rule in made.rules]
     assembly = _assembly(rules, lexicon, made.outside, made.prefixes)
     first = {name: [_texts(p) for p in assembly.prefixes_of(name)] for name in sorted(RECOVERED)}
-    begins = {name: (own[0], own[1]) for name, own in first.items()}
+    begins = {name: (places[0], places[1]) for name, places in first.items()}
     literals = {text for rule in rules for text in _named(rule.node) if lexicon.class_of(text) == "directive"}
     return Syntax(lexicon, assembly.assembled(), begins, tuple(sorted(literals)))
 

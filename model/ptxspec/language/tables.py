@@ -32,7 +32,7 @@ def plain(tables: Tables) -> dict[str, Any]:
         return places.setdefault(place, len(places))
 
     outside = {name: [called, numbered(place)] for name, (called, place) in tables.outside.items()}
-    prefixes = {name: list(map(numbered, own)) for name, own in tables.prefixes.items()}
+    prefixes = {name: list(map(numbered, sets)) for name, sets in tables.prefixes.items()}
     return {
         "words": [list(rule) for rule in tables.words],
         "rules": [[*rule[:2], _plain_node(rule.node), *rule[3:]] for rule in tables.rules],
@@ -91,8 +91,8 @@ def read(value: Any) -> Tables:
         return places[at]
 
     outside = {_name(name): (_text(called), numbered(n)) for name, (called, n) in value["outside"].items()}
-    prefixes = {_name(name): list(map(numbered, own)) for name, own in value["prefixes"].items()}
-    if prefixes.keys() != {rule.name for rule in rules} or any(len(own) != AHEAD for own in prefixes.values()):
+    prefixes = {_name(name): list(map(numbered, sets)) for name, sets in value["prefixes"].items()}
+    if prefixes.keys() != {rule.name for rule in rules} or any(len(sets) != AHEAD for sets in prefixes.values()):
         raise ValueError("the rules are others than those with what they begin with")
     return Tables(words, rules, outside, prefixes)
 

@@ -324,8 +324,8 @@ class Module(NamedTuple):
 
 def type_of(item: Any) -> type:
     """The class of an item. (Calling type() would let a type checker narrow to one class, where many are meant.)"""
-    found: type = item.__class__
-    return found
+    kind: type = item.__class__
+    return kind
 
 
 def placeless(item: Any) -> Any:
@@ -333,17 +333,17 @@ def placeless(item: Any) -> Any:
     if isinstance(item, Spelled):
         return int(item)
     if hasattr(item, "_fields"):
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in zip(item._fields, item, strict=True):
             if name == "end" or (name.endswith("position") and value is not None):
-                found[name] = 0
+                fields[name] = 0
             elif name == "option_positions":
-                found[name] = (0,) * len(value)
+                fields[name] = (0,) * len(value)
             elif name == "uses":
-                found[name] = tuple(sorted((what, 0) for what, _ in value))
+                fields[name] = tuple(sorted((what, 0) for what, _ in value))
             else:
-                found[name] = placeless(value)
-        return item._replace(**found)
+                fields[name] = placeless(value)
+        return item._replace(**fields)
     if isinstance(item, tuple | list):
         return item.__class__(map(placeless, item))
     return item

@@ -73,7 +73,7 @@ _TOKEN = re.compile(r'\s*(?:(?P<label>[a-z_]+):)?(?:"(?P<literal>[^"\s]+)"|(?P<n
 
 def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
     """(name, what it is called, right side, line) of each rule."""
-    found: list[tuple[str, str | None, str, int]] = []
+    rules: list[tuple[str, str | None, str, int]] = []
     lines: list[str] = []
     first = fence.line
 
@@ -82,7 +82,7 @@ def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
             match = _HEAD.match("\n".join(lines))
             if match is None:
                 raise DocumentError(path, first, f'a rule is written name "…" = …, not {lines[0]!r}')
-            found.append((match["name"], match["called"], match["body"], first))
+            rules.append((match["name"], match["called"], match["body"], first))
 
     for number, line in enumerate(fence.text.splitlines(), fence.line):
         if not line.strip():
@@ -95,7 +95,7 @@ def _rules(fence: Fence, path: str) -> list[tuple[str, str | None, str, int]]:
             end()
             lines, first = [line], number
     end()
-    return found
+    return rules
 
 
 def words_of(fence: Fence, path: str) -> list[Words]:

@@ -63,7 +63,7 @@ def complaints(command: list[str], folder: Path, written: dict[str, Path]) -> tu
     return run.returncode, re.sub(r"(ptxspec/[\w/]+\.py)(:\d+)", document, output)
 
 
-def said(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
+def outputs(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
     """What ruff and then mypy say of every document, or of those chosen: (exit status, output with the documents' names).
     Nothing, if none of them holds Python."""
     config = DOCUMENTS / "pyproject.toml"
@@ -100,7 +100,7 @@ def said(chosen: Collection[Path] | None = None) -> Iterator[tuple[int, str]]:
 def main() -> int:
     """Lint every document; the exit status is 1 if anything was complained about."""
     failed = 0
-    for status, output in said():
+    for status, output in outputs():
         failed |= status
         print(output, end="")
     return int(bool(failed))

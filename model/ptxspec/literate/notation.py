@@ -139,7 +139,7 @@ class SyntaxLine(NamedTuple):
         """What may come next after `modifiers` (spelled without dots, in order): each word with its slot, in the order of the
         line. And whether an instruction may have these modifiers and no more. Nothing, if none of the line begins with them."""
         hints = [s for s in self.slots if s.hint and not any(m in s.options for m in modifiers)]
-        own = [m for m in modifiers if not any(s.hint and m in s.options for s in self.slots)]
+        unhinted = [m for m in modifiers if not any(s.hint and m in s.options for s in self.slots)]
         slots = [s for s in self.slots if not s.hint]
 
         def reached(start: int) -> Iterator[int]:
@@ -151,13 +151,13 @@ class SyntaxLine(NamedTuple):
             yield len(slots)
 
         places = set(reached(0))
-        for word in own:
+        for word in unhinted:
             filled = (i for i in places if i < len(slots) and word in slots[i].options)
             places = {k for i in filled for k in reached(i + 1)}
         if not places:
             return [], False
-        found = [(option, slots[i]) for i in sorted(places) if i < len(slots) for option in slots[i].options]
-        return [*found, *((option, hint) for hint in hints for option in hint.options)], len(slots) in places
+        options = [(option, slots[i]) for i in sorted(places) if i < len(slots) for option in slots[i].options]
+        return [*options, *((option, hint) for hint in hints for option in hint.options)], len(slots) in places
 
     @property
     def signs(self) -> dict[str, str | int]:

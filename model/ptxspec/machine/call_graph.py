@@ -10,7 +10,7 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import Call, Checked, Formal, Kernel, Op, Read, spaces
 from ptxspec.language.diagnostics import Diagnostic
-from ptxspec.language.gaps import told
+from ptxspec.language.gaps import diagnostics_of_gaps
 from ptxspec.machine.several_effects import taken_apart
 from ptxspec.terms.effects import StackUse
 from ptxspec.terms.types import TYPES
@@ -59,7 +59,7 @@ def _linked(checked: Checked, entry: Kernel) -> Kernel:
 def gaps_reached(checked: Checked, name: str) -> list[Diagnostic]:
     """What is said of the instructions without a page that an entry may come to, itself or in functions that it may call."""
     entry = checked.kernels[name]
-    return told(checked, (entry, *_reached(checked, entry).values()))
+    return diagnostics_of_gaps(checked, (entry, *_reached(checked, entry).values()))
 
 
 def moves_stack(op: Op) -> bool:

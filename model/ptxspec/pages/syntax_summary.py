@@ -68,18 +68,18 @@ def merged(left: Shape, right: Shape) -> Shape | None:
     if types is not None:
         return types
     a, b = [p.name for p in left.places], [p.name for p in right.places]
-    found: list[Place] = []
+    places: list[Place] = []
     differences = 0
     for kind, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         mine, other = left.places[i:j], right.places[k:m]
         if kind == "equal":
-            found += [x._replace(optional=x.optional or y.optional) for x, y in zip(mine, other, strict=True)]
+            places += [x._replace(optional=x.optional or y.optional) for x, y in zip(mine, other, strict=True)]
             continue
         differences += max(len(mine), len(other))
-        found += [p._replace(optional=True) for p in (*mine, *other)]
-    names = [p.name for p in found]
+        places += [p._replace(optional=True) for p in (*mine, *other)]
+    names = [p.name for p in places]
     return (
-        Shape(left.opcode, tuple(found), left.operands)
+        Shape(left.opcode, tuple(places), left.operands)
         if differences <= MOST_DIFFERENCES and len(set(names)) == len(names)
         else None
     )
@@ -89,32 +89,32 @@ def _alternatives(left: Shape, right: Shape) -> Shape | None:
     """One line for two that differ in a few types alone, each in its place. None for others."""
     if len(left.places) != len(right.places):
         return None
-    found = []
+    places = []
     for mine, other in zip(left.places, right.places, strict=True):
         both = dict.fromkeys([*mine.name.split(","), *other.name.split(",")])
         same = mine.name == other.name
         if not same and (mine.hint or other.hint or not (mine.types and other.types)):
             return None
-        found.append(
+        places.append(
             Place(mine.name if same else ",".join(both), mine.optional or other.optional, mine.hint, mine.types)
         )
     differences = sum(a.name != b.name for a, b in zip(left.places, right.places, strict=True))
-    return Shape(left.opcode, tuple(found), left.operands) if differences <= MOST_DIFFERENCES else None
+    return Shape(left.opcode, tuple(places), left.operands) if differences <= MOST_DIFFERENCES else None
 
 
 def shapes(lines: list[SyntaxLine]) -> list[Shape]:
     """The lines of a summary, those that stand first first."""
-    found: list[Shape] = []
+    merged_shapes: list[Shape] = []
     for line in lines:
         new = shape(line)
-        for i, old in enumerate(found):
+        for i, old in enumerate(merged_shapes):
             both = merged(old, new)
             if both is not None:
-                found[i] = both
+                merged_shapes[i] = both
                 break
         else:
-            found.append(new)
-    return found
+            merged_shapes.append(new)
+    return merged_shapes
 
 
 def helps(lines: list[SyntaxLine]) -> bool:
@@ -124,15 +124,15 @@ def helps(lines: list[SyntaxLine]) -> bool:
 
 def sets(lines: list[SyntaxLine]) -> dict[str, list[str]]:
     """The sets of the summary, by name: all members that a set of that name has in some line."""
-    found: dict[str, dict[str, None]] = {}
+    members_of: dict[str, dict[str, None]] = {}
     for line in lines:
         for slot in line.slots:
             if slot.is_set and "_or_" not in slot.name:
-                found.setdefault(f".{slot.name}", {}).update(dict.fromkeys(f".{o}" for o in slot.options))
+                members_of.setdefault(f".{slot.name}", {}).update(dict.fromkeys(f".{o}" for o in slot.options))
         for operand in line.operands:
             if operand.selector:
-                found.setdefault(f".{operand.selector.name}", {}).update({operand.selector.spelled: None})
-    return {name: list(members) for name, members in found.items()}
+                members_of.setdefault(f".{operand.selector.name}", {}).update({operand.selector.spelled: None})
+    return {name: list(members) for name, members in members_of.items()}
 
 
 def text(lines: list[SyntaxLine]) -> str:

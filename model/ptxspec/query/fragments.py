@@ -451,7 +451,7 @@ def _plan(
 def _without_form(found: Misfit | Missing, item: tree.Instruction, source: Source) -> PtxError:
     """The error for an instruction that fits no form, or that no page describes."""
     if isinstance(found, Missing):
-        return source.error(item.position, found.said, cited.GAPS)
+        return source.error(item.position, found.message, cited.GAPS)
     return source.error(item.position, found.why, found.page)
 
 

@@ -28,11 +28,11 @@ class Slot(NamedTuple):
         return Slot(self.name, -2)
 
     def type(self, modifiers: dict[str, Any]) -> Type:
-        found = modifiers.get(self.name)
-        if not isinstance(found, Type):
+        chosen = modifiers.get(self.name)
+        if not isinstance(chosen, Type):
             raise blame(f"no type is bound to the modifier .{self.name}")
-        width = found.width << self.scale if self.scale > 0 else found.width >> -self.scale
-        return TYPES[f"{found.kind}{width}"] if self.scale else found
+        width = chosen.width << self.scale if self.scale > 0 else chosen.width >> -self.scale
+        return TYPES[f"{chosen.kind}{width}"] if self.scale else chosen
 
 
 class _Of:

@@ -45,8 +45,8 @@ class Compiled:
     def __call__(self, inputs: Sequence[np.ndarray], count: int) -> list[np.ndarray]:
         """The results of `count` rows: an array for each output. The inputs are contiguous arrays as `storage` says, with as many
         elements as there are rows, or with one where all rows have the same."""
-        for array, (name, type, own) in zip(inputs, self.loop.inputs, strict=True):
-            if array.dtype != storage(type) or array.size != (count if own else 1) or not array.flags.c_contiguous:
+        for array, (name, type, varies) in zip(inputs, self.loop.inputs, strict=True):
+            if array.dtype != storage(type) or array.size != (count if varies else 1) or not array.flags.c_contiguous:
                 raise ValueError(f"{name}: not {count} contiguous elements of {storage(type)}")
         outputs = [np.empty(count, storage(type)) for type, _ in self.loop.outputs]
         if count:
@@ -68,10 +68,10 @@ def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any
     lines: list[str] = []
     emitter = Emitter(lines, needs, choose)
     env: dict[str, str] = {}
-    for k, (variable, type, own) in enumerate(loop.inputs):
+    for k, (variable, type, varies) in enumerate(loop.inputs):
         bits = stored_bits(type)
         word, aligned = f"i{bits}", f"align {min(bits, 64) // 8}"
-        if own:
+        if varies:
             at = emitter.emit(f"getelementptr {word}, ptr %in{k}, i64 %i")
             value = emitter.emit(f"load {word}, ptr {at}, {aligned}")
         else:

@@ -107,8 +107,8 @@ class Real:
     def scaled(self, exponent: int) -> Real:
         """x · 2^exponent."""
         if isinstance(exponent, Many):
-            found: Real = exponent.powers_of(self)
-            return found
+            product: Real = exponent.powers_of(self)
+            return product
         if self.exact is not None:
             return real(self.exact * Fraction(2) ** exponent)
 
@@ -148,8 +148,8 @@ class Real:
 def dyadic(size: Int, exponent: Int) -> Fraction:
     """size · 2^exponent, of terms that are known: one number, or many of them while many are asked about."""
     if HERE.known is not None:
-        found: Fraction = HERE.known.number(size, exponent)
-        return found
+        number: Fraction = HERE.known.number(size, exponent)
+        return number
     return size.__index__() * Fraction(2) ** exponent.__index__()
 
 
@@ -292,8 +292,8 @@ def square_root(q: Fraction | int) -> Real:
         return real(Fraction(top, bottom))
 
     def enclose(n: int) -> Enclosure:
-        found = math.isqrt((q.numerator << 2 * n) // q.denominator)
-        return found, found + 1
+        root = math.isqrt((q.numerator << 2 * n) // q.denominator)
+        return root, root + 1
 
     return Real(enclose)
 
@@ -372,8 +372,8 @@ def hyperbolic_tangent(q: Fraction | int) -> Real:
         y = _difference((whole * ln2[0], whole * ln2[1]), _fixed(2 * q, w))
         lo, hi = _exponential((max(y[0], 0), max(y[1], 0)), w)
         small = (lo >> whole, -(-hi >> whole))
-        one = (1 << w, 1 << w)
-        return _divided(_difference(one, small), _sum(one, small), w)
+        unit = (1 << w, 1 << w)
+        return _divided(_difference(unit, small), _sum(unit, small), w)
 
     return _computed(compute, extra=16)
 
@@ -383,8 +383,8 @@ def nearest_by(x: Real, rounded: Callable[[int, int], Any]) -> Any:
     n = 64
     while n <= MOST_PLACES:
         lo, hi = x.enclose(n)
-        found = rounded(lo, -n)
-        if lo == hi or ((lo > 0) == (hi > 0) and found == rounded(hi, -n)):
-            return found
+        result = rounded(lo, -n)
+        if lo == hi or ((lo > 0) == (hi > 0) and result == rounded(hi, -n)):
+            return result
         n *= 2
     raise Undecided(f"{x!r} lies too near to the middle of two numbers")

@@ -74,7 +74,7 @@ def loads(page: Page) -> Checked:
 
 def linted(path: Path) -> Checked:
     """What ruff and mypy say of its Python."""
-    outcomes = list(lint.said([path]))
+    outcomes = list(lint.outputs([path]))
     wrong: list[str] = []
     for status, output in outcomes:
         lines = output.splitlines()

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, ran
+from ptxspec.base.processes import MOST_OUTPUT, Process, Reply, run_program
 from ptxspec.evidence.kernels.cases import FILL, PROFILE, Launch
 from ptxspec_workshop.fuzz import library
 from ptxspec_workshop.fuzz.behaviours import launched
@@ -55,7 +55,7 @@ class Ptxas(NamedTuple):
             source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
             source.write_text(case.text)
             command = [self.path, f"-arch={ARCH}", "-w", level, str(source), "-o", str(target)]
-            run = ran(command, limit)
+            run = run_program(command, limit)
             if run.late:
                 return Answer(level, "hung", f"no answer within {limit:g} seconds")
             said = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
@@ -74,7 +74,7 @@ class Ptxas(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """What it is. Raises OSError for a path that cannot be called."""
-        run = ran([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
+        run = run_program([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
         if run.late or run.wrote_much:
             raise OSError(f"{self.path} --version {'does not end' if run.late else 'does not stop writing'}")
         said = run.output.decode(errors="backslashreplace")

@@ -82,9 +82,9 @@ class Constants:
         """A constant expression."""
         expression = _Expression(self, at)
         expression.read()
-        found = expression.value()
-        value = Spelled.of(found.value, "".join(expression.texts))
-        return (Real(value, 64) if found.type == "f64" else Number(value)), expression.at
+        constant = expression.value()
+        value = Spelled.of(constant.value, "".join(expression.texts))
+        return (Real(value, 64) if constant.type == "f64" else Number(value)), expression.at
 
     def typed(self, at: int) -> Any:
         """A literal of an expression, with its type."""
@@ -202,8 +202,8 @@ class _Expression:
         self.waiting.append(_Step(operator, takes, strength, self.at))
         self.texts.append(text)
 
-    def _wrong(self, said: str) -> Failed:
-        return Failed(self.at, "constant", None, said, EXPRESSIONS)
+    def _wrong(self, message: str) -> Failed:
+        return Failed(self.at, "constant", None, message, EXPRESSIONS)
 
     def value(self) -> Any:
         """The value of what was read, with its type."""

@@ -178,7 +178,7 @@ class Declarations:
         return Parameter(type[1:], name, align, None, self.text.starts[self.name_at], "param", pointer, length)
 
     def _parameter(
-        self, space: str, found: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
+        self, space: str, parameter: Parameter, size: int | None, points: bool, named: bool, may_be_open: bool = True
     ) -> Parameter:
         """A parameter; whether it may say what it points to, whether it needs a name, and whether it may have no size."""
         may_be_open &= space == ".param"
@@ -187,14 +187,14 @@ class Declarations:
             size = OPEN
         rule = contracts.state_spaces().is_no_vector_in_param
         if not self.text.require(
-            rule, self.vector_at, space[1:], found.vector, size is not None, what="a parameter in .param"
+            rule, self.vector_at, space[1:], parameter.vector, size is not None, what="a parameter in .param"
         ):
-            found = found._replace(vector=1)
-        if found.pointer is not None:
+            parameter = parameter._replace(vector=1)
+        if parameter.pointer is not None:
             self.text.require(contracts.attributes().parameters_may_point, self.pointer_at, not points, True)
-        if named and found.name == "_":
+        if named and parameter.name == "_":
             self.text.complain(self.name_at, "expected a parameter's name, not '_'", cited.FUNCTIONS)
-        return found._replace(space=space[1:], size=size)
+        return parameter._replace(space=space[1:], size=size)
 
     def parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
         return self._parameter(space, rest, size, False, True)

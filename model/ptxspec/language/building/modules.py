@@ -135,14 +135,14 @@ class Modules:
 
     def _limits(self, at: int, limits: list[tuple[int, Limit]]) -> dict[str, tuple[int, ...]]:
         page = contracts.directives()
-        found: dict[str, tuple[int, ...]] = {}
+        numbers_of: dict[str, tuple[int, ...]] = {}
         for where, (word, numbers) in limits:
-            found[word] = numbers
+            numbers_of[word] = numbers
             for alternatives in page.ALTERNATIVES:
                 if word in alternatives:
-                    self.text.require(page.has_one_of, where, alternatives, found)
-        self.text.require(page.blocks_are_clusters_of_a_size, at, found)
-        return found
+                    self.text.require(page.has_one_of, where, alternatives, numbers_of)
+        self.text.require(page.blocks_are_clusters_of_a_size, at, numbers_of)
+        return numbers_of
 
     def entry(
         self,

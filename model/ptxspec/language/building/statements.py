@@ -180,10 +180,10 @@ class Statements:
 
 def flat(statements: list[Any]) -> list[Statement]:
     """Statements in one list; several of them where one stands for several, as a declaration of two variables does."""
-    found: list[Statement] = []
-    for one in statements:
-        if one.__class__ is list:
-            found += one
+    flattened: list[Statement] = []
+    for statement in statements:
+        if statement.__class__ is list:
+            flattened += statement
         else:
-            found.append(one)
-    return found
+            flattened.append(statement)
+    return flattened

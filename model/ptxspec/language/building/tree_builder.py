@@ -39,9 +39,9 @@ class TreeBuilder:
         self._parts = (constants, operands, declarations, statements, modules)
 
     @property
-    def said(self) -> int:
+    def complaint_count(self) -> int:
         """How many complaints there were."""
-        return self.text.said
+        return self.text.complaint_count
 
     def __getattr__(self, rule: str) -> Callable[..., Any]:
         for part in self._parts:
