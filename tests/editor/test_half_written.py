@@ -74,7 +74,7 @@ def test_every_name_is_found_and_may_be_another(path: Path) -> None:
     own = document(text)
     for word, name in enumerate(own.split.words):
         if own.names.is_name(word):
-            assert own.names.found(name, word) is not None or name in special_registers(), name
+            assert own.names.resolve(name, word) is not None or name in special_registers(), name
     assert own.problems == []
     rng = random.Random(path.stem)
     for symbol in rng.sample(own.names.symbols, 4):
@@ -99,7 +99,7 @@ def test_scopes_hide_names() -> None:
         at = text.index(piece) + piece.index(name, which)
         word = own.word_at(at)
         assert word is not None
-        symbol = own.names.found(own.split.words[word], word)
+        symbol = own.names.resolve(own.split.words[word], word)
         return None if symbol is None else own.split.starts[symbol.word]
 
     outer, inner = text.index(".reg .u32 a") + 10, text.rindex(".reg .u32 a") + 10

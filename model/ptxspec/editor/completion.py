@@ -79,13 +79,13 @@ def complete(document: Document, offset: int) -> list[Item]:
     if before is None:
         return []
     written = before.piece.lower()
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for item in _offered(document, offset, before):
         typed = before.piece[item.start - before.start :].lower()
         if item.word.lower().startswith(typed) or (len(typed) > 1 and typed.lstrip(".%") in item.word.lower()):
-            found.setdefault(item.word, item)
-    exact = [i for i in found.values() if i.word.lower().startswith(written[i.start - before.start :])]
-    return [*exact, *(i for i in found.values() if i not in set(exact))]
+            items.setdefault(item.word, item)
+    exact = [i for i in items.values() if i.word.lower().startswith(written[i.start - before.start :])]
+    return [*exact, *(i for i in items.values() if i not in set(exact))]
 
 
 def _before(document: Document, offset: int) -> _Before | None:
@@ -109,10 +109,10 @@ def _before(document: Document, offset: int) -> _Before | None:
         [*whole.starts[first:count], start, start, start],
         [],
     )
-    found = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
-    depth = around + sum(r.kind is Kind.OPEN for r in found) - sum(r.kind is Kind.CLOSE for r in found)
-    last = found[-1] if found else None
-    if found and found[0].kind is Kind.CLOSE:
+    outline = runs(text[:start], split)  # of one statement: where it begins, what comes later has no part in
+    depth = around + sum(r.kind is Kind.OPEN for r in outline) - sum(r.kind is Kind.CLOSE for r in outline)
+    last = outline[-1] if outline else None
+    if outline and outline[0].kind is Kind.CLOSE:
         depth += 1  # the run's own depth is that outside of it
     if last is not None and (last.kind in (Kind.OPEN, Kind.CLOSE, Kind.LABEL) or split.words[last.end - 1] == ";"):
         last = None
@@ -183,10 +183,10 @@ def _within_instruction(document: Document, offset: int, before: _Before, run: R
         else:
             yield from (i for i in _beginnings(before._replace(depth=1), []) if i.of is not Of.DIRECTIVE)
         return
-    own = split.words[opcode : run.end]
-    if before.piece.startswith(".") and all(word.startswith(".") for word in own[1:]):
+    words = split.words[opcode : run.end]
+    if before.piece.startswith(".") and all(word.startswith(".") for word in words[1:]):
         more = before.piece[: before.piece.rfind(".")]
-        yield from _modifiers("".join(own) + more, before.start + len(more))
+        yield from _modifiers("".join(words) + more, before.start + len(more))
         return
     yield from _names(document, offset, before, (Of.REGISTER, Of.VARIABLE, Of.LABEL, Of.FUNCTION))
     yield from (Item(before.start, name, Of.VALUE, detail) for name, detail in pages.special_register_names())
@@ -197,9 +197,9 @@ def _names(document: Document, offset: int, before: _Before, kinds: Iterable[Of]
     """The names that may be used at an offset, those of a type first if there are any."""
     at = document.word_at(offset)
     word = at if at is not None else _word_before(document, offset)
-    found = [s for s in document.names.visible(word) if _KINDS[s.what] in kinds]
-    own = [s for s in found if type and type in s.qualifiers.split()]
-    for symbol in own or found:
+    symbols = [s for s in document.names.visible(word) if _KINDS[s.what] in kinds]
+    typed = [s for s in symbols if type and type in s.qualifiers.split()]
+    for symbol in typed or symbols:
         detail = " ".join(filter(None, (symbol.what, symbol.qualifiers)))
         if symbol.many is None:
             yield Item(before.start, symbol.name, _KINDS[symbol.what], detail)

@@ -38,12 +38,12 @@ def hover(document: Document, offset: int, links: Links) -> Hover | None:
         if opcode <= word <= modifiers:
             return _instruction(document, run, opcode, modifiers, offset, links)
     if names.is_name(word):
-        said = name_text(document, word, links)
+        text = name_text(document, word, links)
     elif split.classes[word] in ("directive", "bank"):
-        said = pages.directive_text(split.words[word], links)
+        text = pages.directive_text(split.words[word], links)
     else:
-        said = None
-    return None if not said else Hover(start, end, said)
+        text = None
+    return None if not text else Hover(start, end, text)
 
 
 def _modifiers(document: Document, run: Run, opcode: int) -> int:
@@ -82,10 +82,10 @@ def _instruction(document: Document, run: Run, first: int, last: int, offset: in
             if piece or word == first:
                 if offset < end or at + len(piece) == document.end_of(last):
                     if index < 0:
-                        said = pages.opcode_text(mnemonic, links)
+                        text = pages.opcode_text(mnemonic, links)
                     else:
-                        said = pages.modifier_text(mnemonic, index, links) or pages.opcode_text(mnemonic, links)
-                    return None if not said else Hover(max(start, split.starts[first]), end, said)
+                        text = pages.modifier_text(mnemonic, index, links) or pages.opcode_text(mnemonic, links)
+                    return None if not text else Hover(max(start, split.starts[first]), end, text)
                 index += 1
             at = end + 1
     return None
@@ -94,7 +94,7 @@ def _instruction(document: Document, run: Run, first: int, last: int, offset: in
 def name_text(document: Document, word: int, links: Links) -> str | None:
     """What a name stands for."""
     name = document.split.words[word]
-    symbol = document.names.found(name, word)
+    symbol = document.names.resolve(name, word)
     if symbol is None:
         return pages.special_register_text(name, links) or pages.system_function_text(name, links)
     return symbol_text(document, symbol)
@@ -109,8 +109,8 @@ def symbol_text(document: Document, symbol: Symbol) -> str:
         return f"```ptx\n{symbol.name}:\n```\n\na {symbol.what}{inside}, {where}"
     if symbol.what in (ENTRY, FUNCTION):
         return f"```ptx\n{_shown(document, symbol.run)}\n```\n\n{_article(symbol.what)}, {where}"
-    own = [word.removeprefix(".") for word in symbol.qualifiers.split()]
-    types = [pages.type_line(TYPES[word]) for word in own if word in TYPES]
+    words = [word.removeprefix(".") for word in symbol.qualifiers.split()]
+    types = [pages.type_line(TYPES[word]) for word in words if word in TYPES]
     head = f"```ptx\n{symbol.qualifiers} {symbol.written}\n```\n\n{_article(symbol.what)}{inside}, {where}"
     return "\n\n".join([head, *types])
 

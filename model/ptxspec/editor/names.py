@@ -111,21 +111,21 @@ class Names:
         classes = self.split.classes
         at = next((i for i in range(end - 1, first - 1, -1) if classes[i] in NAMES), None)
         if at is not None:
-            said = " ".join(self.split.words[first:at])
+            qualifiers = " ".join(self.split.words[first:at])
             what = REGISTER if self.split.words[first] == ".reg" else PARAMETER
-            self._add(Symbol(self.split.words[at], what, at, run, scope, None, said))
+            self._add(Symbol(self.split.words[at], what, at, run, scope, None, qualifiers))
 
     def _variables(self, run: Run, scope: int) -> None:
         words, classes = self.split.words, self.split.classes
         at = run.first
         while at < run.end and classes[at] not in NAMES:
             at = closing(self.split, at, run.end) + 1 if words[at] == "(" else at + 1
-        said = " ".join(words[run.first : at])
+        qualifiers = " ".join(words[run.first : at])
         what = REGISTER if ".reg" in words[run.first : run.first + 2] else VARIABLE
         while at < run.end and classes[at] in NAMES:
             counted = words[at + 1] == "<" and words[at + 3] == ">" and at + 3 < run.end
             count = _number(words[at + 2]) if counted else None
-            self._add(Symbol(words[at], what, at, run, scope, count, said))
+            self._add(Symbol(words[at], what, at, run, scope, count, qualifiers))
             while at < run.end and words[at] != ",":
                 at = closing(self.split, at, run.end) + 1 if words[at] in ("{", "[", "(") else at + 1
             at += 1
@@ -141,7 +141,7 @@ class Names:
         at = self.run_at(word)
         return self.scope_of[at] if at >= 0 else 0
 
-    def found(self, name: str, word: int) -> Symbol | None:
+    def resolve(self, name: str, word: int) -> Symbol | None:
         """What a name stands for where the word of that number is; the name may be an element's of a vector."""
         later: Symbol | None = None
         base = name.partition(".")[0]
@@ -163,12 +163,12 @@ class Names:
     @cached_property
     def _references(self) -> dict[int, list[int]]:
         """The words that stand for each symbol, by the number of the word that declares it."""
-        found: dict[int, list[int]] = {}
+        references: dict[int, list[int]] = {}
         for word in self._places():
-            symbol = self.found(self.split.words[word], word)
+            symbol = self.resolve(self.split.words[word], word)
             if symbol is not None:
-                found.setdefault(symbol.word, []).append(word)
-        return found
+                references.setdefault(symbol.word, []).append(word)
+        return references
 
     def references(self, symbol: Symbol) -> list[int]:
         """The words that stand for a symbol, that of its declaration among them."""
@@ -196,16 +196,16 @@ class Names:
 
     def visible(self, word: int) -> list[Symbol]:
         """The symbols that may be named where a word is, the innermost first; each name once."""
-        found: dict[str, Symbol] = {}
+        symbols: dict[str, Symbol] = {}
         scope: int | None = self.scope_at(word)
         inside: dict[int, list[Symbol]] = {}
         for symbol in self.symbols:
             inside.setdefault(symbol.scope, []).append(symbol)
         while scope is not None:
             for symbol in inside.get(scope, []):
-                found.setdefault(symbol.written, symbol)
+                symbols.setdefault(symbol.written, symbol)
             scope = self.scopes[scope].outer
-        return list(found.values())
+        return list(symbols.values())
 
 
 def _number(word: str) -> int | None:

@@ -46,43 +46,43 @@ def offset_of(text: Text, position: lsp.Position) -> int:
 
 def diagnostic(document: Document, problem: Problem, links: Links) -> lsp.Diagnostic:
     """A complaint as an error, a gap as a warning."""
-    page, found = problem.page, None
+    page, description = problem.page, None
     if page is not None and links.site:
-        found = lsp.CodeDescription(links.site + page_address(page))
+        description = lsp.CodeDescription(links.site + page_address(page))
     return lsp.Diagnostic(
         range_of(document.text, problem.start, problem.end),
         problem.message,
         lsp.DiagnosticSeverity.Warning if problem.is_gap else lsp.DiagnosticSeverity.Error,
         code=page,
-        code_description=found,
+        code_description=description,
         source="ptxspec",
     )
 
 
-def item(document: Document, found: Item, number: int, offset: int) -> lsp.CompletionItem:
+def item(document: Document, item_: Item, number: int, offset: int) -> lsp.CompletionItem:
     """A word that is offered. It replaces what is written of it."""
     return lsp.CompletionItem(
-        found.word,
-        kind=ITEM_KINDS[found.of],
-        detail=found.detail or None,
+        item_.word,
+        kind=ITEM_KINDS[item_.of],
+        detail=item_.detail or None,
         sort_text=f"{number:05}",
-        filter_text=found.word,
-        text_edit=lsp.TextEdit(range_of(document.text, found.start, offset), found.word),
+        filter_text=item_.word,
+        text_edit=lsp.TextEdit(range_of(document.text, item_.start, offset), item_.word),
     )
 
 
 def symbols(document: Document) -> list[lsp.DocumentSymbol]:
     """What is declared: entries and functions with what they declare, and the module's variables."""
-    own: dict[int | None, list[Symbol]] = {}
+    grouped: dict[int | None, list[Symbol]] = {}
     for symbol in document.names.symbols:
-        own.setdefault(document.names.scopes[symbol.scope].function, []).append(symbol)
-    found = []
-    for symbol in own.get(None, []):
-        one = _symbol(document, symbol, _end(document, symbol))
-        inner = own.get(symbol.word, []) if symbol.what in (ENTRY, FUNCTION) else []
-        one.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
-        found.append(one)
-    return found
+        grouped.setdefault(document.names.scopes[symbol.scope].function, []).append(symbol)
+    outline = []
+    for symbol in grouped.get(None, []):
+        symbol_ = _symbol(document, symbol, _end(document, symbol))
+        inner = grouped.get(symbol.word, []) if symbol.what in (ENTRY, FUNCTION) else []
+        symbol_.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
+        outline.append(symbol_)
+    return outline
 
 
 def _symbol(document: Document, symbol: Symbol, end: int) -> lsp.DocumentSymbol:

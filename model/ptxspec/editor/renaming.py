@@ -17,7 +17,7 @@ class Refused(Exception):
 def renamed_part(document: Document, word: int) -> tuple[Symbol, int, int] | None:
     """What a word stands for, and the characters of the word that are its name: without the element of a vector, and without the
     number of a name that `name<N>` declares. None where nothing is declared."""
-    symbol = document.names.found(document.split.words[word], word) if document.names.is_name(word) else None
+    symbol = document.names.resolve(document.split.words[word], word) if document.names.is_name(word) else None
     if symbol is None:
         return None
     start = document.split.starts[word]
@@ -34,7 +34,7 @@ def renamed(document: Document, symbol: Symbol, new: str) -> list[tuple[int, int
         raise Refused(f"{new} is the name of a special register")
     wanted = new if symbol.many is None else f"{new}0"
     places = document.names.references(symbol)
-    for other in (document.names.found(wanted, word) for word in places):
+    for other in (document.names.resolve(wanted, word) for word in places):
         if other is not None and other is not symbol:
             line = document.text.place(document.split.starts[other.word]).line + 1
             raise Refused(f"{new} is declared already, in line {line}")

@@ -96,8 +96,8 @@ class Server(LanguageServer):
         document = self.documents.get(uri)
         if document is None:
             return
-        found = [protocol.diagnostic(document, problem, self.links) for problem in document.problems]
-        params = lsp.PublishDiagnosticsParams(uri, found, version=self.versions[uri])
+        diagnostics = [protocol.diagnostic(document, problem, self.links) for problem in document.problems]
+        params = lsp.PublishDiagnosticsParams(uri, diagnostics, version=self.versions[uri])
         self.text_document_publish_diagnostics(params)
 
     def at(self, params: Any) -> tuple[Document, int] | None:
@@ -161,41 +161,43 @@ def on_close(server: Server, params: lsp.DidCloseTextDocumentParams) -> None:
 
 def on_hover(server: Server, params: lsp.HoverParams) -> lsp.Hover | None:
     where = server.at(params)
-    found = None if where is None else hover(*where, server.links)
-    if where is None or found is None:
+    shown = None if where is None else hover(*where, server.links)
+    if where is None or shown is None:
         return None
-    text = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text)
-    return lsp.Hover(text, protocol.range_of(where[0].text, found.start, found.end))
+    text = lsp.MarkupContent(lsp.MarkupKind.Markdown, shown.text)
+    return lsp.Hover(text, protocol.range_of(where[0].text, shown.start, shown.end))
 
 
 def on_completion(server: Server, params: lsp.CompletionParams) -> lsp.CompletionList:
     where = server.at(params)
     if where is None:
         return lsp.CompletionList(False, [])
-    found = complete(*where)
-    items = [protocol.item(where[0], one, n, where[1]) for n, one in enumerate(found[:MOST_OFFERED])]
-    return lsp.CompletionList(len(found) > MOST_OFFERED, items)
+    items_ = complete(*where)
+    items = [protocol.item(where[0], offered, n, where[1]) for n, offered in enumerate(items_[:MOST_OFFERED])]
+    return lsp.CompletionList(len(items_) > MOST_OFFERED, items)
 
 
 def on_resolve(server: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:
     """Say more of an opcode that was offered."""
     if item.kind == lsp.CompletionItemKind.Function:
-        said = opcode_text(item.label, server.links)
-        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, said) if said else None
+        text = opcode_text(item.label, server.links)
+        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, text) if text else None
     return item
 
 
 def on_signature_help(server: Server, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
     where = server.at(params)
-    found = None if where is None else signatures(*where)
-    if found is None:
+    help = None if where is None else signatures(*where)
+    if help is None:
         return None
     shown = [
-        lsp.SignatureInformation(one.text, one.about, [lsp.ParameterInformation(place) for place in one.operands])
-        for one in found.found
+        lsp.SignatureInformation(
+            signature.text, signature.about, [lsp.ParameterInformation(place) for place in signature.operands]
+        )
+        for signature in help.alternatives
     ]
-    fitting = (i for i, one in enumerate(found.found) if found.operand < len(one.operands))
-    return lsp.SignatureHelp(shown, next(fitting, 0), found.operand)
+    fitting = (i for i, signature in enumerate(help.alternatives) if help.operand < len(signature.operands))
+    return lsp.SignatureHelp(shown, next(fitting, 0), help.operand)
 
 
 def _symbol_at(server: Server, params: Any) -> tuple[Document, Symbol] | None:
@@ -204,7 +206,7 @@ def _symbol_at(server: Server, params: Any) -> tuple[Document, Symbol] | None:
     word = None if where is None else where[0].word_at(where[1])
     if where is None or word is None or not where[0].names.is_name(word):
         return None
-    symbol = where[0].names.found(where[0].split.words[word], word)
+    symbol = where[0].names.resolve(where[0].split.words[word], word)
     return None if symbol is None else (where[0], symbol)
 
 
@@ -213,27 +215,27 @@ def _ranges(document: Document, words: list[int]) -> list[lsp.Range]:
 
 
 def on_definition(server: Server, params: lsp.DefinitionParams) -> lsp.Location | None:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return None
-    return lsp.Location(params.text_document.uri, _ranges(found[0], [found[1].word])[0])
+    return lsp.Location(params.text_document.uri, _ranges(target[0], [target[1].word])[0])
 
 
 def on_references(server: Server, params: lsp.ReferenceParams) -> list[lsp.Location]:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return []
-    document, symbol = found
+    document, symbol = target
     declared = params.context.include_declaration
     words = [word for word in document.names.references(symbol) if declared or word != symbol.word]
     return [lsp.Location(params.text_document.uri, place) for place in _ranges(document, words)]
 
 
 def on_highlight(server: Server, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return []
-    document, symbol = found
+    document, symbol = target
     return [lsp.DocumentHighlight(place) for place in _ranges(document, document.names.references(symbol))]
 
 
@@ -248,10 +250,10 @@ def on_prepare_rename(server: Server, params: lsp.PrepareRenameParams) -> lsp.Pr
 
 
 def on_rename(server: Server, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-    found = _symbol_at(server, params)
-    if found is None:
+    target = _symbol_at(server, params)
+    if target is None:
         return None
-    document, symbol = found
+    document, symbol = target
     try:
         made = renamed(document, symbol, params.new_name)
     except Refused as why:
@@ -290,8 +292,8 @@ def _edits(document: Document, start: int, end: int) -> list[lsp.TextEdit] | Non
         made = changes(document.text.text, document.path)
     except PtxError:
         return None
-    own = [change for change in made if change.end >= start and change.start <= end]
-    return [lsp.TextEdit(protocol.range_of(document.text, c.start, c.end), c.text) for c in own]
+    within = [change for change in made if change.end >= start and change.start <= end]
+    return [lsp.TextEdit(protocol.range_of(document.text, c.start, c.end), c.text) for c in within]
 
 
 _HANDLERS: list[tuple[str, Callable[..., Any]]] = [

@@ -25,7 +25,7 @@ class Signature(NamedTuple):
 class Signatures(NamedTuple):
     """The forms of an instruction, and the number of the operand at the cursor."""
 
-    found: list[Signature]
+    alternatives: list[Signature]
     operand: int
 
 
@@ -48,11 +48,11 @@ def signatures(document: Document, offset: int) -> Signatures | None:
     for i in range(first, before[-1] + 1):
         depth += (split.words[i] in ("(", "[", "{")) - (split.words[i] in (")", "]", "}"))
         operand += split.words[i] == "," and depth == 0
-    found: dict[str, Signature] = {}
+    by_text: dict[str, Signature] = {}
     for form in opcode.find(mnemonic)[:MOST] if opcode is not None else ():
         text = str(form).removesuffix(";")
-        found.setdefault(text, Signature(text, _operands(text), availability(form)))
-    return Signatures(list(found.values()), operand) if found else None
+        by_text.setdefault(text, Signature(text, _operands(text), availability(form)))
+    return Signatures(list(by_text.values()), operand) if by_text else None
 
 
 def _operands(text: str) -> list[tuple[int, int]]:
@@ -60,10 +60,10 @@ def _operands(text: str) -> list[tuple[int, int]]:
     start = text.find(" ") + 1
     if not start:
         return []
-    found, depth = [], 0
+    ranges, depth = [], 0
     for i, c in enumerate(text[start:], start):
         depth += (c in "([{") - (c in ")]}")
         if c == "," and not depth:
-            found.append((start, i))
+            ranges.append((start, i))
             start = i + 2
-    return [*found, (start, len(text))]
+    return [*ranges, (start, len(text))]

@@ -56,15 +56,15 @@ class Text:
             return len(self.text)
         start = self.starts[line]
         end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
-        own = self.text[start:end].rstrip("\r\n") if line + 1 < len(self.starts) else self.text[start:end]
+        content = self.text[start:end].rstrip("\r\n") if line + 1 < len(self.starts) else self.text[start:end]
         if self.is_plain:
-            return start + min(max(character, 0), len(own))
+            return start + min(max(character, 0), len(content))
         units = 0
-        for i, c in enumerate(own):
+        for i, c in enumerate(content):
             units += self._units(c)
             if units > character:
                 return start + i
-        return start + len(own)
+        return start + len(content)
 
     def changed(self, start: int, end: int, new: str) -> Text:
         """The text with something else between two offsets."""

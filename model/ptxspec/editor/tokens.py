@@ -32,15 +32,15 @@ _OF_NAMES = {ENTRY: "function", FUNCTION: "function", PARAMETER: "parameter", LA
 def tokens(document: Document) -> list[int]:
     """All words and comments as the protocol wants them: five numbers each. These are the lines and, on one line, the code units
     from the beginning of the one before; how many code units it has; the number of its kind; and zero."""
-    found: list[int] = []
+    data: list[int] = []
     last = (0, 0)
     for start, end, kind in _lines(document):
         first, behind = document.text.place(start), document.text.place(end)
         down = first.line - last[0]
-        found += [down, first.character - (0 if down else last[1])]
-        found += [behind.character - first.character, KINDS.index(kind), 0]
+        data += [down, first.character - (0 if down else last[1])]
+        data += [behind.character - first.character, KINDS.index(kind), 0]
         last = first
-    return found
+    return data
 
 
 def _lines(document: Document) -> Iterator[tuple[int, int, str]]:
@@ -90,7 +90,7 @@ def _kind(document: Document, run: Run, word: int, opcode: int) -> str | None:
         return "type" if text[1:] in TYPES else "keyword"
     if not document.names.is_name(word):
         return None
-    symbol = document.names.found(text, word)
+    symbol = document.names.resolve(text, word)
     if symbol is None:
         return "macro" if text in special_registers() else None
     return _OF_NAMES.get(symbol.what, "variable")

@@ -48,14 +48,16 @@ class Opcode(pytest.Item):
     def runtest(self) -> None:
         from ptxspec.evidence import vector_results
 
-        found, missing = vector_results.check(self.folder, [self.opcode], self.profile)
+        judged, missing = vector_results.check(self.folder, [self.opcode], self.profile)
         lines = [f"no results: {form}" for form in missing]
-        for one in found:
-            if one.differing:
-                lines.append(f"{one.form}  {one.differing} of {one.rows} rows differ  — {one.page}")
+        for judgement in judged:
+            if judgement.differing:
+                lines.append(
+                    f"{judgement.form}  {judgement.differing} of {judgement.rows} rows differ  — {judgement.page}"
+                )
                 lines += [
                     f"  ({', '.join(row.operands)}): {', '.join(row.results)}, expected {', '.join(row.expected)}"
-                    for row in one.first
+                    for row in judgement.first
                 ]
         if lines:
             raise Wrong("\n".join(lines))

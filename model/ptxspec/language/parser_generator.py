@@ -321,7 +321,7 @@ def _listed(called: list[str]) -> str:
 
 
 def _expected(i: int, before: Iterable[tuple[int | None, tuple[str, ...], tuple[str, ...]]], names: list[str]) -> str:
-    """What could have stood at the word i: `own`, and of what came before it what was not there or what goes on."""
+    """What could have stood at the word i: `names`, and of what came before it what was not there or what goes on."""
     expected: list[list[str]] = []
     for at, called, more in reversed(list(before)):
         if at is None:  # of an alternative that was not taken

@@ -221,7 +221,7 @@ class Lowering:
         return self.resize(self.backend.popcount(word, width), width, n, False)
 
     def _root(self, t: Any, n: int) -> Any:
-        """Digit by digit from the top: `rest` is what is left of the radicand, `found` the root so far, both in the place of
+        """Digit by digit from the top: `rest` is what is left of the radicand, `root` the root so far, both in the place of
         the digit that is tried."""
         rest, width, _ = self.whole(t.args[0])
         b, root = self.backend, self.backend.const(0, width)

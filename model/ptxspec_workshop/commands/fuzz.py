@@ -13,7 +13,7 @@ import click
 
 from ptxspec.base.campaign_options import where_options
 from ptxspec.base.campaigns import Where
-from ptxspec.cli.failures import FAILED, Failed, asked_rightly
+from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
 #: cases without --count and without --seconds
@@ -88,7 +88,7 @@ def command(
     from ptxspec.base import campaigns
     from ptxspec_workshop.fuzz import judging
 
-    with asked_rightly(status=FAILED):
+    with user_errors(status=FAILED):
         try:
             target, facts = _target(ptxas, levels, library, where)
             if again is not None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import click
 
 from ptxspec.base import places
-from ptxspec.cli.page import found
+from ptxspec.cli.page import path_of
 from ptxspec.cli.shared import say
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.forms import page_name, registry
@@ -191,7 +191,7 @@ def _shown(name: str, check: Callable[[], Checked], page: str) -> bool:
 def command(name: str) -> None:
     """Check one page, named as for `ptxspec page`: bfe, machine/barriers, spec/machine/barriers.md. The exit status is 1 if
     anything is wrong."""
-    name = found(name)
+    name = path_of(name)
     say(name)
     loaded: list[Page] = []
 

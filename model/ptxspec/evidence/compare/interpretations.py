@@ -58,7 +58,7 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
         many = count if first.plain else max(1, count // 8)
         seeded = f"{seed}:{first.mnemonic if first.plain else first}"
         tables.append(rows([t for _, t in inputs_of(meaning)], many, seeded))
-    found: list[Disagreement] = []
+    disagreements: list[Disagreement] = []
     native = run_native([m for _, m in cases], tables)
     for (key, meaning), table, computed in zip(cases, tables, native, strict=True):
         names = [n for n, _ in inputs_of(meaning)]
@@ -74,8 +74,8 @@ def compare(forms: Iterable[Form], *, count: int = 256, symbolic: int = 8, seed:
                 got["symbolic"] = solver(values)
             for name, other in got.items():
                 if other != want:
-                    found += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
-    return found
+                    disagreements += [Disagreement(str(f), f.page, name, values, want, other) for f in same[key]]
+    return disagreements
 
 
 def _run_exact(meaning: Meaning, values: dict[str, int]) -> tuple[int, ...]:
@@ -93,8 +93,8 @@ def _scripted(meaning: Meaning) -> Callable[..., tuple[int, ...]]:
         return f"bool({word})" if type.kind == "pred" else word
 
     script = Script(bind)
-    found = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
-    return script.function(["choose", *(word for word, _ in names.values())], f"({found})")
+    outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
+    return script.function(["choose", *(word for word, _ in names.values())], f"({outputs})")
 
 
 def _symbolic(meaning: Meaning) -> Callable[[dict[str, int]], tuple[int, ...]]:
