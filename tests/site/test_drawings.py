@@ -33,8 +33,8 @@ from ptxspec_workshop.mutation.planting import forget
 from ptxspec_workshop.site import drawing
 from ptxspec_workshop.site.corner_cases import RowError
 from ptxspec_workshop.site.drawing import bits, chains, courses, memory, number_lines, truth, warps, windows
-from ptxspec_workshop.site.drawing.asked import parsed
 from ptxspec_workshop.site.drawing.canvas import Canvas, Label
+from ptxspec_workshop.site.drawing.request import parsed
 from ptxspec_workshop.site.drawing.sources import Bit, Element, Run, parts, runs, sources
 
 WORD = 0xFFFFFFFF

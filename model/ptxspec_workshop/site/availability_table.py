@@ -19,8 +19,8 @@ Since = tuple[tuple[int, int], int]
 
 def lines(module: str) -> list[SyntaxLine]:
     """The syntax lines of a page, in its order."""
-    found = {form.syntax.line: form.syntax for form in forms(module)}
-    return [found[line] for line in sorted(found)]
+    by_line = {form.syntax.line: form.syntax for form in forms(module)}
+    return [by_line[line] for line in sorted(by_line)]
 
 
 def earliest(module: str) -> Since:
@@ -30,8 +30,8 @@ def earliest(module: str) -> Since:
 
 def latest(module: str) -> Since:
     """The version from which all forms of the page exist, and the target."""
-    found = [form.availability for form in forms(module)]
-    return max(version for version, _ in found), max(target for _, target in found)
+    availabilities = [form.availability for form in forms(module)]
+    return max(version for version, _ in availabilities), max(target for _, target in availabilities)
 
 
 def version(since: Since) -> str:
@@ -57,10 +57,10 @@ REQUIRED = "required"
 OR = " or "
 
 
-def _since(form: Form, slot: Slot, option: str, own: Since) -> Since:
+def _since(form: Form, slot: Slot, option: str, form_since: Since) -> Since:
     """Since when there is a form with a modifier: `own` is since when there is the form itself."""
     if not slot.hint:
-        return own
+        return form_since
     return form.definition.availability({**form.modifiers, slot.name: option if slot.is_set else True})
 
 
@@ -98,10 +98,10 @@ def modifiers(module: str) -> list[Modifier]:
     hints: dict[str, bool] = {}
     having: Counter[str] = Counter()
     for form in forms(module):
-        path, own = Path(form.definition.path), form.availability
+        path, form_since = Path(form.definition.path), form.availability
         for slot in form.syntax.slots:
             for option in _given(form, slot):
-                name, since = _name(slot, option), _since(form, slot, option, own)
+                name, since = _name(slot, option), _since(form, slot, option, form_since)
                 known = values.setdefault(name, {})
                 known[f".{option}"] = min(known.get(f".{option}", since), since)
                 explained = place(path, f".{option}", name, form.definition.name)
@@ -110,12 +110,12 @@ def modifiers(module: str) -> list[Modifier]:
             having.update({_name(slot, o) for o in _given(form, slot) if not slot.hint})
             if slot.optional or slot.hint:
                 without.setdefault(_name(slot, slot.options[0]), set()).add(_without(form, slot))
-    found = []
+    rows = []
     for name, options in values.items():
-        said = without.get(name, set()) - {""}
-        absent = REQUIRED if having[name] == len(forms(module)) else OR.join(sorted(said))
-        found.append(Modifier(name, options, places[name], absent, hints[name]))
-    return found
+        defaults = without.get(name, set()) - {""}
+        absent = REQUIRED if having[name] == len(forms(module)) else OR.join(sorted(defaults))
+        rows.append(Modifier(name, options, places[name], absent, hints[name]))
+    return rows
 
 
 def html_of(module: str, docname: str) -> str:
@@ -126,16 +126,16 @@ def html_of(module: str, docname: str) -> str:
         since: dict[Since, list[str]] = {}
         for value, first in modifier.values.items():
             since.setdefault(first, []).append(value)
-        told = []
+        availability = []
         for first, those in sorted(since.items()):
             names = "" if len(those) == len(modifier.values) else f"{_codes(those)}: "
-            told.append(f"{names}PTX {version(first)}, sm_{first[1]}")
+            availability.append(f"{names}PTX {version(first)}, sm_{first[1]}")
         values = _links(modifier.places, docname)
         single = list(modifier.values) == [modifier.name]
         name = values if single else _codes([modifier.name])
         name += " <small>hint</small>" if modifier.hint else ""
         absent = OR.join(_codes([w]) if w.startswith(".") else html.escape(w) for w in modifier.without.split(OR))
-        rows.append([name, "" if single else values, absent, "<br>".join(told)])
+        rows.append([name, "" if single else values, absent, "<br>".join(availability)])
     if not rows:
         return ""
     heads = ["Modifier", "One of", "If left out", "Since"]

@@ -357,18 +357,18 @@ class Pages(TocTree):
         known = self.env.found_docs
         entries = [e for e in contents.children(root, folder) if e.docname in known and e.docname != here]
         only = self.options.pop("only", None)
-        found: list[nodes.Node] = []
+        result: list[nodes.Node] = []
         if only != "toctree":
             holder = nodes.container(classes=["computed", "pages"])
             holder.document = self.state.document
             text = contents.listing(root, folder, entries)
             self.state.nested_parse(StringList(text.splitlines(), here), self.content_offset, holder)
-            found.append(holder)
+            result.append(holder)
         if only != "table" and entries:
             self.options |= {"hidden": None, "titlesonly": None}
             self.content = StringList([f"/{e.docname}" for e in entries], here)
-            found += super().run()
-        return [n for n in found if not isinstance(n, addnodes.toctree) or n["entries"]]
+            result += super().run()
+        return [n for n in result if not isinstance(n, addnodes.toctree) or n["entries"]]
 
 
 DIRECTIVES = {

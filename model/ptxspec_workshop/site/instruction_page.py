@@ -111,11 +111,11 @@ def _before(section: nodes.section, other: nodes.section) -> None:
 def badges(module: str) -> nodes.paragraph:
     """Since when the first form of a page exists, and since when all do: links to what says it of each form."""
     first, last = availability_table.earliest(module), availability_table.latest(module)
-    said = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}"]
+    texts = [f"PTX {availability_table.version(first)}", f"sm_{first[1]}"]
     if last != first:
-        said.append(f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
+        texts.append(f"all forms: PTX {availability_table.version(last)}, sm_{last[1]}")
     line = nodes.paragraph(classes=["badges"])
-    for text in said:
+    for text in texts:
         line += [_badge(text, AVAILABILITY), nodes.Text(" ")]
     count = len(pages.forms(module))
     line += _badge(f"{count:,} form{'' if count == 1 else 's'}", "evidence")
@@ -130,16 +130,16 @@ def _shorten(section: nodes.section, module: str) -> None:
     """A summary in place of many lines, which go behind a line that opens them."""
     lines = availability_table.lines(module)
     rest = [child for child in section.children if not isinstance(child, nodes.title)]
-    own = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
-    scattered = own < syntax_summary.fences(lines) and len(lines) >= syntax_summary.FEWEST_LINES
+    line_fences = sum(n.get("language") == "syntax" for child in rest for n in child.findall(nodes.literal_block))
+    scattered = line_fences < syntax_summary.fences(lines) and len(lines) >= syntax_summary.FEWEST_LINES
     if not scattered and not syntax_summary.helps(lines):
         return
     shown = syntax_summary.text(lines)
     block = nodes.literal_block(shown, shown, language="syntax")
-    told = "The exact lines: the summary allows combinations that do not exist"
+    summary = "The exact lines: the summary allows combinations that do not exist"
     if scattered:
-        told += "; more stand with their definitions"
-    hidden = Details("", *rest, summary=told, kind="lines")
+        summary += "; more stand with their definitions"
+    hidden = Details("", *rest, summary=summary, kind="lines")
     for child in rest:
         section.remove(child)
     section += [block, *legend(shown), hidden]
@@ -151,10 +151,12 @@ _MARKS = {"{{": "{{.x}} is a hint, which changes no result", "{.": "{.x} may be 
 
 def legend(shown: str) -> list[nodes.Node]:
     """A line that tells the marks of a summary; nothing for one without any."""
-    told = [words for mark, words in _MARKS.items() if mark in (shown if mark == "{{" else shown.replace("{{", ""))]
-    if not told:
+    explained = [
+        words for mark, words in _MARKS.items() if mark in (shown if mark == "{{" else shown.replace("{{", ""))
+    ]
+    if not explained:
         return []
-    small = nodes.inline("", f"{'; '.join(told)}.", classes=["legend"])
+    small = nodes.inline("", f"{'; '.join(explained)}.", classes=["legend"])
     return [nodes.paragraph("", "", small)]
 
 

@@ -36,27 +36,27 @@ class Place(NamedTuple):
 def shared() -> dict[str, Place]:
     """Where the modifiers are defined that many instructions share: where the row of the page on modifiers leads, or the row
     itself if it has a target."""
-    found: dict[str, Place] = {}
+    targets: dict[str, Place] = {}
     for line in (places.DOCUMENTS / f"{PAGE}.md").read_text("utf-8").splitlines():
         if not line.startswith("|"):
             continue
         first, _, rest = line.strip("|").partition("|")
-        own, link = _OWN.search(first), _LINK.search(rest)
+        anchored, link = _OWN.search(first), _LINK.search(rest)
         for word in _WORD.findall(first):
-            if word in found:
+            if word in targets:
                 raise ValueError(f"{PAGE}.md: two rows have {word}")
-            if own:
-                found[word] = Place(PAGE, own[1])
+            if anchored:
+                targets[word] = Place(PAGE, anchored[1])
             elif link:
                 document = posixpath.normpath(posixpath.join(posixpath.dirname(PAGE), link[1].removesuffix(".md")))
-                found[word] = Place(document, link[2] or "")
-    return found
+                targets[word] = Place(document, link[2] or "")
+    return targets
 
 
 @cache
-def _told(path: Path) -> dict[str, Place]:
+def _mentioned(path: Path) -> dict[str, Place]:
     """The words in code that a page's prose has, each with the first section that has it."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     document, target, fenced = docname_of(path), "", False
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("```"):
@@ -67,13 +67,13 @@ def _told(path: Path) -> dict[str, Place]:
         target = anchor(heading[1]) if heading else target
         for code in _CODE.findall(line):
             for word in re.findall(r"(?<![\w:])\.[A-Za-z_0-9][\w:]*", code):
-                found.setdefault(word, Place(document, target))
-    return found
+                places.setdefault(word, Place(document, target))
+    return places
 
 
 def place(path: Path, value: str, name: str, definition: str) -> Place:
     """Where a modifier of the page at `path` is explained: `.rz`, one of `.rnd`. If no words do, it is the definition of that
     name that has it as a parameter."""
-    own = _told(path)
-    found = shared().get(value) or shared().get(name) or own.get(value) or own.get(name)
-    return found or Place(docname_of(path), f"def-{definition}")
+    of_page = _mentioned(path)
+    target = shared().get(value) or shared().get(name) or of_page.get(value) or of_page.get(name)
+    return target or Place(docname_of(path), f"def-{definition}")

@@ -50,24 +50,24 @@ def type_text(annotation: Any) -> str:
             raise TypeError(f"an operand of type {annotation!r}")
 
 
-def rows(definition: Definition, own: list[Form]) -> list[Row]:
+def rows(definition: Definition, definition_forms: list[Form]) -> list[Row]:
     """The operands of a definition, in the order in which an instruction has them: destinations first."""
-    syntax = [o for form in own for o in form.syntax.operands]
+    syntax = [o for form in definition_forms for o in form.syntax.operands]
     written: dict[str, Any] = {}
-    for form in own:
+    for form in definition_forms:
         for operand, annotation in zip(form.destinations, definition.results, strict=False):
             written.setdefault(operand.name, annotation)
             if operand.second:
                 written.setdefault(operand.second, definition.results[-1])
-    found = [Row(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()]
+    result = [Row(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()]
     for name, parameter in definition.sources.items():
-        told = [_taken(definition, name)]
-        told += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
-        told += ["may be left out"] if parameter.default is not parameter.empty else []
+        remarks = [_taken(definition, name)]
+        remarks += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
+        remarks += ["may be left out"] if parameter.default is not parameter.empty else []
         selectors = {o.selector.name: o.selector for o in syntax if o.name == name and o.selector}
-        told += [f"with one of {_selectors(s.options)}" for s in selectors.values()]
-        found.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, told))))
-    return found
+        remarks += [f"with one of {_selectors(s.options)}" for s in selectors.values()]
+        result.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, remarks))))
+    return result
 
 
 def _selectors(options: Sequence[str]) -> str:
@@ -83,21 +83,23 @@ def _selectors(options: Sequence[str]) -> str:
 def _taken(definition: Definition, name: str) -> str:
     """What may stand for an operand of a definition, where that is not any register or constant of its type."""
     written = name not in definition.sources
-    told = []
+    remarks = []
     annotation = definition.sources[name].annotation if name in definition.sources else None
     if definition.wider and (annotation is None or isinstance(annotation, Slot | Type | VectorOf)):
-        told.append("a wider register too")
+        remarks.append("a wider register too")
     if name in definition.narrower:
-        told.append(f"a register of {_code(str(definition.narrower[name]))} too")
+        remarks.append(f"a register of {_code(str(definition.narrower[name]))} too")
     for operands, where in definition.of_registers:
         if not written and name in operands:
-            told.append("no constant" + (f" with {_forms(where)}" if where else ""))
+            remarks.append("no constant" + (f" with {_forms(where)}" if where else ""))
     constants = definition.constant_ranges.get(name)
     if constants is not None:
-        told.append("only some constants, by the form" if callable(constants) else f"constants {_numbers(constants)}")
+        remarks.append(
+            "only some constants, by the form" if callable(constants) else f"constants {_numbers(constants)}"
+        )
     if name in definition.constant_bounds:
-        told.append(f"a constant at most {_code(definition.constant_bounds[name])}")
-    return "; ".join(told)
+        remarks.append(f"a constant at most {_code(definition.constant_bounds[name])}")
+    return "; ".join(remarks)
 
 
 def _forms(where: dict[str, tuple[Any, ...]]) -> str:
@@ -116,18 +118,18 @@ def _numbers(constants: range | tuple[int, ...]) -> str:
 
 def groups(module: str) -> list[tuple[list[Definition], list[Row]]]:
     """The definitions of a page, those whose operands are the same together, with these."""
-    found: list[tuple[list[Definition], list[Row]]] = []
+    result: list[tuple[list[Definition], list[Row]]] = []
     for definition in definitions(module):
-        own = [form for form in forms(module) if form.definition is definition]
-        if not own:
+        definition_forms = [form for form in forms(module) if form.definition is definition]
+        if not definition_forms:
             continue
-        mine = rows(definition, own)
-        same = next((group for group, those in found if those == mine), None)
+        mine = rows(definition, definition_forms)
+        same = next((group for group, those in result if those == mine), None)
         if same is None:
-            found.append(([definition], mine))
+            result.append(([definition], mine))
         else:
             same.append(definition)
-    return found
+    return result
 
 
 def html_of(module: str) -> str:
@@ -138,8 +140,8 @@ def html_of(module: str) -> str:
     several = len(known) > 1
     heads = [*(["Definition"] if several else []), "Operand", "Access", "Type", "What may stand for it"]
     body = []
-    for own, mine in known:
-        names = "<br>".join(f'<a href="#def-{d.name}">{_code(d.name)}</a>' for d in own)
+    for shared_by, mine in known:
+        names = "<br>".join(f'<a href="#def-{d.name}">{_code(d.name)}</a>' for d in shared_by)
         for i, row in enumerate(mine or [Row("", False, "none", "")]):
             first = [f'<th scope="rowgroup" rowspan="{max(1, len(mine))}">{names}</th>'] if several and not i else []
             access = "" if not row.name else "written" if row.written else "read"

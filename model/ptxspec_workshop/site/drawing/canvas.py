@@ -124,8 +124,8 @@ class Canvas:
             if (len(lines[-1]) + 1 + len(word)) * LETTER > INNER:
                 lines.append("")
             lines[-1] = f"{lines[-1]} {word}".strip()
-        for one in lines:
-            self.words(MARGIN, self.y + 11, one, "soft", "start")
+        for line in lines:
+            self.words(MARGIN, self.y + 11, line, "soft", "start")
             self.y += LINE
 
     def svg(self, title: str, described: str) -> str:
@@ -147,9 +147,9 @@ class Canvas:
         for key, value in attributes.items():
             self.root.set(key, value)
         for place, (tag, text) in enumerate((("title", title), ("desc", described))):
-            told = ElementTree.Element(tag, {"id": f"{tag[0]}{name}"})
-            told.text = text
-            self.root.insert(place, told)
+            element = ElementTree.Element(tag, {"id": f"{tag[0]}{name}"})
+            element.text = text
+            self.root.insert(place, element)
         return ElementTree.tostring(self.root, "unicode", short_empty_elements=False)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 import ptxspec
-from ptxspec_workshop.site.drawing.asked import Asked, each
-from ptxspec_workshop.site.drawing.bits import Flow, Register, in_a_row, rows, told
+from ptxspec_workshop.site.drawing.bits import Flow, Register, description, in_a_row, rows
 from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, Canvas
 from ptxspec_workshop.site.drawing.panel import Panel
+from ptxspec_workshop.site.drawing.request import Request, each
 from ptxspec_workshop.site.drawing.sources import Bit, Run, runs, sources
 from ptxspec_workshop.site.drawing.warps import registers
 
@@ -37,14 +37,14 @@ def loaded(text: str, size: int) -> dict[str, list[Run]]:
         module.launch("k", 1, 1, [bytes_there, results], engine="exact")
         return dict(zip(names, results.tolist(), strict=True))
 
-    found = sources(function, {MEMORY: 8 * size}, dict.fromkeys(names, 32))
-    return {name: runs(bits) for name, bits in found.items()}
+    bits_of = sources(function, {MEMORY: 8 * size}, dict.fromkeys(names, 32))
+    return {name: runs(bits) for name, bits in bits_of.items()}
 
 
-def drawn(wanted: Asked) -> list[Panel]:
+def drawn(wanted: Request) -> list[Panel]:
     """For each load the bytes at its address, from the lowest one on, and the registers that take them, each with its lowest bit
     at the right; the page says how many `bytes` there are."""
-    size = int(wanted.one("bytes"))
+    size = int(wanted.single("bytes"))
     return each(wanted, lambda text: _panel(text, size))
 
 
@@ -55,14 +55,14 @@ def _panel(text: str, size: int) -> Panel:
     targets = in_a_row(dict.fromkeys(known, 32), reverse=False)
     flows: list[Flow] = []
     constants = []
-    for number, (name, own) in enumerate(known.items()):
-        for run in own:
+    for number, (name, runs_of) in enumerate(known.items()):
+        for run in runs_of:
             if isinstance(run.first, Bit):
                 flows += _by_bytes(name, run, number)
             else:
                 constants.append((name, run.low, run.high, run.first))
     rows(canvas, memory, targets, flows, constants, 8, bytes_of=MEMORY)
-    return Panel(text, canvas.svg(f"Bytes of {text}", told(known, MEMORY)))
+    return Panel(text, canvas.svg(f"Bytes of {text}", description(known, MEMORY)))
 
 
 def _by_bytes(name: str, run: Run, hue: int) -> list[Flow]:

@@ -27,8 +27,8 @@ class Section(NamedTuple):
     @property
     def about(self) -> str:
         """How it begins."""
-        found = _SENTENCE.match(plain(self.text.partition("\n\n")[0]))
-        return found[0] if found else ""
+        match = _SENTENCE.match(plain(self.text.partition("\n\n")[0]))
+        return match[0] if match else ""
 
 
 def sections(path: Path) -> list[Section]:
@@ -36,7 +36,7 @@ def sections(path: Path) -> list[Section]:
     from myst_parser.slugs import github_slugify, unique_slug
 
     slugs: set[str] = set()
-    found: list[tuple[str, str, int, list[str]]] = []
+    parts: list[tuple[str, str, int, list[str]]] = []
     closing = ""
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
@@ -50,10 +50,10 @@ def sections(path: Path) -> list[Section]:
         if heading and len(heading[1]) <= DEPTH:
             slug = unique_slug(github_slugify(plain(heading[2])), slugs)
             slugs.add(slug)
-            found.append((plain(heading[2]), slug if len(heading[1]) > 1 else "", number, []))
-        elif found:
-            found[-1][3].append(line)
-    return [Section(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in found]
+            parts.append((plain(heading[2]), slug if len(heading[1]) > 1 else "", number, []))
+        elif parts:
+            parts[-1][3].append(line)
+    return [Section(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in parts]
 
 
 def plain(text: str) -> str:
