@@ -172,7 +172,7 @@ def test_an_answer_that_is_wrong_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_form_for_images_that_was_not_asked_about_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     form = next(f for f in ptxspec.forms("sust") if image_answers.answered(f.mnemonic))
-    asked = image_answers._asked()
+    asked = image_answers._recorded_names()
     mine = set(image_answers._by_mnemonic()[form.mnemonic])
     monkeypatch.setattr(image_answers, "_asked", lambda: asked - {min(mine)})
     assert image_answers.answered(form.mnemonic) is None and gaps.unasked(form) is None

@@ -84,7 +84,7 @@ def lines_of(opcode: str, profile: str, version: str | None = None, target: str 
         yield json.dumps(line, separators=(",", ":"))
 
 
-def _write_one(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str, int, int]:
+def _write_opcode(task: tuple[str, str, Path, str | None, str | None]) -> tuple[str, int, int]:
     opcode, profile, folder, version, target = task
     forms = rows = 0
     with open(folder / f"{opcode}.jsonl", "w", encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def write(
     present = own_files(folder)
     refuse_losses(folder, present, {ABOUT, *(f"{name}.jsonl" for name in names)})
     with stage(folder) as staged:
-        done = sorted(on_all_cores(_write_one, [(name, profile, staged, version, target) for name in names]))
+        done = sorted(on_all_cores(_write_opcode, [(name, profile, staged, version, target) for name in names]))
         facts = {
             "format": FORMAT,
             "profile": profile,

@@ -180,7 +180,7 @@ def judge(
     return Judged(str(form), form.page, len(table), differing, tuple(first), not_judged)
 
 
-def _check_one(task: tuple[Path, str, int]) -> tuple[list[Judged], list[str]]:
+def _check_file(task: tuple[Path, str, int]) -> tuple[list[Judged], list[str]]:
     path, profile, show = task
     chosen = Profile(profile)
     given, missing = read_file(path)
@@ -230,7 +230,7 @@ def check(
     missing = [form for n in names if not (folder / f"{n}.jsonl").is_file() for form in written_forms(n)]
     paths = [folder / f"{n}.jsonl" for n in names if (folder / f"{n}.jsonl").is_file()]
     results: list[Judged] = []
-    for judged, without in on_all_cores(_check_one, [(path, profile, show) for path in paths]):
+    for judged, without in on_all_cores(_check_file, [(path, profile, show) for path in paths]):
         results += judged
         missing += without
     return sorted(results), sorted(missing)

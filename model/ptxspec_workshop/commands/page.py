@@ -64,11 +64,13 @@ def load(name: str) -> Page:
 
 def loads(page: Page) -> Checked:
     """Its syntax lines fit its definitions, no two lines define one form, and each form has a meaning. Raises what is raised."""
-    own = [form for opcode in page.opcodes for form in registry().opcodes[opcode].forms if _is_here(page, form.page)]
-    for form in own:
+    forms = [form for opcode in page.opcodes for form in registry().opcodes[opcode].forms if _is_here(page, form.page)]
+    for form in forms:
         for absent in form.absences:
             form.meaning(absent)
-    what = f"{_many(len(own), 'form')} of {', '.join(page.opcodes)}" if page.opcodes else "a page without instructions"
+    what = (
+        f"{_many(len(forms), 'form')} of {', '.join(page.opcodes)}" if page.opcodes else "a page without instructions"
+    )
     return Checked([], what)
 
 
@@ -91,48 +93,59 @@ def of_examples(page: Page) -> Checked:
         # so that lines of the example are lines of the page
         text = "\n" * (fence.line - 1) + fence.text
         try:
-            said = examples.complaints(text)
+            sentences = examples.complaints(text)
         except Exception as error:
-            wrong += told(error, page.name, fence.line)
+            wrong += complaints_of(error, page.name, fence.line)
         else:
-            wrong += [_placed(sentence, page.name, fence.line) for sentence in said]
+            wrong += [_placed(sentence, page.name, fence.line) for sentence in sentences]
     return Checked(wrong, _many(len(fences), "example") if fences else "")
 
 
 def of_evidence(page: Page) -> Checked:
     """What holds its forms to account: the assembler, the other interpretations, the recorded answers of a GPU."""
-    own = [one for opcode in page.opcodes for one in computing.standing_of(opcode) if _is_here(page, one.form.page)]
+    standings = [
+        standing
+        for opcode in page.opcodes
+        for standing in computing.standing_of(opcode)
+        if _is_here(page, standing.form.page)
+    ]
     wrong: list[str] = []
-    for form, ptxas, agree, gpu in own:
+    for form, ptxas, agree, gpu in standings:
         if ptxas is False:
             wrong.append(f"{form.page}: ptxas does not accept {form}")
         if agree is False:
             wrong.append(f"{form.page}: the interpretations differ on {form}")
         if gpu is not None and gpu["agrees"] is False:
             wrong.append(f"{form.page}: a GPU has answered otherwise for {form}")
-    accepted = "ptxas was not run" if all(one.ptxas is None for one in own) else _of(own, "ptxas", "accepted by ptxas")
-    compared = _of(own, "interpretations", "compared under each interpretation")
-    answered = _of(own, "gpu", "answered by a GPU")
-    return Checked(wrong, f"{_many(len(own), 'form')}: {accepted}, {compared}, {answered}" if own else "")
+    accepted = (
+        "ptxas was not run"
+        if all(standing.ptxas is None for standing in standings)
+        else _of(standings, "ptxas", "accepted by ptxas")
+    )
+    compared = _of(standings, "interpretations", "compared under each interpretation")
+    answered = _of(standings, "gpu", "answered by a GPU")
+    return Checked(wrong, f"{_many(len(standings), 'form')}: {accepted}, {compared}, {answered}" if standings else "")
 
 
 def of_laws(page: Page) -> Checked:
     """The solver says of its invariants and tempting claims what they say themselves."""
     verdicts = laws.update(identities.definitions(), chosen=lambda law: page_name(law.path) == page.name)
-    wrong = [said for law, verdict in verdicts if (said := laws.not_as_stated(law, verdict["status"])) is not None]
+    wrong = [
+        complaint for law, verdict in verdicts if (complaint := laws.not_as_stated(law, verdict["status"])) is not None
+    ]
     return Checked(wrong, _many(len(verdicts), "claim") if verdicts else "")
 
 
 def of_identities(page: Page) -> Checked:
     """The identities that it states, or that mention its opcodes, have the verdicts that are stated."""
-    own = frozenset(page.opcodes)
-    verdicts = identities.update(chosen=lambda c: bool(own & c.opcodes) or page_name(c.path) == page.name)
-    wrong = [said for claim, verdict in verdicts if (said := claim.not_as_stated(verdict)) is not None]
+    opcodes = frozenset(page.opcodes)
+    verdicts = identities.update(chosen=lambda c: bool(opcodes & c.opcodes) or page_name(c.path) == page.name)
+    wrong = [complaint for claim, verdict in verdicts if (complaint := claim.not_as_stated(verdict)) is not None]
     return Checked(wrong, _many(len(verdicts), "identity", "identities") if verdicts else "")
 
 
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"
+def _many(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def _is_here(page: Page, place: str) -> bool:
@@ -140,25 +153,25 @@ def _is_here(page: Page, place: str) -> bool:
     return place.rpartition(":")[0] == page.name
 
 
-def _of(own: Sequence[computing.Standing], what: str, words: str) -> str:
+def _of(standings: Sequence[computing.Standing], what: str, words: str) -> str:
     """How many forms a check was made of."""
-    count = sum(getattr(one, what) is not None for one in own)
-    return f"{'all' if count == len(own) else count} {words}"
+    count = sum(getattr(standing, what) is not None for standing in standings)
+    return f"{'all' if count == len(standings) else count} {words}"
 
 
 def _placed(sentence: str, page: str, line: int) -> str:
     """A sentence of `programs.examples` behind its place."""
-    own = _LINE.match(sentence)
-    return f"{page}:{own[1]}: {sentence[own.end() :]}" if own else f"{page}:{line}: {sentence}"
+    match = _LINE.match(sentence)
+    return f"{page}:{match[1]}: {sentence[match.end() :]}" if match else f"{page}:{line}: {sentence}"
 
 
-def told(error: Exception, page: str, line: int) -> list[str]:
+def complaints_of(error: Exception, page: str, line: int) -> list[str]:
     """What an error says, behind the innermost line of a document that it came from; behind `line` of `page` for an error of PTX
     that names none. Raises any other error: it is none of the page."""
     if isinstance(error, DocumentError):
         return [f"{page_name(error.path)}:{error.line}: {error.message}"]
     if isinstance(error, PtxError):
-        return [f"{page}:{one.line}: {one.message}" for one in error.diagnostics]
+        return [f"{page}:{diagnostic.line}: {diagnostic.message}" for diagnostic in error.diagnostics]
     if isinstance(error, SyntaxError) and error.filename:
         return [f"{page_name(error.filename)}:{error.lineno}: {error.msg}"]
     frames = _FRAME.findall("".join(traceback.format_exception(error)))
@@ -176,7 +189,7 @@ def _shown(name: str, check: Callable[[], Checked], page: str) -> bool:
     try:
         wrong, what = check()
     except Exception as error:
-        wrong, what = told(error, page, 1), "ended with an error"
+        wrong, what = complaints_of(error, page, 1), "ended with an error"
     outcome = "WRONG" if wrong else "fine" if what else "none"
     say(f"{name:<10} {outcome:<5} {time.perf_counter() - began:6.1f} s  {what}".rstrip(), fg="red" if wrong else None)
     for sentence in wrong[:SHOWN]:

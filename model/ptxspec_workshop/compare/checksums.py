@@ -43,9 +43,9 @@ def differing(function: Function, recorded: np.ndarray, blocks: Iterable[int]) -
 
 def table_digests() -> dict[str, str]:
     """By page, the SHA-256 digest of its table's coefficients, written in decimal with commas: all A, all B, all C."""
-    found = {}
+    digests = {}
     for page in sorted({f.page for f in FUNCTIONS}):
         table = contracts.unit_function(page).TABLE
         numbers = ",".join(str(n) for column in table for n in column)
-        found[page] = hashlib.sha256(numbers.encode()).hexdigest()
-    return found
+        digests[page] = hashlib.sha256(numbers.encode()).hexdigest()
+    return digests

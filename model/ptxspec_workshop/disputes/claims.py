@@ -90,9 +90,9 @@ def dispute(
     title: str, ptx: str, reading: str, *, assume: str | None = None, expected: str = "refuted", **at: int
 ) -> Dispute:
     """State the verdict on `ptx` computing what `reading` does; `at` are operands that are shown."""
-    found = Dispute(title, trimmed(ptx), trimmed(reading), dict(at), assume, expected, Place(*called_at()))
-    DISPUTES.append(found)
-    return found
+    claim = Dispute(title, trimmed(ptx), trimmed(reading), dict(at), assume, expected, Place(*called_at()))
+    DISPUTES.append(claim)
+    return claim
 
 
 class Finding(NamedTuple):
@@ -115,12 +115,12 @@ class Finding(NamedTuple):
         place = Place(*called_at())
         unknown = set(failing) - set(VERSIONS)
         levels = {version: tuple(map(int, digits)) for version, digits in failing.items()}
-        unknown |= {str(level) for own in levels.values() for level in own if level not in LEVELS}
+        unknown |= {str(level) for by_version in levels.values() for level in by_version if level not in LEVELS}
         if unknown:
             raise ValueError(f"{place}: {title}: no version or level {', '.join(sorted(unknown))} was asked")
-        found = Fault(title, entry, trimmed(ptx), dict(inputs), dict(results), levels, self.is_open, place)
-        FAULTS.append(found)
-        return found
+        fault = Fault(title, entry, trimmed(ptx), dict(inputs), dict(results), levels, self.is_open, place)
+        FAULTS.append(fault)
+        return fault
 
 
 #: states that versions of an assembler get a program wrong
@@ -131,9 +131,9 @@ open_result = Finding(True)
 
 def extent(reader: str, ptx: str, *, machine: str) -> Extent:
     """State how a fault reaches from one instruction to another: see Extent."""
-    found = Extent(reader, trimmed(ptx), trimmed(machine), Place(*called_at()))
-    EXTENTS.append(found)
-    return found
+    claim = Extent(reader, trimmed(ptx), trimmed(machine), Place(*called_at()))
+    EXTENTS.append(claim)
+    return claim
 
 
 class Claims(NamedTuple):

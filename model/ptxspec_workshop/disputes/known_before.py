@@ -27,15 +27,15 @@ def of_fault(fault: Fault) -> recorded.Judged | None:
 
 def computed() -> dict[str, Any]:
     """All of them, judged now, as the file holds them."""
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for claim in load_all().disputes:
         judged = readings.judged(claim)
         if judged.status in ("proved", "refuted"):
-            found[_key_of_dispute(claim)] = list(judged)
+            outcomes[_key_of_dispute(claim)] = list(judged)
     for fault in load_all().faults:
         outcome = recorded.judged(fault)
-        found[_key_of_fault(fault)] = [list(outcome.differing.values()), *outcome[1:]]
-    return found
+        outcomes[_key_of_fault(fault)] = [list(outcome.differing.values()), *outcome[1:]]
+    return outcomes
 
 
 def _key_of_dispute(claim: Dispute) -> str:

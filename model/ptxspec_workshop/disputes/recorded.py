@@ -49,10 +49,10 @@ class Judged(NamedTuple):
 def record(stem: str) -> Answers:
     """A part of the record, "kernels" or "extent". Raises NotRecorded where it is not installed, and ValueError if it is not
     what was recorded."""
-    found = read_archive(FOLDER / "disputes", stem)
-    if found is None:
+    archive = read_archive(FOLDER / "disputes", stem)
+    if archive is None:
         raise NotRecorded(MISSING)
-    return found
+    return archive
 
 
 def key(fault: Fault) -> str:
@@ -103,9 +103,9 @@ def _stated(fault: Fault, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return whole, decided
     rows = np.full(cells.shape, FILL, np.uint64)
     for i in range(len(cells)):
-        own = _left_if_decided(module, cells[i : i + 1])
-        decided[i] = own is not None
-        rows[i : i + 1] = FILL if own is None else own
+        left = _left_if_decided(module, cells[i : i + 1])
+        decided[i] = left is not None
+        rows[i : i + 1] = FILL if left is None else left
     return rows, decided
 
 
@@ -166,5 +166,5 @@ def _of_bits(text: str, bits: np.ndarray, operand: np.ndarray) -> np.ndarray:
     inputs: dict[str, Any] = {"r": bits.ravel()}
     if ", a," in text:
         inputs["a"] = np.broadcast_to(operand, bits.shape).ravel()
-    found: np.ndarray = np.asarray(evaluate(text, inputs)["d"]).reshape(bits.shape)
-    return found
+    results: np.ndarray = np.asarray(evaluate(text, inputs)["d"]).reshape(bits.shape)
+    return results

@@ -82,7 +82,7 @@ def ask(folder: Path) -> None:
     from ptxspec_workshop.record.driver import Gpu
 
     gpu = Gpu()
-    found = {}
+    answers = {}
     room = 8 * CELLS * ROWS
     into, out_of = gpu.allocate(room), gpu.allocate(room)
     for name in json.loads((folder / "kernels.json").read_text()):
@@ -97,10 +97,10 @@ def ask(folder: Path) -> None:
             gpu.download(out_of, left)
             gpu.call("cuModuleUnload", image)
             tables.append(left)
-        found[name] = np.stack(tables)
-    np.savez_compressed(folder / "answers.npz", **found)  # type: ignore[arg-type]
+        answers[name] = np.stack(tables)
+    np.savez_compressed(folder / "answers.npz", **answers)  # type: ignore[arg-type]
     (folder / "device.json").write_text(json.dumps({"device": gpu.name, "driver": gpu.driver}))
-    print(f"{gpu.name}: {len(found)} kernels")
+    print(f"{gpu.name}: {len(answers)} kernels")
 
 
 def keep(folder: Path, date: str) -> None:

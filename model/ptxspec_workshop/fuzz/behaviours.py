@@ -76,8 +76,8 @@ def judged(case: Case, expected: np.ndarray, answers: list[np.ndarray]) -> list[
             break
         others.append(launched(case, text=text, profile=PROFILE, contract="all"))
         undecided |= others[-1] != expected
-    found = []
+    result = []
     for answer in answers:
-        known = np.logical_or.reduce([answer == one for one in (expected, *others)])
-        found.append(Judged(expected, (answer != expected) & ~undecided, undecided & ~known))
-    return found
+        known = np.logical_or.reduce([answer == allowed for allowed in (expected, *others)])
+        result.append(Judged(expected, (answer != expected) & ~undecided, undecided & ~known))
+    return result

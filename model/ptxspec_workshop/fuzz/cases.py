@@ -113,10 +113,10 @@ def letters() -> alphabet.Alphabet:
     here = [Path(module.__file__ or "") for module in (alphabet, function_cases, warp_cases)]
     key = hashlib.sha256(storage.digest() + b"".join(path.read_bytes() for path in here)).digest()
 
-    def found() -> list[tuple[str, str]]:
+    def spellings() -> list[tuple[str, str]]:
         names = alphabet.names()
         kinds = alphabet.Alphabet(names).kind_of_each
         return [(name, kinds[name]) for name in names]
 
-    kinds = storage.remembered(_FORMS, key, found, dict[str, str])
+    kinds = storage.remembered(_FORMS, key, spellings, dict[str, str])
     return alphabet.Alphabet(list(kinds), kinds, careful=True)

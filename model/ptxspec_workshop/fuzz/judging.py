@@ -70,7 +70,7 @@ class Seen(NamedTuple):
     """A case that was put to a target: what is wrong, if anything, how many answers were executed, and how many cells of these
     nobody can judge."""
 
-    found: Found | None
+    difference: Found | None
     executed: int
     undecided: int
 
@@ -80,10 +80,10 @@ def judge(job: Job) -> dict[str, Any]:
     finding, if there is one (see `finding`)."""
     case = cases.of_seed(job.seed)
     seen = look(case, job.target, job.limit)
-    told: dict[str, Any] = {"executed": seen.executed, "cells_not_judged": seen.undecided, "finding": None}
-    if seen.found is not None:
-        told["finding"] = finding(job, case, seen.found)
-    return told
+    report: dict[str, Any] = {"executed": seen.executed, "cells_not_judged": seen.undecided, "finding": None}
+    if seen.difference is not None:
+        report["finding"] = finding(job, case, seen.difference)
+    return report
 
 
 def look(case: Case, target: Target, limit: float) -> Seen:
@@ -95,16 +95,16 @@ def look(case: Case, target: Target, limit: float) -> Seen:
     expected = reference(case) if target.executes else None
     answers = target.ask(case, limit)
     failed = [a for a in answers if a.kind not in ("left", "accepted")]
-    ran = [a for a in answers if a.memory is not None]
+    executed = [a for a in answers if a.memory is not None]
     if failed:
         same = tuple(a.who for a in failed if a.kind == failed[0].kind)
-        return Seen(Found(failed[0].kind, same, failed[0].message, []), len(ran), 0)
-    if expected is None or not ran:
+        return Seen(Found(failed[0].kind, same, failed[0].message, []), len(executed), 0)
+    if expected is None or not executed:
         return Seen(None, 0, 0)
-    found = judged(case, expected, [a.memory for a in ran if a.memory is not None])
-    undecided = sum(int(one.open.sum()) for one in found)
-    wrong = [(a, one) for a, one in zip(ran, found, strict=True) if one.wrong.any()]
-    return Seen(_differing(wrong) if wrong else None, len(ran), undecided)
+    judgements = judged(case, expected, [a.memory for a in executed if a.memory is not None])
+    undecided = sum(int(judgement.open.sum()) for judgement in judgements)
+    wrong = [(a, judgement) for a, judgement in zip(executed, judgements, strict=True) if judgement.wrong.any()]
+    return Seen(_differing(wrong) if wrong else None, len(executed), undecided)
 
 
 def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
@@ -124,27 +124,29 @@ def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
     return Found("differs", tuple(a.who for a, _ in wrong), message, cells, first.expected, answer.memory)
 
 
-def finding(job: Job, case: Case, found: Found) -> dict[str, Any]:
+def finding(job: Job, case: Case, difference: Found) -> dict[str, Any]:
     """A finding as JSON has it: its kind, the levels, the message, the smallest case that fails in the same way with the cells
     that differ, and the lines of the documents that define its instructions."""
     end = time.monotonic() + job.patience
     # one that hangs need not be waited for as long again and again
-    limit = max(2.0, job.limit / 5) if found.kind == "hung" else job.limit
-    own = _without_counts(found)
+    limit = max(2.0, job.limit / 5) if difference.kind == "hung" else job.limit
+    signature = _without_counts(difference)
 
     def fails(other: Case) -> bool:
         try:
             seen = look(other, job.target, limit)
         except (PtxError, LaunchError, ValueError):  # what was taken away was needed
             return False
-        return seen.found is not None and _without_counts(seen.found) == own
+        return seen.difference is not None and _without_counts(seen.difference) == signature
 
     small = cases.smaller(job.seed, fails, job.patience) if job.patience else case
-    if found.kind != "differs" and job.patience:  # what it means does not matter: any text that is accepted will do
+    if (
+        difference.kind != "differs" and job.patience
+    ):  # what it means does not matter: any text that is accepted will do
         small = cases.with_fewer_lines(small, fails, end)
         if len(small.text) < SHORT:
             small = cases.with_fewer_words(small, fails, end)
-    last = look(small, job.target, job.limit).found or found
+    last = look(small, job.target, job.limit).difference or difference
     return {
         "seed": job.seed,
         "kind": last.kind,
@@ -160,8 +162,8 @@ def finding(job: Job, case: Case, found: Found) -> dict[str, Any]:
     }
 
 
-def _without_counts(found: Found) -> tuple[Any, ...]:
-    return found.signature[:2] if found.kind == "differs" else found.signature
+def _without_counts(difference: Found) -> tuple[Any, ...]:
+    return difference.signature[:2] if difference.kind == "differs" else difference.signature
 
 
 def _rows(cells: np.ndarray) -> list[str]:
@@ -181,7 +183,7 @@ def pages(case: Case) -> list[str]:
     """The places in the documents that define the instructions of a case and of the functions that it calls: "spec/….md:line",
     each one once. What only loads and stores registers is not of the case."""
     checked = check(case.text)
-    own = " ".join(_statements(case.text))
+    text = " ".join(_statements(case.text))
     forms = [op.plan.form for op in checked.kernels[case.name].code]
-    found = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", own)}
-    return sorted(found.union(op.plan.form.page for f in checked.functions.values() for op in f.code))
+    pages_ = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", text)}
+    return sorted(pages_.union(op.plan.form.page for f in checked.functions.values() for op in f.code))

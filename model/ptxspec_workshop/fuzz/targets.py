@@ -48,9 +48,9 @@ class Ptxas(NamedTuple):
 
     def ask(self, case: Case, limit: float) -> list[Answer]:
         """What comes of a case, each step in so many seconds."""
-        return [self._asked(case, level, limit) for level in self.levels]
+        return [self._answer_at(case, level, limit) for level in self.levels]
 
-    def _asked(self, case: Case, level: str, limit: float) -> Answer:
+    def _answer_at(self, case: Case, level: str, limit: float) -> Answer:
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, "m.ptx"), Path(folder, "m.cubin")
             source.write_text(case.text)
@@ -58,15 +58,15 @@ class Ptxas(NamedTuple):
             run = run_program(command, limit)
             if run.late:
                 return Answer(level, "hung", f"no answer within {limit:g} seconds")
-            said = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
+            message = run.output.decode(errors="backslashreplace").replace(str(source), "m.ptx").strip()
             if run.wrote_much:
-                return Answer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {said}"[:2000])
+                return Answer(level, "hung", f"more than {MOST_OUTPUT >> 20} MiB of output: {message}"[:2000])
             # a shell passes the signal that ended a program on as 128 and more; ptxas itself ends with 255 where it refuses
             if run.status < 0 or 128 < run.status <= 128 + 64:
                 number = -run.status if run.status < 0 else run.status - 128
-                return Answer(level, "crashed", f"signal {number}: {said}"[:2000])
+                return Answer(level, "crashed", f"signal {number}: {message}"[:2000])
             if run.status or not target.is_file():
-                return Answer(level, "refused", said[:2000] or f"status {run.status}")
+                return Answer(level, "refused", message[:2000] or f"status {run.status}")
             cubin = target.read_bytes()
         if not self.runs:
             return Answer(level, "accepted")
@@ -77,11 +77,11 @@ class Ptxas(NamedTuple):
         run = run_program([self.path, "--version"], SECONDS_FOR_VERSION, MOST_OUTPUT)
         if run.late or run.wrote_much:
             raise OSError(f"{self.path} --version {'does not end' if run.late else 'does not stop writing'}")
-        said = run.output.decode(errors="backslashreplace")
-        version = re.search(r"release (\d+\.\d+)", said)
+        text = run.output.decode(errors="backslashreplace")
+        version = re.search(r"release (\d+\.\d+)", text)
         return {
             "ptxas": self.path,
-            "version": version[1] if version else said.strip()[:200],
+            "version": version[1] if version else text.strip()[:200],
             "levels": list(self.levels),
         }
 
@@ -98,8 +98,8 @@ class Library(NamedTuple):
 
     def ask(self, case: Case, limit: float) -> list[Answer]:
         """What a launch leaves."""
-        asked = library.Asked(self.path, case.text, case.cells, np.full_like(case.cells, FILL))
-        return [_answer("", _sandbox().ask(library.run, asked, limit))]
+        request = library.Asked(self.path, case.text, case.cells, np.full_like(case.cells, FILL))
+        return [_answer("", _sandbox().ask(library.run, request, limit))]
 
     def facts(self) -> dict[str, Any]:
         """What it is. Raises OSError for what cannot be loaded."""
@@ -145,25 +145,25 @@ def gpu(_: object = None) -> Gpu:
     from ptxspec_workshop.record import driver
 
     try:
-        found = driver.Gpu()
-        capability = found.capability()
+        device = driver.Gpu()
+        capability = device.capability()
     except (OSError, driver.GpuError) as error:
         return Gpu(reason=f"there is no GPU: {error}")
     if capability < CAPABILITY:
-        return Gpu(found.name, found.driver, f"{found.name} cannot run programs for {ARCH}")
-    return Gpu(found.name, found.driver)
+        return Gpu(device.name, device.driver, f"{device.name} cannot run programs for {ARCH}")
+    return Gpu(device.name, device.driver)
 
 
-def _on_gpu(asked: tuple[bytes, Case]) -> np.ndarray:
+def _on_gpu(request: tuple[bytes, Case]) -> np.ndarray:
     """Runs in a process of its own, which an error of the driver ends: its context is of no use any more."""
-    cubin, case = asked
-    own = _gpu()
-    places = own.allocate(case.cells.nbytes), own.allocate(case.cells.nbytes)
-    image = own.load(cubin)
-    found: np.ndarray = own.run(image, case.name, Launch(case.cells), *places)
-    own.call("cuModuleUnload", image)
-    own.free(*places)
-    return found
+    cubin, case = request
+    device = _gpu()
+    places = device.allocate(case.cells.nbytes), device.allocate(case.cells.nbytes)
+    image = device.load(cubin)
+    answer: np.ndarray = device.run(image, case.name, Launch(case.cells), *places)
+    device.call("cuModuleUnload", image)
+    device.free(*places)
+    return answer
 
 
 @cache

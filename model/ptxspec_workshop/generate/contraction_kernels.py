@@ -28,7 +28,7 @@ class Kind(NamedTuple):
     flush: str
     register: str
     numbers: int
-    own: str
+    stored: str
 
 
 KINDS = (
@@ -66,11 +66,11 @@ class ContractionKernel:
         # by operations that give the same bits on every host: libraries differ in the last bit of a power
         sizes = np.ldexp(source.uniform(1, 2, shape), source.integers(-1, 1, shape))
         numbers = sizes * source.choice([-1, 1], (ROWS, GIVEN, 1))
-        if self.kind.own:
-            bits = numbers.astype(self.kind.own).view(f"u{self.kind.own[1:]}")
+        if self.kind.stored:
+            bits = numbers.astype(self.kind.stored).view(f"u{self.kind.stored[1:]}")
         else:  # the upper half of single precision
             bits = numbers.astype("f4").view("u4") >> 16
-        width = bits.dtype.itemsize * 8 if self.kind.own else 16
+        width = bits.dtype.itemsize * 8 if self.kind.stored else 16
         cells = blank_rows(ROWS)
         for i in range(self.kind.numbers):
             cells[:, :GIVEN] |= bits[:, :, i].astype(np.uint64) << np.uint64(width * i)
@@ -128,6 +128,6 @@ def kernels() -> list[ContractionKernel]:
     return [ContractionKernel(seed) for seed in range(COUNT)]
 
 
-def module(own: Sequence[ContractionKernel]) -> str:
+def module(kernels_: Sequence[ContractionKernel]) -> str:
     """The module in which kernels stand."""
-    return plain_module([k.text() for k in own])
+    return plain_module([k.text() for k in kernels_])

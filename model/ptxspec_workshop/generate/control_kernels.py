@@ -75,20 +75,20 @@ def rows(form: Form) -> np.ndarray:
 
 def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
     """Operands that are the same in all kernels: addresses, numbers of barriers and their threads, masks, constants."""
-    found = {}
+    texts = {}
     for place in form.syntax.operands:
         annotation = form.definition.sources[place.name].annotation if place.name in form.definition.sources else None
         if place.name in absent:
             continue
         if isinstance(annotation, Immediate):
             allowed = form.definition.constants(place.name, form.modifiers) or range(2)
-            found[place.name] = "1" if 1 in allowed else str(allowed[-1])
+            texts[place.name] = "1" if 1 in allowed else str(allowed[-1])
         elif isinstance(annotation, Special) and annotation.name == "address":
             space = form.modifiers.get("ss")
-            found[place.name] = "[own]" if space == "local" else "[%in]"
+            texts[place.name] = "[own]" if space == "local" else "[%in]"
         elif annotation is not None and not isinstance(annotation, Special):
-            found[place.name] = _register(form.meaning(absent).effect, place.name)
-    return found
+            texts[place.name] = _register(form.meaning(absent).effect, place.name)
+    return texts
 
 
 def _register(effect: Effect | None, operand: str) -> str:
@@ -160,7 +160,7 @@ def _shape(form: Form, absent: tuple[str, ...]) -> list[str]:
 
 def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
     """The kernel of a form."""
-    own = _shape(form, absent)
+    shape = _shape(form, absent)
     lines = [
         ".reg .u64 %in, %out, %at;",
         ".reg .u32 %t, %v, %w, %index, %mask, %number, %count, %mine, %other;",
@@ -180,7 +180,7 @@ def text_of(form: Form, name: str, absent: tuple[str, ...] = ()) -> str:
         "xor.b32 %w, %t, 32;",
         "mad.lo.u32 %other, %w, 4, %other;",
         "st.global.u32 [%out+16], %v;",
-        *own,
+        *shape,
         "st.global.u32 [%out], %v;",
         "ret;",
     ]

@@ -47,7 +47,7 @@ class Noticed(NamedTuple):
     """"operands" or "solver": what found the inputs; "allowed" where a refinement holds that is refuted"""
 
 
-def asked(claim: Identity) -> Asked:
+def terms_of(claim: Identity) -> Asked:
     """A claim as the definitions say now. Beside the registers it compares whether a side is undefined."""
     put = ask(claim.left, claim.right, claim.assume, claim.profile, claim.how)
     first, second = put.sides
@@ -69,8 +69,8 @@ def tells(claim: Identity) -> bool:
 @cache
 def claims() -> tuple[tuple[Identity, Asked], ...]:
     """The identities that are asked, in terms. To be asked first while the definitions are as they are."""
-    found = (claim for claim in load_all() if tells(claim))
-    return tuple((claim, asked(claim)) for claim in found)
+    telling = (claim for claim in load_all() if tells(claim))
+    return tuple((claim, terms_of(claim)) for claim in telling)
 
 
 def noticed(
@@ -86,15 +86,15 @@ def noticed(
     about.sort(key=lambda pair: pair[0].title != first)
     waiting = []
     for claim, was in about:
-        now = asked(claim)
+        now = terms_of(claim)
         sides = [(x, y) for n in now.finals for x, y in zip(now.finals[n], was.finals[n], strict=True)]
         terms = [x for x, _ in sides]
         same = all(x is y for x, y in sides)
         if same and not (called and _calls(terms, called)) and not _allows_otherwise(terms, changed):
             continue
-        found = _by_operands(claim, was, now)
-        if found is not None:
-            return Noticed(claim, found, was, "operands")
+        operands = _by_operands(claim, was, now)
+        if operands is not None:
+            return Noticed(claim, operands, was, "operands")
         waiting.append((claim, was))
     return _by_solver(waiting)
 
@@ -134,11 +134,13 @@ def _differ(sides: Asked, values: dict[str, Any], memo: dict[int, Any]) -> bool:
     )
 
 
-def cross_check(found: Noticed) -> None:
+def cross_check(noticed_: Noticed) -> None:
     """The definitions as they are must agree where those with the mistake do not: else the inputs show nothing. To be asked when
     the mistake is no longer in place."""
-    if found.by == "operands" and _differ(found.was, found.inputs, {}):
-        raise AssertionError(f"{found.claim.page}: {found.claim.title} fails without a mistake, at {found.inputs}")
+    if noticed_.by == "operands" and _differ(noticed_.was, noticed_.inputs, {}):
+        raise AssertionError(
+            f"{noticed_.claim.page}: {noticed_.claim.title} fails without a mistake, at {noticed_.inputs}"
+        )
 
 
 def _by_solver(waiting: Sequence[tuple[Identity, Asked]]) -> Noticed | None:

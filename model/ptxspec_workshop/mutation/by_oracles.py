@@ -85,19 +85,19 @@ def recorded(cases: Sequence[Case]) -> Noticed | None:
         if time.process_time() - begun > SECONDS:
             break
         if known is not None and str(case.form) in known.values and FUNCTIONS.asks(case.form):
-            told = _of_function(case, known.values[str(case.form)])
-            if told is not None:
-                return told
+            noticed = _of_function(case, known.values[str(case.form)])
+            if noticed is not None:
+                return noticed
         else:
             others.append(case)
     return _of_kernels(others)
 
 
 def _of_function(case: Case, answered: np.ndarray) -> Noticed | None:
-    own = [c for c in function_cases.cases([case.form]) if c.name == str(case.form)]
-    for one in own[:1]:
-        table = one.table
-        run, profile = _scripted(one.meaning), Profile("hopper")
+    same_form = [c for c in function_cases.cases([case.form]) if c.name == str(case.form)]
+    for function_case in same_form[:1]:
+        table = function_case.table
+        run, profile = _scripted(function_case.meaning), Profile("hopper")
         near = approximate(case.form)
         for i in range(len(table)):
             want = tuple(int(v) for v in answered[i])
@@ -106,7 +106,7 @@ def _of_function(case: Case, answered: np.ndarray) -> Noticed | None:
                 return Noticed(
                     "recorded answer", str(case.form), f"{_shown(table[i])}: {_shown(got)}, not {_shown(want)}"
                 )
-            if near and i % 16 == 0 and not _allowed(one.meaning, table[i], want):
+            if near and i % 16 == 0 and not _allowed(function_case.meaning, table[i], want):
                 return Noticed("recorded answer", str(case.form), f"{_shown(table[i])}: {_shown(want)} is not allowed")
     return None
 
@@ -133,8 +133,8 @@ def _scripted(meaning: Any) -> Any:
         return f"bool({text})" if type.kind == "pred" else text
 
     script = Script(bind)
-    found = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
-    run = script.function(["choose", *(text for text, _ in names.values())], f"({found})")
+    outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
+    run = script.function(["choose", *(text for text, _ in names.values())], f"({outputs})")
 
     def result(choose: Any, *row: int) -> tuple[int, ...] | None:
         try:
@@ -156,8 +156,8 @@ def _of_kernels(cases: Sequence[Case]) -> Noticed | None:
         known = answers()[name]
         if family is FUNCTIONS or known is None:
             continue
-        asked = [f for f in forms if family.asks(f) and any(n in known.values for n in family.names(f))]
-        for form in asked[:: max(1, -(-len(asked) // RUN))]:
+        answered = [f for f in forms if family.asks(f) and any(n in known.values for n in family.names(f))]
+        for form in answered[:: max(1, -(-len(answered) // RUN))]:
             differing = family.compare([form], known)[1]
             if differing:
                 return Noticed("recorded answer", differing[0].form, str(differing[0]))
@@ -197,9 +197,9 @@ def looked_up(cases: Iterable[Case]) -> Noticed | None:
         for case in in_turns(by_opcode.get(opcode, [])):
             if time.process_time() - begun > IMAGE_SECONDS:
                 return None
-            found = computed(case, "native", most=ROWS)
-            want = answered[case.name][: len(found)]
-            if found.shape != want.shape or (found != want).any():
+            results = computed(case, "native", most=ROWS)
+            want = answered[case.name][: len(results)]
+            if results.shape != want.shape or (results != want).any():
                 return Noticed("recorded lookup", case.name, f"differs in {opcode}")
     return None
 
@@ -215,4 +215,4 @@ def in_turns(cases: Iterable[ImageCase]) -> Iterator[ImageCase]:
             kind = case.access, case.operation, case.geometry
         kinds.setdefault((bool(case.spelling), *kind), []).append(case)
     for turn in range(max(map(len, kinds.values()), default=0)):
-        yield from (own[turn] for own in kinds.values() if turn < len(own))
+        yield from (cases_of_kind[turn] for cases_of_kind in kinds.values() if turn < len(cases_of_kind))

@@ -49,12 +49,12 @@ def touched(mutant: Mutant, was: Leaves, now: Leaves) -> bool:
     return pairs_of(mutant, [(None, was, now)]) != []
 
 
-def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> list[Pair] | None:
+def pairs_of(mutant: Mutant, triples: Iterable[tuple[Any, Leaves, Leaves]]) -> list[Pair] | None:
     """The terms that differ, each two once; None where more than terms differs, or may."""
     pairs: dict[tuple[int, int], Pair] = {}
     memo: dict[int, Any] = {}
     kept: dict[Any, Any] = {}
-    for case, was, now in found:
+    for case, was, now in triples:
         if was.rest != now.rest or not _comparable(mutant, was, now):
             return None
         both = list(zip(was.terms, now.terms, strict=True))
@@ -63,9 +63,9 @@ def pairs_of(mutant: Mutant, found: Iterable[tuple[Any, Leaves, Leaves]]) -> lis
         for x, y in both:
             if x is y:
                 continue
-            for one, other in _by_machines(alike(x, mutant, memo, kept), alike(y, mutant, memo, kept)):
-                if one is not other:
-                    pairs.setdefault((id(one), id(other)), Pair(case, one, other))
+            for left, right in _by_machines(alike(x, mutant, memo, kept), alike(y, mutant, memo, kept)):
+                if left is not right:
+                    pairs.setdefault((id(left), id(right)), Pair(case, left, right))
     return list(pairs.values())
 
 
@@ -86,7 +86,7 @@ def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
     operands of a deviation matter only in what becomes of them there."""
     if all(f.attrs[2] != DEVIATION for f in freedoms_in(was, now)):
         return [(was, now)]
-    found = []
+    resolved = []
     for profile in map(Profile, PROFILES):
 
         def known(freedom: Any, profile: Profile = profile) -> Any:
@@ -95,14 +95,14 @@ def _by_machines(was: Any, now: Any) -> list[tuple[Any, Any]]:
             return profile.term(freedom) if profile.chooses(freedom) else freedom.args[0]
 
         memo: dict[int, Any] = {}
-        found.append((resolve(was, known, memo), resolve(now, known, memo)))
-    return found
+        resolved.append((resolve(was, known, memo), resolve(now, known, memo)))
+    return resolved
 
 
 def types_of(case: Case, *terms: Term) -> dict[str, Type]:
     """The variables below some terms of a form: the types of its operands, and bits for what else there is."""
     declared = {name: type for name, type in inputs_of(case.meaning) if type.kind != "pred"}
-    found: dict[str, Type] = {}
+    types: dict[str, Type] = {}
     waiting, seen = list(terms), set()
     while waiting:
         term = waiting.pop()
@@ -112,10 +112,10 @@ def types_of(case: Case, *terms: Term) -> dict[str, Type]:
         if term.op == "var":
             name, width = term.attrs
             bits = TYPES["pred"] if isinstance(term, Bool) else Type(f"b{width}", "b", width)
-            own = declared.get(name, bits)
-            found[name] = own if own.width == width else bits
+            declared_type = declared.get(name, bits)
+            types[name] = declared_type if declared_type.width == width else bits
         waiting += term.args
-    return dict(sorted(found.items()))
+    return dict(sorted(types.items()))
 
 
 def by_operands(pairs: Iterable[Pair]) -> Difference | None:
@@ -149,8 +149,8 @@ def _replayed(pair: Pair, answer: Answer) -> Difference | None:
     """The solver's operands, where the exact interpretation finds a difference too."""
 
     def pick(freedom: Any, operands: tuple[int, ...]) -> int:
-        found = answer.choices.get((freedom.attrs, operands))
-        return machine(freedom, operands) if found is None else found
+        chosen = answer.choices.get((freedom.attrs, operands))
+        return machine(freedom, operands) if chosen is None else chosen
 
     x, y = (evaluate(t, answer.values, pick) for t in (pair.was, pair.now))
     return Difference(str(pair.case), answer.values, int(x), int(y)) if x != y else None

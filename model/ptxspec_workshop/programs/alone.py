@@ -75,13 +75,13 @@ def run(text: str, time_limit: float | None = None) -> Ran:
 
 def contents(module: Module, images: Images) -> dict[tuple[str, Type, bool], list[int]]:
     """By its name, type, and whether it has several, the elements of each variable in .global or .const, and of each surface."""
-    found = {}
+    result = {}
     for place in variables(module):
         type = place.type or TYPES["b8"]
-        found[place.name, type, place.size > type.bytes] = elements(module.read(place.name).tobytes(), type)
+        result[place.name, type, place.size > type.bytes] = elements(module.read(place.name).tobytes(), type)
     for name, type, data in images.surfaces():
-        found[name, type, True] = elements(data, type)
-    return found
+        result[name, type, True] = elements(data, type)
+    return result
 
 
 def variables(module: Module) -> list[Place]:

@@ -55,11 +55,11 @@ def entry(form: Form, known: Records, differing: set[str]) -> dict[str, Any] | N
     """The ledger's cell of a form: what a GPU answered in all its variants; None if it was not asked about one of them.
     `differing` names the answers that the definitions do not give."""
     ways = ((family.names(form), known[name]) for name, family in FAMILIES.items())
-    found = next((cell for names, kept in ways if (cell := told(names, kept, differing))), None)
-    return found or (image_answers.answered(form.mnemonic) if asks_images(form) else None)
+    answer = next((cell for names, kept in ways if (cell := answer_of(names, kept, differing))), None)
+    return answer or (image_answers.answered(form.mnemonic) if asks_images(form) else None)
 
 
-def told(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
+def answer_of(names: list[str], kept: Answers | None, differing: set[str]) -> dict[str, Any] | None:
     """What one record says under all these names; None if it lacks one of them."""
     if kept is None or not names or not all(name in kept.values for name in names):
         return None

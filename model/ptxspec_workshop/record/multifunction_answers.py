@@ -33,14 +33,14 @@ class Answers(NamedTuple):
 def read(folder: Path = KEPT) -> Answers:
     """Raises ValueError if the files are not what was recorded."""
     facts = json.loads((folder / "summary.json").read_text())
-    found: dict[str, dict[str, np.ndarray]] = {}
+    arrays: dict[str, dict[str, np.ndarray]] = {}
     for name in ("blocks", "samples", "answers"):
         place = folder / f"{name}.npz"
         if hashlib.sha256(place.read_bytes()).hexdigest() != facts["digests"][name]:
             raise ValueError(f"{place}: the digest is not the recorded one")
         with np.load(place) as stored:
-            found[name] = {key: stored[key] for key in stored.files}
-    return Answers(facts, **found)
+            arrays[name] = {key: stored[key] for key in stored.files}
+    return Answers(facts, **arrays)
 
 
 class Comparison(NamedTuple):

@@ -35,7 +35,7 @@ from ptxspec_workshop.generate.fuzzing.reduction import reduced
 from ptxspec_workshop.record.driver import Gpu
 from ptxspec_workshop.record.machine_code import LEVELS, assemble
 from ptxspec_workshop.record.program_answers import digest_of, digest_of_text, recorded_programs
-from ptxspec_workshop.record.recorder import asked, room_for
+from ptxspec_workshop.record.recorder import room_for, run_kernels
 
 #: programs a module
 _TOGETHER = 10
@@ -120,8 +120,8 @@ def _ask(gpu: Gpu, target: Path, prepared: list[_Ready]) -> _Outcome:
     failing: list[tuple[Program, str]] = []
     for ready in assembled:
         programs = {p.name: p for p in recorded_programs(ready.seeds, target)}
-        found = asked(gpu, ready.code, programs, into, out_of)
-        for program, digest, ours, answers in zip(programs.values(), ready.digests, ready.ours, found, strict=True):
+        answered = run_kernels(gpu, ready.code, programs, into, out_of)
+        for program, digest, ours, answers in zip(programs.values(), ready.digests, ready.ours, answered, strict=True):
             lines[program.seed] = f"{program.seed} {digest} {digest_of(answers['-O3'])}"
             who = differing({**answers, "ours": ours})
             if who:
@@ -133,9 +133,9 @@ def _answers_of(gpu: Gpu, program: Program) -> dict[str, np.ndarray]:
     """What a program gives at both levels, and on our machine."""
     code = {level: assemble(module([program]), level) for level in LEVELS}
     places = room_for(gpu, [program])
-    (found,) = asked(gpu, code, {program.name: program}, *places)
+    (answers,) = run_kernels(gpu, code, {program.name: program}, *places)
     gpu.free(*places)
-    return {"ours": answers_here([program], "exact")[0], **found}  # which need not compile each try
+    return {"ours": answers_here([program], "exact")[0], **answers}  # which need not compile each try
 
 
 def _reduce(gpu: Gpu, program: Program, who: str, seconds: float) -> tuple[Program, dict[str, Any]]:
@@ -150,8 +150,8 @@ def _reduce(gpu: Gpu, program: Program, who: str, seconds: float) -> tuple[Progr
     small = reduced(program, fails, seconds)
     answers = _answers_of(gpu, small)
     entry = None  # of the register of ambiguities, to be named by who looks into it
-    told = {"seed": small.seed, "who": differing(answers), "text": module([small]), "entry": entry}
-    return small, {**told, "values": _values(answers)}
+    finding = {"seed": small.seed, "who": differing(answers), "text": module([small]), "entry": entry}
+    return small, {**finding, "values": _values(answers)}
 
 
 def _shown(small: Program) -> str:

@@ -24,7 +24,7 @@ def room_for(gpu: Any, questions: Sequence[Question]) -> tuple[Any, Any]:
     return gpu.allocate(size), gpu.allocate(size)
 
 
-def asked(
+def run_kernels(
     gpu: Any, code: Mapping[str, bytes], questions: Mapping[str, Question], into: Any, out_of: Any
 ) -> Iterator[dict[str, np.ndarray]]:
     """What the kernels of a module answer, by the level of the assembler, one after another. `code` is the module's machine code
@@ -60,7 +60,7 @@ def answers_of_gpu(
     values: dict[str, np.ndarray] = {}
     differing = []
     for chunk, code in assembled_modules(chunks(cases), module_of):
-        answers = asked(gpu, code, named(chunk), into, out_of)
+        answers = run_kernels(gpu, code, named(chunk), into, out_of)
         for case, want, got in zip(chunk, expectations(chunk), answers, strict=True):
             values[case.name] = got["-O3"]
             entry, rows = judged(case, want, got)

@@ -197,9 +197,9 @@ def _of_dispute(claim: Dispute, seconds: float, known: _Known = _Known()) -> str
     where = _values(claim.at)
     caption = f"{claim.title}: {verdict}" + (f", where {code(claim.assume)}" if claim.assume else "")
     text = table(["", "Instructions", f"With {where}"], rows, caption)
-    if finding.asked:
+    if finding.operands:
         text += (
-            f"\nAn H200 was asked about {finding.asked} operands of {code(finding.form)}. For {finding.telling} of them the"
+            f"\nAn H200 was asked about {finding.operands} operands of {code(finding.form)}. For {finding.telling} of them the"
             f" reading differs from the definition: it answered {finding.agree} as the definition says, and"
             f" {finding.as_reading} as the reading says.\n"
         )

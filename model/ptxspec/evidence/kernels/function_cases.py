@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxspec import contracts
 from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
-from ptxspec.evidence.kernels.former_modules import asked_in
+from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_kernels import (
     Kernel,
     cell_types,
@@ -117,7 +117,7 @@ class FunctionCase:
     @property
     def apart(self) -> Any:
         """A module has one version and target."""
-        return asked_in(self.form)
+        return module_for_ptxas(self.form)
 
     def text(self, name: str) -> str:
         return kernel(self.form, name, self.absent).text

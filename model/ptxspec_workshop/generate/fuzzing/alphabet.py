@@ -97,8 +97,8 @@ def meets_whole(form: Form) -> bool:
 
 def names() -> list[str]:
     """The forms of today that programs are made of, spelled with the selectors and signs of their operands."""
-    found = [f for f in forms() if (comparable(f) or meets_whole(f)) and module_for(f) == TODAY]
-    return [str(v) for f in found for v in f.variants if not left_out(v)]
+    comparable_forms = [f for f in forms() if (comparable(f) or meets_whole(f)) and module_for(f) == TODAY]
+    return [str(v) for f in comparable_forms for v in f.variants if not left_out(v)]
 
 
 def _is_read_too_wide(form: Form) -> bool:

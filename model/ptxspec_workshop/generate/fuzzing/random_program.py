@@ -91,12 +91,12 @@ class Program:
         counter = iter(range(1 << 30))
 
         def walk(block: Block) -> Block:
-            found = []
+            statements = []
             for statement in block:
                 number = next(counter)
                 inner = [walk(part) if isinstance(part, list) else part for part in statement]
-                found += change(number, inner)
-            return found
+                statements += change(number, inner)
+            return statements
 
         other = copy.copy(self)
         other.body = walk(self.body)

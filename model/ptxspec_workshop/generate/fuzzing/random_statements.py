@@ -146,13 +146,13 @@ class Writer:
             else:
                 lines.append(f"cvt.u64.u32 %at, {index};\nadd.u64 %at, {base}, %at;")
                 base = "%at"
-        own = source.choice([w for w in (16, 32, 64) if w >= width])
+        register_width = source.choice([w for w in (16, 32, 64) if w >= width])
         careful = self.letters.careful
         is_load = (careful and width == 8) or source.random() < 0.5
         # the assembler converts what is in wider registers, as if they were numbers: AMB-104
         if (count > 1 or careful) and not is_load:
-            own = max(16, width)
-        registers = source.sample(self.pool[own], count)
+            register_width = max(16, width)
+        registers = source.sample(self.pool[register_width], count)
         shown = "{" + ", ".join(registers) + "}" if count > 1 else registers[0]
         vector = f".v{count}" if count > 1 else ""
         if is_load:
