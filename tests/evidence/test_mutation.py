@@ -12,7 +12,7 @@ import pytest
 
 import ptxspec
 from ptxspec.base import campaigns
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.base.processes import Reply
 from ptxspec.language.forms import registry
 from ptxspec_workshop.mutation import campaign, score
@@ -390,14 +390,14 @@ def test_mutants_are_judged_in_other_processes(monkeypatch: pytest.MonkeyPatch) 
     replies = {one.id: ("done", (one, campaign.Judgement(campaign.KILLED, "identity", "x"), 1.5)), other.id: ("ended",)}
     asked: list[Any] = []
 
-    def run(judge: Any, items: Any, where: Where) -> Iterator[campaigns.Outcome]:
+    def run(judge: Any, items: Any, where: WorkerOptions) -> Iterator[campaigns.ItemOutcome]:
         asked.append((judge, where))
         for name, _ in items:
-            yield campaigns.Outcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
+            yield campaigns.ItemOutcome(name, Reply(*replies[name]))  # type: ignore[arg-type]
 
     monkeypatch.setattr(campaigns, "run", run)
-    found = campaign.update([one, other], {}, where=Where(3))
-    assert asked == [(campaign._judge_item, Where(3))]
+    found = campaign.update([one, other], {}, where=WorkerOptions(3))
+    assert asked == [(campaign._judge_item, WorkerOptions(3))]
     assert found[one.id]["status"] == campaign.KILLED and found[other.id]["by"] == campaign.FAILED
     json.dumps(found)
 

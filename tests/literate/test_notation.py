@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.documents import DocumentError, FencedBlock
 from ptxspec.literate.notation import SyntaxLine, parse
 
 
 def lines(text: str) -> list[SyntaxLine]:
-    return parse(Fence("syntax", 10, text), "page.md")
+    return parse(FencedBlock("syntax", 10, text), "page.md")
 
 
 def mnemonics(text: str) -> list[str]:

@@ -93,7 +93,7 @@ def _parameters(kernel: Kernel, args: Sequence[Any]) -> list[bytes]:
     return [(int(v or 0) & (1 << 8 * n) - 1).to_bytes(n, "little") for v, n in zip(values, sizes, strict=True)]
 
 
-class Library:
+class TinygradLibrary:
     """What stands for the library that a driver binds: `ptx_run`, over the buffers in the driver's own table of what it has
     allocated, an address of this process for each. So every allocation has its bounds, and one that is gone is not reached.
     `how` is what `Module.launch` takes beside a launch's shape and arguments, such as `profile`."""
@@ -169,7 +169,7 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
         def _transfer(self, dest: ptxspec.Pointer, src: ptxspec.Pointer, sz: int, src_dev: Any, dest_dev: Any) -> None:
             dest.memory.view(dest, np.uint8, sz)[:] = src.memory.view(src, np.uint8, sz)
 
-    class Program:
+    class TinygradProgram:
         """A kernel that is loaded."""
 
         def __init__(self, dev: Any, obj: Any):
@@ -190,7 +190,7 @@ def _device(arch: str, how: Mapping[str, Any]) -> Callable[[str], Any]:
             # devices reach one another's memory, so that their addresses are apart
             number = int(device.partition(":")[2] or 0)
             self.memory = ptxspec.Memory(base=(1 + number) << 44)
-            super().__init__(device, Pieces(self), [PTXRenderer], Program, arch=arch)
+            super().__init__(device, Pieces(self), [PTXRenderer], TinygradProgram, arch=arch)
 
     return CUDADevice
 

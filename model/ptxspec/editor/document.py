@@ -7,12 +7,12 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
-from ptxspec.editor.names import Names
-from ptxspec.editor.text import Text
+from ptxspec.editor.names import DocumentNames
+from ptxspec.editor.text import EncodedText
 from ptxspec.language.check import check
 from ptxspec.language.diagnostics import Diagnostic, PtxError
 from ptxspec.language.gaps import gaps_of
-from ptxspec.language.outline import Run, runs
+from ptxspec.language.outline import WordRun, runs
 from ptxspec.language.syntax import syntax
 from ptxspec.language.words import Split
 
@@ -28,10 +28,10 @@ class Problem(NamedTuple):
     is_gap: bool
 
 
-class Document:
+class OpenDocument:
     """One state of a document."""
 
-    def __init__(self, text: Text, path: str):
+    def __init__(self, text: EncodedText, path: str):
         self.text, self.path = text, path
 
     @cached_property
@@ -39,12 +39,12 @@ class Document:
         return syntax().lexicon.split(self.text.text)
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[WordRun]:
         return runs(self.text.text, self.split)
 
     @cached_property
-    def names(self) -> Names:
-        return Names(self.split, self.runs)
+    def names(self) -> DocumentNames:
+        return DocumentNames(self.split, self.runs)
 
     def word_at(self, offset: int) -> int | None:
         """The number of the word that an offset is in, or just behind."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxspec.editor import pages
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.names import ENTRY, FUNCTION, LABEL, TABLE, Symbol
 from ptxspec.editor.pages import Links
-from ptxspec.language.outline import Kind, Run, mnemonic_at
+from ptxspec.language.outline import RunKind, WordRun, mnemonic_at
 from ptxspec.terms.types import TYPES
 
 #: characters of a declaration that are shown
@@ -23,7 +23,7 @@ class Hover(NamedTuple):
     text: str
 
 
-def hover(document: Document, offset: int, links: Links) -> Hover | None:
+def hover(document: OpenDocument, offset: int, links: Links) -> Hover | None:
     """What there is to say of what stands at an offset; None if that is nothing."""
     word = document.word_at(offset)
     if word is None:
@@ -32,7 +32,7 @@ def hover(document: Document, offset: int, links: Links) -> Hover | None:
     at = names.run_at(word)
     run = names.runs[at] if at >= 0 else None
     start, end = split.starts[word], document.end_of(word)
-    if run is not None and run.kind is Kind.INSTRUCTION:
+    if run is not None and run.kind is RunKind.INSTRUCTION:
         opcode = mnemonic_at(split, run)
         modifiers = _modifiers(document, run, opcode)
         if opcode <= word <= modifiers:
@@ -46,7 +46,7 @@ def hover(document: Document, offset: int, links: Links) -> Hover | None:
     return None if not text else Hover(start, end, text)
 
 
-def _modifiers(document: Document, run: Run, opcode: int) -> int:
+def _modifiers(document: OpenDocument, run: WordRun, opcode: int) -> int:
     """The last word of an opcode with its modifiers."""
     last = opcode
     while last + 1 < run.end and document.split.classes[last + 1] in ("directive", "bank"):
@@ -54,7 +54,7 @@ def _modifiers(document: Document, run: Run, opcode: int) -> int:
     return last
 
 
-def mnemonic_of(document: Document, run: Run) -> str:
+def mnemonic_of(document: OpenDocument, run: WordRun) -> str:
     """The opcode of an instruction with its modifiers, as the pages spell it."""
     opcode = mnemonic_at(document.split, run)
     words = document.split.words[opcode : _modifiers(document, run, opcode) + 1]
@@ -70,7 +70,9 @@ def plain(mnemonic: str) -> str:
     return ".".join(space if word == closer else word for word in words)
 
 
-def _instruction(document: Document, run: Run, first: int, last: int, offset: int, links: Links) -> Hover | None:
+def _instruction(
+    document: OpenDocument, run: WordRun, first: int, last: int, offset: int, links: Links
+) -> Hover | None:
     """Of an opcode, or of one of its modifiers."""
     split = document.split
     mnemonic = mnemonic_of(document, run)
@@ -91,7 +93,7 @@ def _instruction(document: Document, run: Run, first: int, last: int, offset: in
     return None
 
 
-def name_text(document: Document, word: int, links: Links) -> str | None:
+def name_text(document: OpenDocument, word: int, links: Links) -> str | None:
     """What a name stands for."""
     name = document.split.words[word]
     symbol = document.names.resolve(name, word)
@@ -100,7 +102,7 @@ def name_text(document: Document, word: int, links: Links) -> str | None:
     return symbol_text(document, symbol)
 
 
-def symbol_text(document: Document, symbol: Symbol) -> str:
+def symbol_text(document: OpenDocument, symbol: Symbol) -> str:
     """What declares a name, and what it is."""
     where = f"line {document.text.place(document.split.starts[symbol.word]).line + 1}"
     function = document.names.scopes[symbol.scope].function
@@ -119,7 +121,7 @@ def _article(what: str) -> str:
     return f"{'an' if what[0] in 'aeiou' else 'a'} {what}"
 
 
-def _shown(document: Document, run: Run) -> str:
+def _shown(document: OpenDocument, run: WordRun) -> str:
     """The words of a declaration, as they are written."""
     text = document.text.text[document.split.starts[run.first] : document.end_of(run.end - 1)]
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"

@@ -11,7 +11,7 @@ from ptxspec import contracts
 from ptxspec.base import places
 from ptxspec.language.forms import Form, Opcode, bound_values, page_name, registry
 from ptxspec.literate import finder
-from ptxspec.literate.notation import Slot, SyntaxLine
+from ptxspec.literate.notation import ModifierSlot, SyntaxLine
 from ptxspec.pages import facts, syntax_summary
 from ptxspec.pages.anchors import form_anchor, page_address
 from ptxspec.pages.operands import operand_types
@@ -168,7 +168,7 @@ def modifier_text(mnemonic: str, index: int, links: Links) -> str | None:
     return None
 
 
-def _slot(name: str, word: str, slot: Slot, default: Any) -> str:
+def _slot(name: str, word: str, slot: ModifierSlot, default: Any) -> str:
     """A modifier's place in the syntax."""
     text = f"`.{word}`: a modifier of `{name}`" + (", a hint that changes no result" if slot.hint else "")
     if slot.is_set:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.names import Symbol
 from ptxspec.language.specials import special_registers
 from ptxspec.language.syntax import syntax
@@ -14,7 +14,7 @@ class Refused(Exception):
     """Why something cannot have a name."""
 
 
-def renamed_part(document: Document, word: int) -> tuple[Symbol, int, int] | None:
+def renamed_part(document: OpenDocument, word: int) -> tuple[Symbol, int, int] | None:
     """What a word stands for, and the characters of the word that are its name: without the element of a vector, and without the
     number of a name that `name<N>` declares. None where nothing is declared."""
     symbol = document.names.resolve(document.split.words[word], word) if document.names.is_name(word) else None
@@ -24,7 +24,7 @@ def renamed_part(document: Document, word: int) -> tuple[Symbol, int, int] | Non
     return symbol, start, start + len(symbol.name)
 
 
-def renamed(document: Document, symbol: Symbol, new: str) -> list[tuple[int, int, str]]:
+def renamed(document: OpenDocument, symbol: Symbol, new: str) -> list[tuple[int, int, str]]:
     """What to replace, and by what. Raises Refused for a name that PTX does not allow, or that means something else already."""
     if syntax().lexicon.class_of(new) != "name" or not syntax().lexicon.matches("name", new):
         raise Refused(f"{new!r} is no name: letters, digits, _ and $, perhaps with % first")

@@ -16,13 +16,13 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from ptxspec import __version__
 from ptxspec.editor import protocol
 from ptxspec.editor.completion import complete
-from ptxspec.editor.document import Document
+from ptxspec.editor.document import OpenDocument
 from ptxspec.editor.hover import hover
 from ptxspec.editor.names import Symbol
 from ptxspec.editor.pages import Links, opcode_text
 from ptxspec.editor.renaming import Refused, renamed, renamed_part
 from ptxspec.editor.signatures import signatures
-from ptxspec.editor.text import Text
+from ptxspec.editor.text import EncodedText
 from ptxspec.editor.tokens import KINDS, tokens
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.language.formatting import changes
@@ -57,7 +57,7 @@ class Server(LanguageServer):
     def __init__(self, site: str = ""):
         super().__init__("ptxspec", __version__, protocol_cls=Protocol)
         self.links = Links(site)
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, OpenDocument] = {}
         self.versions: dict[str, int] = {}
         self.ended_rightly = False
         self._waiting: dict[str, asyncio.TimerHandle] = {}
@@ -68,7 +68,7 @@ class Server(LanguageServer):
 
     def put(self, uri: str, text: str, version: int) -> None:
         encoding = getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)
-        self.documents[uri] = Document(Text(text, str(encoding or "utf-16")), _name(uri))
+        self.documents[uri] = OpenDocument(EncodedText(text, str(encoding or "utf-16")), _name(uri))
         self.versions[uri] = version
         self.check_soon(uri)
 
@@ -100,7 +100,7 @@ class Server(LanguageServer):
         params = lsp.PublishDiagnosticsParams(uri, diagnostics, version=self.versions[uri])
         self.text_document_publish_diagnostics(params)
 
-    def at(self, params: Any) -> tuple[Document, int] | None:
+    def at(self, params: Any) -> tuple[OpenDocument, int] | None:
         """The document of a request, and the offset; None for a document that is not open."""
         document = self.documents.get(params.text_document.uri)
         return None if document is None else (document, protocol.offset_of(document.text, params.position))
@@ -148,7 +148,7 @@ def on_change(server: Server, params: lsp.DidChangeTextDocumentParams) -> None:
     for change in params.content_changes:
         place = getattr(change, "range", None)
         if place is None:
-            text = Text(change.text, text.encoding)
+            text = EncodedText(change.text, text.encoding)
         else:
             start, end = protocol.offset_of(text, place.start), protocol.offset_of(text, place.end)
             text = text.changed(start, end, change.text)
@@ -200,7 +200,7 @@ def on_signature_help(server: Server, params: lsp.SignatureHelpParams) -> lsp.Si
     return lsp.SignatureHelp(shown, next(fitting, 0), help.operand)
 
 
-def _symbol_at(server: Server, params: Any) -> tuple[Document, Symbol] | None:
+def _symbol_at(server: Server, params: Any) -> tuple[OpenDocument, Symbol] | None:
     """What the name at the cursor stands for."""
     where = server.at(params)
     word = None if where is None else where[0].word_at(where[1])
@@ -210,7 +210,7 @@ def _symbol_at(server: Server, params: Any) -> tuple[Document, Symbol] | None:
     return None if symbol is None else (where[0], symbol)
 
 
-def _ranges(document: Document, words: list[int]) -> list[lsp.Range]:
+def _ranges(document: OpenDocument, words: list[int]) -> list[lsp.Range]:
     return [protocol.range_of(document.text, document.split.starts[w], document.end_of(w)) for w in words]
 
 
@@ -286,7 +286,7 @@ def on_range_formatting(server: Server, params: lsp.DocumentRangeFormattingParam
     return _edits(document, start, end)
 
 
-def _edits(document: Document, start: int, end: int) -> list[lsp.TextEdit] | None:
+def _edits(document: OpenDocument, start: int, end: int) -> list[lsp.TextEdit] | None:
     """What is to be changed between two offsets: all blanks between words that do not lie outside."""
     try:
         made = changes(document.text.text, document.path)

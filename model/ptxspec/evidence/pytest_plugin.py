@@ -31,14 +31,14 @@ def _opcodes(session: pytest.Session, folder: Path, profile: str) -> Iterator[py
     if not names:
         raise pytest.UsageError(f"--ptx-vectors: {folder} has no file <opcode>.jsonl")
     for name in names:
-        yield Opcode.from_parent(session, name=f"ptx-vectors::{name}", folder=folder, opcode=name, profile=profile)
+        yield OpcodeItem.from_parent(session, name=f"ptx-vectors::{name}", folder=folder, opcode=name, profile=profile)
 
 
 class Wrong(Exception):
     """Results that are not allowed, or missing."""
 
 
-class Opcode(pytest.Item):
+class OpcodeItem(pytest.Item):
     """The results of one opcode."""
 
     def __init__(self, *, folder: Path, opcode: str, profile: str, **rest: Any):

@@ -20,7 +20,7 @@ from ptxspec.terms.definitions import Definition, Meaning
 from ptxspec.terms.editions import Epoch, shown
 from ptxspec.terms.effects import Access, Update
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import Approximation, freedoms_in
 
@@ -178,7 +178,7 @@ class Cell:
 
     def __init__(self, type: Type, term: Any, names: Sequence[str], profile: Profile):
         parameters = {name: f"x{i}" for i, name in enumerate(names)}
-        script = Script(parameters.__getitem__)
+        script = PythonScript(parameters.__getitem__)
         self.value = script.function(["choose", *parameters.values()], script.value(term))
         self.type, self.choose = type, profile.chosen
         #: the entries of the register whose results are approximate

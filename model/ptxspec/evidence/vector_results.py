@@ -27,7 +27,7 @@ class Malformed(ValueError):
     """A folder of results that cannot be read: the file, the line and what is wrong with it."""
 
 
-class Row(NamedTuple):
+class DifferingRow(NamedTuple):
     """One row that differs; `expected` is as `write` writes it."""
 
     operands: list[str]
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     expected: list[str]
 
 
-class Judged(NamedTuple):
+class JudgedForm(NamedTuple):
     """What came of one form: rows compared, how many differ and the first of these, and how many nobody can judge, since an open
     result goes into a further computation there."""
 
@@ -43,14 +43,14 @@ class Judged(NamedTuple):
     page: str
     rows: int
     differing: int
-    first: tuple[Row, ...]
+    first: tuple[DifferingRow, ...]
     not_judged: int
 
 
 _VALUE = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
-class Given(NamedTuple):
+class GivenResults(NamedTuple):
     """Somebody's results of one form: where they stand, the form as the line's version and target have it, and rows of bits."""
 
     where: str
@@ -81,7 +81,7 @@ def _table(value: Any, types: Sequence[Type], count: int, what: str, where: str)
     return table
 
 
-def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, Given | None]:
+def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, GivenResults | None]:
     """(form, its results or None) of a line. Raises Malformed."""
     try:
         line = json.loads(text)
@@ -104,7 +104,7 @@ def read_line(text: str, where: str, known: dict[str, Form]) -> tuple[str, Given
         return name, None
     count = len(table_of(form, meaning))
     types = [t for t, _ in results_of(meaning)]
-    return name, Given(where, form, _table(line["results"], types, count, "results", where))
+    return name, GivenResults(where, form, _table(line["results"], types, count, "results", where))
 
 
 def _dated(form: Form, line: dict[str, Any], where: str) -> Form:
@@ -124,13 +124,13 @@ def _dated(form: Form, line: dict[str, Any], where: str) -> Form:
     return dated(form, header)
 
 
-def read_file(path: Path) -> tuple[dict[str, Given], list[str]]:
+def read_file(path: Path) -> tuple[dict[str, GivenResults], list[str]]:
     """(results by form, the forms without results) of an opcode's file. Raises Malformed."""
     opcode = path.stem
     if opcode not in registry().opcodes:
         raise Malformed(f"{path}: no page defines {opcode!r}")
     known = written_forms(opcode)
-    results: dict[str, Given | None] = {}
+    results: dict[str, GivenResults | None] = {}
     try:
         with open(path, encoding="utf-8") as file:
             for number, text in enumerate(file, 1):
@@ -149,13 +149,13 @@ def read_file(path: Path) -> tuple[dict[str, Given], list[str]]:
 
 def judge(
     form: Form, given: Sequence[Sequence[int]], want: Sequence[Sequence[str]], profile: Profile, show: int
-) -> Judged:
+) -> JudgedForm:
     """Hold somebody's results of a form against `want`, which are its rows of `expected`."""
     meaning = form.meaning()
     table = table_of(form, meaning)
     results = results_of(meaning)
     differing = not_judged = 0
-    first: list[Row] = []
+    first: list[DifferingRow] = []
     for row, bits_of_row, cells in zip(table, given, want, strict=True):
         good: bool | None = True
         if any(c.startswith("?") for c in cells):
@@ -176,11 +176,11 @@ def judge(
             if len(first) < show:
                 operands = [digits(v, t) for v, (_, t) in zip(row, inputs_of(meaning), strict=True)]
                 shown = [digits(v, t) for v, (t, _) in zip(bits_of_row, results, strict=True)]
-                first.append(Row(operands, shown, list(cells)))
-    return Judged(str(form), form.page, len(table), differing, tuple(first), not_judged)
+                first.append(DifferingRow(operands, shown, list(cells)))
+    return JudgedForm(str(form), form.page, len(table), differing, tuple(first), not_judged)
 
 
-def _check_file(task: tuple[Path, str, int]) -> tuple[list[Judged], list[str]]:
+def _check_file(task: tuple[Path, str, int]) -> tuple[list[JudgedForm], list[str]]:
     path, profile, show = task
     chosen = Profile(profile)
     given, missing = read_file(path)
@@ -218,7 +218,7 @@ def _expected_opcodes(folder: Path, requested: Sequence[str]) -> list[str]:
 
 def check(
     folder: Path, requested: Sequence[str] = (), profile: str = "portable", show: int = 3
-) -> tuple[list[Judged], list[str]]:
+) -> tuple[list[JudgedForm], list[str]]:
     """(what came of each form that has results, the forms that have none). The first `show` differing rows of a form are kept.
     Raises Malformed for a folder that cannot be read, ValueError for an unknown opcode or profile."""
     Profile(profile)
@@ -229,7 +229,7 @@ def check(
         raise Malformed(f"{folder}: no file <opcode>.jsonl in it")
     missing = [form for n in names if not (folder / f"{n}.jsonl").is_file() for form in written_forms(n)]
     paths = [folder / f"{n}.jsonl" for n in names if (folder / f"{n}.jsonl").is_file()]
-    results: list[Judged] = []
+    results: list[JudgedForm] = []
     for judged, without in on_all_cores(_check_file, [(path, profile, show) for path in paths]):
         results += judged
         missing += without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec import contracts
 from ptxspec.language import cited, tree
-from ptxspec.language.call_checks import Calls
+from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import (
     Kernel,
     Op,
@@ -20,8 +20,8 @@ from ptxspec.language.module_context import Context
 from ptxspec.language.named import Range
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.scopes import Names, labels_of_scopes
-from ptxspec.language.signatures import Signatures
-from ptxspec.language.variables import Variables
+from ptxspec.language.signatures import SignatureLayout
+from ptxspec.language.variables import VariableLayout
 
 
 class _Body:
@@ -44,9 +44,9 @@ class Bodies:
         self,
         context: Context,
         opaque: OpaqueVariables,
-        layout: Signatures,
-        variables: Variables,
-        calls: Calls,
+        layout: SignatureLayout,
+        variables: VariableLayout,
+        calls: CallChecks,
         instructions: Instructions,
         entry_parameters: EntryParameters,
     ):
@@ -125,7 +125,7 @@ class Bodies:
                     code.append(op)
             elif isinstance(item, tree.Label):
                 self._label(item, body)
-            elif isinstance(item, tree.Scope):
+            elif isinstance(item, tree.ScopeBrace):
                 self._scope(item, body)
             elif isinstance(item, tree.Targets | tree.Prototype):
                 self._table(item, body.names)
@@ -146,7 +146,7 @@ class Bodies:
         names.passed.add(item.name)
         labels[unique] = len(body.kernel.code)
 
-    def _scope(self, item: tree.Scope, body: _Body) -> None:
+    def _scope(self, item: tree.ScopeBrace, body: _Body) -> None:
         if item.opens:
             body.scopes += 1
             body.names = Names(body.names, f"{body.suffix}@{body.scopes}")

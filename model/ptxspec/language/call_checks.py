@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.language import cited, tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
-    Call,
+    CallSite,
     Formal,
     Kernel,
     Op,
@@ -21,17 +21,17 @@ from ptxspec.language.checked import (
 from ptxspec.language.constant_bits import real_bits
 from ptxspec.language.instruction_rules import is_formal
 from ptxspec.language.module_context import Context
-from ptxspec.language.operand_resolution import Operands
+from ptxspec.language.operand_resolution import OperandResolver
 from ptxspec.language.scopes import Names
-from ptxspec.language.signatures import Signatures
+from ptxspec.language.signatures import SignatureLayout
 from ptxspec.terms import effects
 from ptxspec.terms.kinds import Special
 
 
-class Calls:
+class CallChecks:
     """Checks calls and indirect branches."""
 
-    def __init__(self, context: Context, aliases: Aliases, layout: Signatures, operands: Operands):
+    def __init__(self, context: Context, aliases: Aliases, layout: SignatureLayout, operands: OperandResolver):
         self.context, self.aliases, self.layout, self.operands = context, aliases, layout, operands
 
     def targets(self, item: tree.Targets, names: Names) -> Table:
@@ -103,7 +103,7 @@ class Calls:
             if passed is None:
                 return None
             if callee is signature:
-                op = op._replace(call=Call(function, signature, passed[0], passed[1], known))
+                op = op._replace(call=CallSite(function, signature, passed[0], passed[1], known))
         return op
 
     def passed(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence
+from ptxspec.literate.grammar import Choice, GrammarRule, Literal, Node, Optional, Reference, Repetition, Sequence
 
 #: how many words a decision may look at
 AHEAD = 3
@@ -27,13 +27,13 @@ class Grammar:
 
     def __init__(
         self,
-        rules: Iterable[Rule],
+        rules: Iterable[GrammarRule],
         lexicon: Lexicon,
         built: frozenset[str],
         outside: dict[str, tuple[str, Place]],
         prefixes: dict[str, list[Place]] | None = None,
     ):
-        self.rules: dict[str, Rule] = {}
+        self.rules: dict[str, GrammarRule] = {}
         for rule in rules:
             if rule.name in self.rules or rule.name in lexicon.called:
                 raise DocumentError(rule.path, rule.line, f"{rule.name} is defined twice")
@@ -69,7 +69,7 @@ class Grammar:
                 visit(name)
         return recursive
 
-    def prefixes(self, node: Node, rule: Rule) -> list[Place]:
+    def prefixes(self, node: Node, rule: GrammarRule) -> list[Place]:
         """What may stand at the first few places of a node; `ENDS` where it may have ended before."""
         if isinstance(node, Literal):
             if self.lexicon.class_of(node.text) in ("unknown", "blank"):
@@ -92,7 +92,7 @@ class Grammar:
                 prefixes = after(self.prefixes(item, rule), prefixes)
             return prefixes
         once = self.prefixes(node.item, rule)
-        if isinstance(node, Repeated):
+        if isinstance(node, Repetition):
             once = after(once, maybe(once))
         return maybe(once)
 
@@ -118,7 +118,7 @@ class Grammar:
                 return True
         return False
 
-    def called(self, node: Node, rule: Rule) -> list[str]:
+    def called(self, node: Node, rule: GrammarRule) -> list[str]:
         """What a message says of a node that is missing."""
         if isinstance(node, Literal):
             return [repr(node.text)]
@@ -135,7 +135,7 @@ class Grammar:
             names: list[str] = []
             for item in node.items:
                 names += self.called(item, rule)
-                if not isinstance(item, Optional | Repeated):
+                if not isinstance(item, Optional | Repetition):
                     break
             return names
         return self.called(node.item, rule)

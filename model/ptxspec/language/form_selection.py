@@ -112,7 +112,7 @@ def _too_early(form: Form, mnemonic: str, shape: tuple[Kind, ...], module: Epoch
 def _written_names(form: Form, shape: tuple[Kind, ...]) -> list[str]:
     """The names of the operands that are written, but for those in braces or brackets."""
     written = [(group[0], kind) for group, kind in zip(form.places, shape, strict=False) if not group[0].group]
-    seconds = [o.second for o, kind in written if o.second and isinstance(kind, kinds.Pair)]
+    seconds = [o.second for o, kind in written if o.second and isinstance(kind, kinds.PairKind)]
     return [*(o.name for o, _ in written), *seconds]
 
 
@@ -153,7 +153,7 @@ def fit(form: Form, shape: tuple[Kind, ...], rules: TypeChecking) -> Plan | Misf
             if problem:
                 return Misfit(index, problem, page)
             marks |= new_marks
-            if isinstance(member, kinds.Part | kinds.Sum):
+            if isinstance(member, kinds.PartKind | kinds.SumKind):
                 member = member.of
             if parameter is not None:
                 problem = source_problem(form, operand, parameter.annotation, member, rules)
@@ -179,7 +179,7 @@ def _members(
     """Why what is written cannot stand for the operands of a place, or None; those of them that are written; and the kind of
     each."""
     if group[0].bracketed:
-        written = kind.elements if isinstance(kind, kinds.Bracket) else ()
+        written = kind.elements if isinstance(kind, kinds.BracketKind) else ()
         required = tuple(o for o in group if not o.optional)
         if len(written) == len(group):
             return None, group, written
@@ -187,7 +187,7 @@ def _members(
             return None, required, written
         return f"{form.mnemonic} needs {', '.join(o.name for o in required)} in brackets here", group, ()
     if group[0].group:
-        if not isinstance(kind, kinds.Braces) or len(kind.elements) != len(group):
+        if not isinstance(kind, kinds.BracesKind) or len(kind.elements) != len(group):
             return f"{len(group)} operands in braces are needed here", group, ()
         return None, group, kind.elements
     return None, group, (kind,)
@@ -195,11 +195,11 @@ def _members(
 
 def _marks(form: Form, operand: Operand, kind: Kind) -> tuple[dict[str, str | int], str | None]:
     """What an operand carries, by the names that the definition has for it; and why it may not, or None."""
-    if isinstance(kind, kinds.Sum):
+    if isinstance(kind, kinds.SumKind):
         return ({operand.addend: kind.offset}, None) if operand.sum else ({}, kinds.NO_OFFSET)
-    selector, negated = (kind.selector, kind.negated) if isinstance(kind, kinds.Part) else (None, False)
+    selector, negated = (kind.selector, kind.negated) if isinstance(kind, kinds.PartKind) else (None, False)
     marks: dict[str, str | int] = {}
-    if isinstance(kind, kinds.Part) and not isinstance(kind.of, Type):
+    if isinstance(kind, kinds.PartKind) and not isinstance(kind.of, Type):
         return marks, f"only a register takes a selector or a minus sign, not {described(kind.of)}"
     if selector is not None:
         if operand.selector is None:

@@ -8,7 +8,7 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.aliases import Aliases
 from ptxspec.language.checked import (
-    Pointer,
+    InitialPointer,
 )
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.module_context import Context
@@ -17,7 +17,7 @@ from ptxspec.terms.static_rules import BrokenRule
 from ptxspec.terms.types import Type
 
 
-class Initializers:
+class InitializerBuilder:
     """Makes the first bytes of variables."""
 
     def __init__(self, context: Context, aliases: Aliases):
@@ -27,12 +27,12 @@ class Initializers:
 
     def image(
         self, variable: tree.Variable, type: Type, dimensions: list[int], names: Names
-    ) -> tuple[bytes, tuple[Pointer, ...]]:
+    ) -> tuple[bytes, tuple[InitialPointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
         page = contracts.initializers()
         data = bytearray()
-        pointers: list[Pointer] = []
+        pointers: list[InitialPointer] = []
         try:
             page.type_is_initialized.demand(type)
             for value in page.leaves(variable.values, dimensions, variable.vector):
@@ -59,7 +59,7 @@ class Initializers:
         mask = None
         if isinstance(value, tree.Masked):
             mask, value = value
-        if not isinstance(value, tree.Number | tree.Real):
+        if not isinstance(value, tree.Number | tree.Float):
             return None
         page.begins_as.demand(type, isinstance(value, tree.Number))
         if mask is not None:
@@ -69,7 +69,7 @@ class Initializers:
 
     def _pointer(
         self, value: Any, type: Type, names: Names, page: contracts.Initializers, position: int, offset: int
-    ) -> Pointer:
+    ) -> InitialPointer:
         """An address in an initializer."""
         mask = None
         if isinstance(value, tree.Masked):
@@ -88,7 +88,9 @@ class Initializers:
             self.context.since(
                 "an entry as an initial value" if function.is_entry else "an address as an initial value", position
             )
-            return Pointer(offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask)
+            return InitialPointer(
+                offset, type.bytes if mask is None else 1, self.aliases.function_symbol(name), mask=mask
+            )
         is_late = variable is not None and (
             self.context.outer.places.get(name) is variable[1] and self.context.position_of(name) >= position
         )
@@ -97,4 +99,4 @@ class Initializers:
         place = variable[1]
         page.points_into.demand(place.space, name=name)
         self.context.since("an address as an initial value", position)
-        return Pointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)
+        return InitialPointer(offset, type.bytes if mask is None else 1, place.name, addend, generic, mask)

@@ -56,7 +56,7 @@ class InstructionRules:
                     return True
         if effect is not None:
             return False
-        handles = [k.of for k in shape if isinstance(k, kinds.Opaque)]
+        handles = [k.of for k in shape if isinstance(k, kinds.OpaqueKind)]
         if not all(self.opaque.gives_handle(item, kind) for kind in handles):
             return True
         return not self.has_addresses(op.operands, shape, kernel, item.position)
@@ -75,7 +75,7 @@ class InstructionRules:
                 self.context.require(rule, self._at(item, index), *facts, narrow, **fields)
                 for rule, index, facts, fields in requirements_of_addresses(op, shape)
             )
-        if not any(isinstance(kind, kinds.Variable) for kind in shape):
+        if not any(isinstance(kind, kinds.VariableKind) for kind in shape):
             self._wide.add(key)
         return False
 
@@ -89,7 +89,7 @@ class InstructionRules:
         """Whether the variables in .param whose addresses are taken have any; complains if not."""
         formals = kernel.signature if kernel.signature is not None else None
         for operand, kind in zip(operands, shape, strict=True):
-            if not isinstance(kind, kinds.Variable) or kind.space != "param":
+            if not isinstance(kind, kinds.VariableKind) or kind.space != "param":
                 continue
             place = _named_place(operand, kernel)
             assert place is not None
@@ -169,7 +169,7 @@ class InstructionRules:
         """Complain of a constant that may not stand for what it is read as; `index` is that of the operand."""
         definition = plan.form.definition
         allowed = definition.constants(part.name, plan.form.modifiers)
-        if allowed is None or not isinstance(operand, tree.Number | tree.Real):
+        if allowed is None or not isinstance(operand, tree.Number | tree.Float):
             return
         annotation = definition.sources[part.name].annotation
         type = operand_type(annotation, plan.form.modifiers)
@@ -209,25 +209,25 @@ def requirements_of_addresses(op: Op, shape: list[Kind]) -> Iterator[_Requiremen
     yield page.forms_have_their_addresses, None, (form.definition.needs_narrow_addresses(form.modifiers),), of_form
     for index, kind in enumerate(shape):
         match kind:
-            case kinds.Memory(base=Type() as type):
+            case kinds.MemoryKind(base=Type() as type):
                 space = written_space(form, form.definition.spaces.get(form.places[index][0].name))
                 least = page.SPACES[space].address_bits if space else page.GENERIC_BITS
                 what = {"address": f"an address in .{space}" if space else "a generic address"}
                 yield page.registers_hold_addresses, index, (least, type.width), what
-            case kinds.Variable(space) if isinstance(op.operands[index], tree.Name):
+            case kinds.VariableKind(space) if isinstance(op.operands[index], tree.Name):
                 least, taken = page.SPACES[space].address_bits, op.plan.meaning.results[0].type.width
                 yield page.addresses_are_taken_whole, index, (least, taken), {"space": space, **of_form}
             case _:
                 pass
 
 
-def _wanted(allowed: Constants, operand: tree.Number | tree.Real) -> str:
+def _wanted(allowed: Constants, operand: tree.Number | tree.Float) -> str:
     """What a complaint says that a constant must be."""
     if not isinstance(allowed, range):
         return f"one of the constants {', '.join(map(str, allowed))}"
     step = f", a multiple of {allowed.step}" if allowed.step > 1 else ""
     ends: tuple[Any, Any] = (allowed.start, allowed[-1])
-    if isinstance(operand, tree.Real):
+    if isinstance(operand, tree.Float):
         ends = struct.unpack("<2f", struct.pack("<2I", *ends))
     return f"a constant from {ends[0]} to {ends[1]}{step}"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.call_checks import Calls
+from ptxspec.language.call_checks import CallChecks
 from ptxspec.language.checked import (
-    Gap,
+    GapOccurrence,
     Kernel,
     Missing,
     Op,
@@ -23,7 +23,7 @@ from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
 from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.language.operand_kinds import Kind
-from ptxspec.language.operand_resolution import Operands, Unresolved
+from ptxspec.language.operand_resolution import OperandResolver, Unresolved
 from ptxspec.language.scopes import Names
 from ptxspec.terms import effects
 from ptxspec.terms.actions import CONDITION_CODE
@@ -34,7 +34,12 @@ class Instructions:
     """Finds the form of each instruction."""
 
     def __init__(
-        self, context: Context, opaque: OpaqueVariables, operands: Operands, checks: InstructionRules, calls: Calls
+        self,
+        context: Context,
+        opaque: OpaqueVariables,
+        operands: OperandResolver,
+        checks: InstructionRules,
+        calls: CallChecks,
     ):
         self.context, self.opaque, self.operands, self.checks, self.calls = context, opaque, operands, checks, calls
         #: by mnemonic and kinds of operands
@@ -67,7 +72,7 @@ class Instructions:
         if plan is None:
             plan = self._plans[key] = self.plan(mnemonic, tuple(shape))
         if isinstance(plan, Missing):
-            kernel.gaps.append(Gap(plan, item.position))
+            kernel.gaps.append(GapOccurrence(plan, item.position))
             return None
         if isinstance(plan, Misfit):
             plan = self._of_elements(plan, item, mnemonic, operands, shape)
@@ -112,7 +117,7 @@ class Instructions:
         elements = [isinstance(o, tree.Element) for o in item.operands]
         if not any(elements):
             return plan
-        shape[:] = [kinds.Memory(k) if e else k for e, k in zip(elements, shape, strict=True)]
+        shape[:] = [kinds.MemoryKind(k) if e else k for e, k in zip(elements, shape, strict=True)]
         other = self.plan(mnemonic, tuple(shape))
         if isinstance(other, Plan) and isinstance(other.meaning.effect, effects.Load | effects.Store):
             operands[:] = [_memory(o) if e else o for e, o in zip(elements, operands, strict=True)]
@@ -134,14 +139,36 @@ class Instructions:
         self, op: Op, effect: effects.Effect, space: str, item: tree.Instruction, names: Names, kernel: Kernel
     ) -> Op | None:
         """The instruction with what its effect needs to know, or None after a complaint."""
-        if isinstance(effect, effects.ImageAccess):
-            return op if self.opaque.check_handles(item, op, kernel.registers) else None
-        if isinstance(effect, effects.Call):
-            return self.calls.call(op, effect, item, names, kernel)
-        if isinstance(effect, effects.IndexedBranch):
-            return self.calls.branch_among(op, effect, item, names, kernel)
-        if not isinstance(effect, effects.Access):
-            return op
+        match effect:
+            case effects.ImageAccess():
+                return op if self.opaque.check_handles(item, op, kernel.registers) else None
+            case effects.Call():
+                return self.calls.call(op, effect, item, names, kernel)
+            case effects.IndexedBranch():
+                return self.calls.branch_among(op, effect, item, names, kernel)
+            case effects.Load() | effects.Store() | effects.Update():
+                return self._of_access(op, effect, space, item, kernel)
+            case effects.Fence() | effects.GridDependency() | effects.Check() | effects.Initiate() | effects.Advance():
+                return op
+            case (
+                effects.Collective()
+                | effects.Arrive()
+                | effects.Wait()
+                | effects.ClusterArrive()
+                | effects.ClusterWait()
+            ):
+                return op
+            case effects.StackEnd() | effects.Reserve() | effects.Release():
+                return op
+            case effects.Branch() | effects.Return() | effects.Exit() | effects.Stop():
+                return op
+            case _:
+                assert_never(effect)
+
+    def _of_access(
+        self, op: Op, effect: effects.Access, space: str, item: tree.Instruction, kernel: Kernel
+    ) -> Op | None:
+        """The instruction with the state space that it accesses, where the form alone does not say it."""
         if (space or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
             place = _place_of(op, kernel)
             return op._replace(space=(space if place is None else place.space) or op.space)

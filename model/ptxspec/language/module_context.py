@@ -23,7 +23,7 @@ from ptxspec.terms.types import TYPES, Type
 class Context:
     """One module under check: what its passes share. What one pass alone keeps is in the pass."""
 
-    def __init__(self, source: Source, module: tree.Module, part: int | None = None):
+    def __init__(self, source: Source, module: tree.ModuleTree, part: int | None = None):
         """`part` is the module's number among those that are to be linked, None if it runs alone."""
         self.source, self.module, self.part = source, module, part
         self.suffix = "" if part is None else f"#{part}"  # ends what other modules do not see

@@ -121,7 +121,7 @@ class OpaqueVariables:
                     return False
                 if not require(page.is_a_word_of, position, name, word):
                     return False
-            if not require(page.fields_are_whole, position, isinstance(value, tree.Real), field=name):
+            if not require(page.fields_are_whole, position, isinstance(value, tree.Float), field=name):
                 return False
         return True
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ptxspec.language.first_sets import AHEAD, ENDS, Grammar, Place, after
 from ptxspec.language.words import Lexicon
 from ptxspec.literate.documents import DocumentError
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence
+from ptxspec.literate.grammar import Choice, GrammarRule, Literal, Node, Optional, Reference, Repetition, Sequence
 
 #: how deep rules may be nested in themselves
 MOST_NESTED = 150
@@ -45,7 +45,7 @@ class Assembly(Grammar):
 
     def __init__(
         self,
-        rules: Iterable[Rule],
+        rules: Iterable[GrammarRule],
         lexicon: Lexicon,
         built: frozenset[str],
         recovered: frozenset[str],
@@ -58,7 +58,7 @@ class Assembly(Grammar):
         self.lines: list[str] = []
         self.variables = 0
 
-    def test(self, node: Node, others: list[list[Place]], rule: Rule) -> str:
+    def test(self, node: Node, others: list[list[Place]], rule: GrammarRule) -> str:
         """A condition that holds where the node begins and none of the others does."""
         prefixes = self.prefixes(node, rule)
         if ENDS in prefixes[0]:
@@ -106,11 +106,11 @@ class Assembly(Grammar):
         self.write(1, f"return {{'begin_at': begin_at, 'reached': lambda: i, {names}}}")
         source = "\n".join(self.lines) + "\n"
         code = compile(source, "<assembled from spec/syntax>", "exec", dont_inherit=True)
-        space: dict[str, Any] = {"Failed": Failed, "expected": _expected}
+        space: dict[str, Any] = {"ParseFailure": ParseFailure, "expected": _expected}
         exec(code, space)
         return Assembled(space["make"], source, {r.name: r.path for r in self.rules.values()})
 
-    def _function(self, rule: Rule) -> None:
+    def _function(self, rule: GrammarRule) -> None:
         labels = list(dict.fromkeys(_labels(rule.node)))
         lists = {label for label in labels if _several(rule.node, label)}
         self.write(1, f"def rule_{rule.name}():")
@@ -141,7 +141,7 @@ class Assembly(Grammar):
             raise DocumentError(rule.path, rule.line, f"nothing makes a part of the tree of {rule.name}")
         self.write(2, f"return {result}")
 
-    def _single_value(self, rule: Rule) -> None:
+    def _single_value(self, rule: GrammarRule) -> None:
         """Without labels, a rule has one thing at most that it stands for."""
 
         def count(node: Node) -> int:
@@ -151,7 +151,7 @@ class Assembly(Grammar):
                 return max(map(count, node.alternatives))
             if isinstance(node, Sequence):
                 return sum(map(count, node.items))
-            return 0 if isinstance(node, Literal) else count(node.item) * (2 if isinstance(node, Repeated) else 1)
+            return 0 if isinstance(node, Literal) else count(node.item) * (2 if isinstance(node, Repetition) else 1)
 
         if count(rule.node) > 1:
             raise DocumentError(rule.path, rule.line, f"{rule.name} has several parts: they need labels")
@@ -159,7 +159,7 @@ class Assembly(Grammar):
     def _node(
         self,
         node: Node,
-        rule: Rule,
+        rule: GrammarRule,
         depth: int,
         lists: set[str],
         before: list[Pending] | None = None,
@@ -187,12 +187,12 @@ class Assembly(Grammar):
             return self._sequence(node, rule, depth, lists, before, known)
         elif isinstance(node, Choice):
             return self._choice(node, rule, depth, lists, before)
-        elif isinstance(node, Repeated) and isinstance(node.item, Reference) and node.item.name in self.recovered:
+        elif isinstance(node, Repetition) and isinstance(node.item, Reference) and node.item.name in self.recovered:
             self._recovering(node.item, depth, lists, labelled, follow)
         else:
-            assert isinstance(node, Optional | Repeated)
+            assert isinstance(node, Optional | Repetition)
             others = [follow] if follow and ENDS not in follow[0] else []
-            loop = "while" if isinstance(node, Repeated) else "if"
+            loop = "while" if isinstance(node, Repetition) else "if"
             self.write(depth, f"{loop} {self.test(node.item, others, rule)}:")
             self._node(node.item, rule, depth + 1, lists, known=True)
         return []
@@ -214,7 +214,9 @@ class Assembly(Grammar):
         else:
             self._keep(f"rule_{node.name}()", node.label, depth, lists, labelled)
 
-    def _choice(self, node: Choice, rule: Rule, depth: int, lists: set[str], before: list[Pending]) -> list[Pending]:
+    def _choice(
+        self, node: Choice, rule: GrammarRule, depth: int, lists: set[str], before: list[Pending]
+    ) -> list[Pending]:
         """Code that reads one of several alternatives."""
         last, top, ends = len(node.alternatives) - 1, len(self.lines), list[Pending]()
         for k, alternative in enumerate(node.alternatives):
@@ -241,19 +243,19 @@ class Assembly(Grammar):
         self.write(depth + 1, "first, level = i, nested")
         self.write(depth + 1, "try:")
         self._keep(f"rule_{item.name}()", item.label, depth + 2, lists, labelled)
-        self.write(depth + 1, "except Failed as failed:")
+        self.write(depth + 1, "except ParseFailure as failed:")
         self.write(depth + 2, f"nested = level; i = recover({item.name!r}, first, failed)")
         self.write(depth + 2, "if i < 0: i = -1 - i; break")
 
     def _sequence(
-        self, node: Sequence, rule: Rule, depth: int, lists: set[str], before: list[Pending], known: bool
+        self, node: Sequence, rule: GrammarRule, depth: int, lists: set[str], before: list[Pending], known: bool
     ) -> list[Pending]:
         pending = list(before)
         rests: list[list[Place]] = [[frozenset([ENDS])] * AHEAD]
         for other in reversed(node.items[1:]):
             rests.append(after(self.prefixes(other, rule), rests[-1]))
         for k, (item, rest) in enumerate(zip(node.items, reversed(rests), strict=True)):
-            if isinstance(item, Optional | Repeated):
+            if isinstance(item, Optional | Repetition):
                 self.variables += 1
                 variable = f"at{self.variables}"
                 self.write(depth, f"{variable} = i")
@@ -264,21 +266,21 @@ class Assembly(Grammar):
                 pending = self._node(item, rule, depth, lists, pending, rest, known and k == 0)
         return pending
 
-    def _trailing(self, node: Node, rule: Rule) -> list[str]:
+    def _trailing(self, node: Node, rule: GrammarRule) -> list[str]:
         """What could have gone on after a node that was read."""
-        if isinstance(node, Repeated):
+        if isinstance(node, Repetition):
             return [*self.called(node.item, rule), *self._trailing(node.item, rule)]
         if isinstance(node, Optional):
             return self._trailing(node.item, rule)
         names: list[str] = []
         for item in reversed(node.items) if isinstance(node, Sequence) else ():
-            optional = isinstance(item, Optional | Repeated)
+            optional = isinstance(item, Optional | Repetition)
             names = [*(self.called(item, rule) if optional else []), *self._trailing(item, rule), *names]
             if not optional:
                 break
         return names
 
-    def _demand(self, condition: str, node: Node, rule: Rule, depth: int, before: list[Pending]) -> None:
+    def _demand(self, condition: str, node: Node, rule: GrammarRule, depth: int, before: list[Pending]) -> None:
         """Code that fails where a condition does not hold, and says what could have stood there."""
         names = self.called(node, rule)
         text = repr(_listed(names))
@@ -301,7 +303,7 @@ class Assembly(Grammar):
 _STOPS = (",", ";")
 
 
-class Failed(Exception):
+class ParseFailure(Exception):
     """A rule does not go on here. `at` counts words; `expected` is what could have stood there."""
 
     def __init__(self, at: int, rule: str, expected: str | None, message: str | None = None, page: str | None = None):
@@ -352,6 +354,6 @@ def _several(node: Node, label: str) -> bool:
             return max(map(most, node.alternatives))
         if isinstance(node, Sequence):
             return sum(map(most, node.items))
-        return most(node.item) * (2 if isinstance(node, Repeated) else 1)
+        return most(node.item) * (2 if isinstance(node, Repetition) else 1)
 
     return most(node) > 1

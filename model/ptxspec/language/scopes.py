@@ -164,7 +164,7 @@ def labels_of_scopes(function: tree.Function) -> list[set[str]]:
     labels: list[set[str]] = [set()]
     stack = [0]
     for item in function.body or ():
-        if isinstance(item, tree.Scope):
+        if isinstance(item, tree.ScopeBrace):
             if item.opens:
                 stack.append(len(labels))
                 labels.append(set())

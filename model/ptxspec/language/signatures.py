@@ -18,7 +18,7 @@ from ptxspec.language.opaque import OpaqueVariables
 from ptxspec.terms.types import Type
 
 
-class Signatures:
+class SignatureLayout:
     """Lays out what functions take and give."""
 
     def __init__(self, context: Context, opaque: OpaqueVariables):

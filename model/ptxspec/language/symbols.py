@@ -6,13 +6,13 @@ from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.language.checked import spaces
 from ptxspec.language.module_context import Context
-from ptxspec.language.variables import Variables
+from ptxspec.language.variables import VariableLayout
 from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 _LINKING = "spec/functions/linking.md"
 
 
-def variables_declared(context: Context, variables: Variables) -> list[tree.Variable]:
+def variables_declared(context: Context, variables: VariableLayout) -> list[tree.Variable]:
     """The declarations that make variables: of several for one name, the one that is not .extern, or the first."""
     known: dict[str, tree.Variable] = {}
     declared: dict[int, tree.Variable] = {}  # by where they stand

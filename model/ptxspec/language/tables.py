@@ -8,7 +8,17 @@ import re
 from typing import Any, NamedTuple
 
 from ptxspec.language.first_sets import AHEAD, ENDS, Place
-from ptxspec.literate.grammar import Choice, Literal, Node, Optional, Reference, Repeated, Rule, Sequence, Words
+from ptxspec.literate.grammar import (
+    Choice,
+    GrammarRule,
+    Literal,
+    Node,
+    Optional,
+    Reference,
+    Repetition,
+    Sequence,
+    WordRule,
+)
 
 _NAME = re.compile(r"[a-z_]+")
 
@@ -18,8 +28,8 @@ class Tables(NamedTuple):
     that are read by other means. Pages have the names that they have below the folder of the documents, so that it holds wherever
     that lies."""
 
-    words: list[Words]
-    rules: list[Rule]
+    words: list[WordRule]
+    rules: list[GrammarRule]
     outside: dict[str, tuple[str, Place]]
     prefixes: dict[str, list[Place]]
 
@@ -65,11 +75,11 @@ def read(value: Any) -> Tables:
     if not isinstance(value["outside"], dict) or not isinstance(value["prefixes"], dict):
         raise ValueError("what rules begin with has no names")
     words = [
-        Words(_name(name), _text_or_none(called), _text(pattern), _text(page), _number(line))
+        WordRule(_name(name), _text_or_none(called), _text(pattern), _text(page), _number(line))
         for name, called, pattern, page, line in value["words"]
     ]
     rules = [
-        Rule(_name(name), _text_or_none(called), _node(node), _text(page), _number(line))
+        GrammarRule(_name(name), _text_or_none(called), _node(node), _text(page), _number(line))
         for name, called, node, page, line in value["rules"]
     ]
     literals: dict[str, Literal] = {}
@@ -111,7 +121,7 @@ def _node(value: Any) -> Node:
     (item,) = parts
     if kind not in ("Optional", "Repeated"):
         raise ValueError(f"no kind of node: {kind}")
-    return Optional(_node(item)) if kind == "Optional" else Repeated(_node(item))
+    return Optional(_node(item)) if kind == "Optional" else Repetition(_node(item))
 
 
 def _name(value: Any) -> str:

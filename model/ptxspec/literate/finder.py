@@ -21,7 +21,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ptxspec.base.places import DOCUMENTS
-from ptxspec.literate.documents import Document, Fence, blanked, parse
+from ptxspec.literate.documents import Document, FencedBlock, blanked, parse
 
 #: raise it (at most to 255) when the loader puts something else into a cache entry
 FORMAT = 2
@@ -185,7 +185,7 @@ def load(name: str) -> ModuleType:
 def document_of(module: ModuleType) -> Document:
     """The Document a module was loaded from (its path is the one the code was compiled under)."""
     title, summary, fences = module.__document__
-    return Document(str(module.__file__), title, summary, tuple(Fence(*fence) for fence in fences))
+    return Document(str(module.__file__), title, summary, tuple(FencedBlock(*fence) for fence in fences))
 
 
 def sources(modules: Iterable[str]) -> list[Path]:

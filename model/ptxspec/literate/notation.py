@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ptxspec.literate.documents import DocumentError, Fence
+from ptxspec.literate.documents import DocumentError, FencedBlock
 
 
-class Slot(NamedTuple):
+class ModifierSlot(NamedTuple):
     """One place for a modifier: its name, the spellings it takes (without the dot), whether it may be absent and
     whether it stands for a set (its value then matters) or for itself (its presence does)."""
 
@@ -80,7 +80,7 @@ class SyntaxLine(NamedTuple):
     """One line of the notation."""
 
     opcode: str
-    slots: tuple[Slot, ...]
+    slots: tuple[ModifierSlot, ...]
     operands: tuple[Operand, ...]
     comment: str
     line: int
@@ -97,11 +97,11 @@ class SyntaxLine(NamedTuple):
         return self._replace(operands=(*self.operands, self.companion), has_companion=True)
 
     @property
-    def hints(self) -> tuple[Slot, ...]:
+    def hints(self) -> tuple[ModifierSlot, ...]:
         return tuple(s for s in self.slots if s.hint)
 
     @property
-    def telling(self) -> tuple[Slot, ...]:
+    def telling(self) -> tuple[ModifierSlot, ...]:
         """The hints that say more than is so without them."""
         return tuple(s for s in self.hints if not (s.is_set and len(s.options) == 1))
 
@@ -135,7 +135,7 @@ class SyntaxLine(NamedTuple):
 
         return fit(0, 0)
 
-    def following(self, modifiers: tuple[str, ...]) -> tuple[list[tuple[str, Slot]], bool]:
+    def following(self, modifiers: tuple[str, ...]) -> tuple[list[tuple[str, ModifierSlot]], bool]:
         """What may come next after `modifiers` (spelled without dots, in order): each word with its slot, in the order of the
         line. And whether an instruction may have these modifiers and no more. Nothing, if none of the line begins with them."""
         hints = [s for s in self.slots if s.hint and not any(m in s.options for m in modifiers)]
@@ -193,7 +193,7 @@ _OPERAND = re.compile(
 )
 
 
-def parse(fence: Fence, path: str) -> list[SyntaxLine]:
+def parse(fence: FencedBlock, path: str) -> list[SyntaxLine]:
     """The syntax lines of one fence. Raises DocumentError at the line of what it cannot read."""
     # a comment after a semicolon belongs to its line; any other is only passed over
     text = re.sub(r"^((?:[^/\n;]|/(?!/)|;(?!\s*//))*)//[^\n]*$", r"\1", fence.text, flags=re.M)
@@ -271,19 +271,19 @@ def _line(path: str, number: int, text: str, comment: str, sets: _Sets) -> Synta
     return SyntaxLine(head[0], slots, operands, comment, number, " ".join(text.split()), companion)
 
 
-def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[Slot, ...], int]:
+def _slots(text: str, at: int, sets: _Sets) -> tuple[tuple[ModifierSlot, ...], int]:
     """The modifiers that follow an opcode, and where they end."""
-    slots: list[Slot] = []
+    slots: list[ModifierSlot] = []
     while match := _MODIFIER.match(text, at):
         optional, is_hint = match[3] is None, match["hint"] is not None
         names = re.findall(r"[\w:]+", match["hint"] or match[2] or match[3])
         if len(names) == 1 and names[0] in sets.options:
             sets.used.add(names[0])
-            slots.append(Slot(names[0], sets.options[names[0]], optional, True, is_hint))
+            slots.append(ModifierSlot(names[0], sets.options[names[0]], optional, True, is_hint))
         elif len(names) == 1:
-            slots.append(Slot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
+            slots.append(ModifierSlot(names[0].replace("::", "_"), (names[0],), optional, False, is_hint))
         else:
-            slots.append(Slot("_or_".join(names), tuple(names), optional, True))
+            slots.append(ModifierSlot("_or_".join(names), tuple(names), optional, True))
         at = match.end()
     return tuple(slots), at
 

@@ -11,7 +11,7 @@ from ptxspec.query.evaluate import Results, as_bits, executed_again, values_of_i
 from ptxspec.query.fragments import Fragment, Unsupported
 from ptxspec.query.repeated import Repeated, known_profile, making
 from ptxspec.terms.core import Bool, constant
-from ptxspec.terms.loops import Compiled, Loop, storage
+from ptxspec.terms.loops import CompiledLoop, RowLoop, storage
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import FALSE, TRUE, freedoms_in, low_bits, meaning_of
@@ -87,9 +87,9 @@ def _computed(again: Repeated, columns: list[np.ndarray], shape: tuple[int, ...]
     return found
 
 
-def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
+def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> CompiledLoop:
     """The loop for operands of which these are arrays, as it was kept, or new."""
-    found: Compiled | None = again.loops.get((profile, own))
+    found: CompiledLoop | None = again.loops.get((profile, own))
     if found is None:
         with making:
             found = again.loops.get((profile, own)) or _loop(again.fragment, own, known_profile(profile))
@@ -99,7 +99,7 @@ def _compiled(again: Repeated, own: tuple[bool, ...], profile: str) -> Compiled:
     return found
 
 
-def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> Compiled:
+def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> CompiledLoop:
     """The outputs of a fragment as a loop, and, if the profile leaves something open that has a part in them, whether that is
     needed."""
     inputs = tuple((n, _type(fragment, n), each) for n, each in zip(fragment.inputs, own, strict=True))
@@ -110,7 +110,9 @@ def _loop(fragment: Fragment, own: tuple[bool, ...], profile: Profile) -> Compil
     needed = _Needed(profile).of(*(term for step in fragment.steps for term in (*step.writes.values(), step.holds)))
     if needed is not FALSE:
         outputs.append((TYPES["pred"], needed))
-    return Compiled(Loop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0))
+    return CompiledLoop(
+        RowLoop(inputs, tuple(outputs)), lambda f: profile.term(f) if profile.chooses(f) else constant(0)
+    )
 
 
 class _Needed:

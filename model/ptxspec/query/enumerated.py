@@ -92,7 +92,7 @@ class _Run:
     """Demands compiled as functions of the number of an input."""
 
     def __init__(self, given: Bool, demanded: Demands, numbered: Numbered, deadline: float):
-        from ptxspec.terms.loops import Compiled, Loop
+        from ptxspec.terms.loops import CompiledLoop, RowLoop
 
         self.numbered, self.total, self.deadline = numbered, numbered.total, deadline
         self.chunk = min(1 << CHUNK, max(LEAST, self.total >> PARTS))
@@ -105,8 +105,8 @@ class _Run:
             self.near.append(_Bounded(one, len(outputs)))
             outputs += self.near[-1].outputs
         terms = tuple((type, substitute(term, env, memo)) for type, term in outputs)
-        loop = Loop(((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), terms)
-        self._compiled = Compiled(loop, _none)
+        loop = RowLoop(((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), terms)
+        self._compiled = CompiledLoop(loop, _none)
 
     def __call__(self, start: int) -> Ran:
         import numpy as np
@@ -145,7 +145,7 @@ class _Bounded:
     """An approximate result, and the places of its columns among those of a loop."""
 
     def __init__(self, near: Near, first: int):
-        from ptxspec.terms.lanes import Judge, Unfit
+        from ptxspec.terms.lanes import Judge, UnfitLanes
 
         self.freedom = near.freedom
         self.places = [i for i, a in enumerate(near.freedom.args) if a.op != "const"]
@@ -154,7 +154,7 @@ class _Bounded:
         self.columns = slice(first, first + len(self.outputs))
         try:
             self.judge: Judge | None = Judge(self.freedom)
-        except Unfit:
+        except UnfitLanes:
             self.judge = None
 
     def ask(self, columns: list[np.ndarray], met: np.ndarray, deadline: float) -> tuple[np.ndarray, int, bool]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.diagnostics import PtxError, Source
 from ptxspec.language.parser import ended, parse_fragment
 from ptxspec.language.specials import first_name
@@ -53,7 +53,7 @@ def kernel(sides: tuple[Fragment, Fragment], found: Counterexample) -> str:
     raise Unsupported(f"no kernel shows this counterexample: {why}")
 
 
-def _epoch(heading: Heading | None) -> tuple[Any, Any]:
+def _epoch(heading: FragmentHeading | None) -> tuple[Any, Any]:
     """The version and the target that a heading names."""
     return (None, None) if heading is None else (heading.version, heading.target)
 
@@ -69,7 +69,7 @@ def _differs(text: str, count: int) -> bool:
     return bool((results[: SLOT * count] != results[SLOT * count :]).any())
 
 
-def _heading(side: Fragment) -> Heading | None:
+def _heading(side: Fragment) -> FragmentHeading | None:
     heading, _ = parse_fragment(Source(ended(side.text), "<side>"))
     return heading
 

@@ -33,7 +33,7 @@ def blame(message: str) -> TermError:
     return TermError(message)
 
 
-class Known(Protocol):
+class KnownTerms(Protocol):
     """What is known of terms that are no constants, while a function of a page is asked about numbers side by side."""
 
     def value(self, term: Any) -> int:
@@ -46,7 +46,7 @@ class Known(Protocol):
 class _Here(threading.local):
     """What is known in this thread."""
 
-    known: Known | None = None
+    known: KnownTerms | None = None
 
 
 HERE = _Here()

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 from ptxspec.terms.actions import tracing
-from ptxspec.terms.availability import Implication, Removal, Rule
+from ptxspec.terms.availability import AvailabilityRule, Implication, Removal
 from ptxspec.terms.core import Bool, Term, blame, integer, truth, truth_variable, variable
 from ptxspec.terms.editions import NEWEST, Edition, Epoch, before, beginnings
 from ptxspec.terms.effects import Effect, lands
-from ptxspec.terms.kinds import HANDLES, Fragment, Special, TupleOf, VectorOf, operand_type, vector_length
+from ptxspec.terms.kinds import HANDLES, MatrixFragment, Special, TupleOf, VectorOf, operand_type, vector_length
 from ptxspec.terms.types import Type
 from ptxspec.terms.vocabulary import low_bits, sign_extend
 
@@ -33,7 +33,7 @@ class Definition:
         self.constant_bounds: dict[str, str] = {}
         self.whole_constants = False
         self.spaces: dict[str, str] = {}
-        self.rules: list[Rule] = []
+        self.rules: list[AvailabilityRule] = []
         self.removals: list[Removal] = []
         #: of its forms those that modules with 32-bit addresses alone have
         self.of_narrow_addresses: list[dict[str, tuple[Any, ...]]] = []
@@ -85,10 +85,10 @@ class Definition:
 
     def type_of(
         self, operand: str, annotation: Any, modifiers: dict[str, Any]
-    ) -> Type | Special | VectorOf | TupleOf | Fragment:
+    ) -> Type | Special | VectorOf | TupleOf | MatrixFragment:
         """The type that the annotation of an operand, or of a result that goes to it, names in the form with these modifiers."""
         type = operand_type(annotation, modifiers)
-        return Fragment(self.elements(operand, modifiers)) if isinstance(type, Fragment) else type
+        return MatrixFragment(self.elements(operand, modifiers)) if isinstance(type, MatrixFragment) else type
 
     def constants(self, operand: str, modifiers: dict[str, Any]) -> Constants | None:
         """Which constants may stand for an operand of the form with these modifiers; None if all that have its type."""
@@ -292,7 +292,7 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
     """What a definition is called with for an operand, and the variables that this is made of."""
     type = definition.type_of(name, definition.sources[name].annotation, modifiers)
     match type:
-        case Fragment(types):
+        case MatrixFragment(types):
             raw = tuple(variable(f"{name}.{i}", t.width) for i, t in enumerate(types))
             return list(raw), Input(name, None, raw, True, types)
         case VectorOf(element):
@@ -320,7 +320,7 @@ def _argument(definition: Definition, name: str, modifiers: dict[str, Any]) -> t
 def _result(definition: Definition, value: Any, annotation: Any, modifiers: dict[str, Any]) -> Result:
     """What a definition returned for a destination, as it is written."""
     type = definition.type_of(DESTINATION, annotation, modifiers)
-    if isinstance(type, Fragment):
+    if isinstance(type, MatrixFragment):
         if len(value) != len(type.types):
             raise blame(
                 f"{definition.path}:{definition.line}: {definition.name} returns {len(value)} of {len(type.types)} registers"

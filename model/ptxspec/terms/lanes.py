@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ptxspec.terms.core import HERE, Bool, Int, TermError, integer, variable
-from ptxspec.terms.loops import Compiled, Loop
-from ptxspec.terms.reals import Many, Real, Undecided
+from ptxspec.terms.loops import CompiledLoop, RowLoop
+from ptxspec.terms.reals import Many, Real, UndecidedComparison
 from ptxspec.terms.reals import floor_log2 as exponent_of
 from ptxspec.terms.types import TYPES
 from ptxspec.terms.vocabulary import low_bits
@@ -60,7 +60,7 @@ class Parted(Exception):
         self.true, self.false = true, false
 
 
-class Unfit(Exception):
+class UnfitLanes(Exception):
     """The lanes cannot be asked about side by side."""
 
 
@@ -168,20 +168,20 @@ class Lanes(Many):
 
     def __floordiv__(self, divisor: int) -> Lanes:
         if not (self.is_whole and self.is_known):
-            raise Unfit("a whole quotient of what is not whole, or not known")
+            raise UnfitLanes("a whole quotient of what is not whole, or not known")
         low = np.floor_divide(self.low, divisor)
         return self._made(low, low, is_whole=True)
 
     def __rpow__(self, base: Any) -> Lanes:
         if base != 2:
-            raise Unfit("powers of another number than 2")
+            raise UnfitLanes("powers of another number than 2")
         return self._power()
 
     def _power(self) -> Lanes:
         """2^x of whole numbers, or of intervals. Raises Unfit for a whole number whose power is not one of double precision."""
         if self.is_known:
             if not self.is_whole or np.any(np.abs(self.low) > -LEAST_EXPONENT):
-                raise Unfit("a power of two that double precision does not have")
+                raise UnfitLanes("a power of two that double precision does not have")
             value = _powers(self.low)
             return self._made(value, value, is_power=True)
         low = np.where(np.less(self.low, LEAST_EXPONENT), 0.0, _powers(np.floor(self.low)))
@@ -203,7 +203,7 @@ class Lanes(Many):
         if name == "floor_log2":
             return self._exponents()
         if not self.is_known and name != "square_root":
-            raise Unfit(f"{name} of a number that is not known")
+            raise UnfitLanes(f"{name} of a number that is not known")
         if name == "square_root":
             low = np.sqrt(self.low)
             high = low if self.is_known else np.sqrt(self.high)
@@ -219,7 +219,7 @@ class Lanes(Many):
         """The exponents of the greatest powers of two that are not above numbers that are greater than 0; of intervals, those of
         their ends."""
         if np.any(np.less_equal(self.high, 0)):
-            raise Unfit("no exponent")
+            raise UnfitLanes("no exponent")
         low = _exponent(self.low)
         if self.is_known:
             return self._made(low, low, is_whole=True)
@@ -260,7 +260,7 @@ def _powers(exponents: End) -> End:
     """2^x of whole numbers; of those that are too small or too large for double precision its least number, and infinity. Raises
     Unfit if one is not known at all."""
     if np.any(np.isnan(exponents)):
-        raise Unfit("a power of an exponent that is not known")
+        raise UnfitLanes("a power of an exponent that is not known")
     powers: End = _POWERS.take(np.clip(exponents, -1074, 1024).astype(np.intp) + 1074)
     return powers
 
@@ -301,7 +301,7 @@ class Conditions:
     """Terms over some variables as compiled functions, each compiled once. Threads may share it."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, Compiled, tuple[str, ...]]] = {}
+        self._known: dict[int, tuple[Any, CompiledLoop, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
 
     def evaluated(self, term: Any, columns: dict[str, Column], count: int) -> Column:
@@ -318,29 +318,29 @@ class Conditions:
             return values
         return values.view(f"i{values.itemsize}") if term.lo < 0 else values
 
-    def _compiled(self, term: Any) -> tuple[Any, Compiled, tuple[str, ...]]:
+    def _compiled(self, term: Any) -> tuple[Any, CompiledLoop, tuple[str, ...]]:
         names = tuple(sorted(_variables(term)))
         known, HERE.known = HERE.known, None  # what makes code branches on no term
         try:
-            return term, Compiled(_loop(term, names), _none), names
+            return term, CompiledLoop(_loop(term, names), _none), names
         finally:
             HERE.known = known
 
 
-def _loop(term: Any, names: tuple[str, ...]) -> Loop:
+def _loop(term: Any, names: tuple[str, ...]) -> RowLoop:
     """A term over variables of 32 bits as a loop. Raises Unfit for a term that is too wide."""
     if isinstance(term, Bool):
         type = TYPES["pred"]
     elif term.hi - min(term.lo, 0) >= 1 << 62:
-        raise Unfit("a number of more than 62 bits")
+        raise UnfitLanes("a number of more than 62 bits")
     else:
         narrow = -(1 << 31) <= term.lo and term.hi < 1 << (31 if term.lo < 0 else 32)
         type = TYPES["u32" if narrow else "u64"]
-    return Loop(tuple((name, TYPES["u32"], True) for name in names), ((type, term),))
+    return RowLoop(tuple((name, TYPES["u32"], True) for name in names), ((type, term),))
 
 
 def _none(freedom: Any) -> Any:
-    raise Unfit("an open result within a bound")
+    raise UnfitLanes("an open result within a bound")
 
 
 def _variables(term: Any) -> set[str]:
@@ -376,7 +376,7 @@ class _Group:
         """size · 2^exponent in each lane."""
         size, exponent = integer(size), integer(exponent)
         if size.lo < -EXACT or size.hi > EXACT or exponent.lo < LEAST_EXPONENT or exponent.hi > -LEAST_EXPONENT:
-            raise Unfit("numbers that double precision does not have")
+            raise UnfitLanes("numbers that double precision does not have")
         whole, power = (self.conditions.evaluated(t, self.columns, self.count) for t in (size, exponent))
         value = whole * _powers(power)
         return Lanes(value, value, self.count)
@@ -389,7 +389,7 @@ class Judge:
         self._width, self._allowed = freedom.attrs[1], freedom.attrs[4].allowed
         widths = [a.hi.bit_length() for a in freedom.args]
         if self._width > WIDEST or any(w > WIDEST or a.lo < 0 for w, a in zip(widths, freedom.args, strict=True)):
-            raise Unfit(f"operands of more than {WIDEST} bits")
+            raise UnfitLanes(f"operands of more than {WIDEST} bits")
         #: the freedom's operands whose values have to be given, by their places
         self.places = tuple(i for i, a in enumerate(freedom.args) if a.op != "const")
         self._operands = [
@@ -416,7 +416,7 @@ class Judge:
             except Parted as parts:
                 every = np.arange(bits.size) if isinstance(lanes, slice) else lanes
                 waiting += [every[part] for part in (parts.true, parts.false) if part.any()]
-            except (Unfit, TermError, Undecided, ArithmeticError, ValueError, TypeError):
+            except (UnfitLanes, TermError, UndecidedComparison, ArithmeticError, ValueError, TypeError):
                 continue  # the page's function is to be asked of one operand at a time
         return allowed, known
 

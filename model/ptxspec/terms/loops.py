@@ -13,7 +13,7 @@ from ptxspec.terms.native import Emitter, Library, pays_as_vectors
 from ptxspec.terms.types import Type
 
 
-class Loop(NamedTuple):
+class RowLoop(NamedTuple):
     """What a loop computes: for each row the values of the terms `outputs`, (type, term) each, from those of the variables
     `inputs`, (name, type, whether each row has its own) each."""
 
@@ -31,10 +31,10 @@ def stored_bits(type: Type) -> int:
     return max(8, type.width)
 
 
-class Compiled:
+class CompiledLoop:
     """A loop in machine code. Compiled code keeps no lock of Python's, so that threads run it side by side."""
 
-    def __init__(self, loop: Loop, choose: Callable[[Any], Any]):
+    def __init__(self, loop: RowLoop, choose: Callable[[Any], Any]):
         """`choose` gives the term that resolves a freedom."""
         needs: set[str] = set()
         self.loop = loop
@@ -54,13 +54,13 @@ class Compiled:
         return outputs
 
 
-def callable_at(address: int, loop: Loop) -> Callable[..., None]:
+def callable_at(address: int, loop: RowLoop) -> Callable[..., None]:
     """The compiled function of a loop, which takes the address of each array and the number of rows."""
     pointers = [ctypes.c_void_p] * (len(loop.inputs) + len(loop.outputs))
     return ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(address)
 
 
-def function(name: str, loop: Loop, needs: set[str], choose: Callable[[Any], Any]) -> str:
+def function(name: str, loop: RowLoop, needs: set[str], choose: Callable[[Any], Any]) -> str:
     """LLVM text of the loop: void name(ptr …, i64 count) with a pointer for each input and each output, to elements of
     `stored_bits`; of 128 bits, they need be aligned to 8 bytes alone. Values that all rows have are loaded before the loop.
     What the text needs of the library is added to `needs`; `choose` gives the term that resolves a freedom."""

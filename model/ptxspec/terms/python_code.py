@@ -45,7 +45,7 @@ _EXPRESSIONS = {
 _LAZY = ("freedom", "call")
 
 
-class Script:
+class PythonScript:
     """The text of a function under construction. `bind` gives the expression of a variable."""
 
     def __init__(self, bind: Callable[[str], str]):
@@ -195,14 +195,14 @@ def _compiled(text: str) -> CodeType:
 
 def written(term: Any, *names: str) -> Callable[..., Any]:
     """A term without open results as a function of its variables, in the order of their names."""
-    script = Script(lambda name: name)
+    script = PythonScript(lambda name: name)
     value = script.value(term)
     return script.function(names, value)
 
 
 @cache
 def _body_of(name: str, attributes: tuple[Any, ...], body: Any, names: tuple[str, ...]) -> Callable[..., int]:
-    script = Script(lambda variable: "p" + variable[1:])
+    script = PythonScript(lambda variable: "p" + variable[1:])
     result = script.value(body)
     return script.function(["choose", *("p" + n[1:] for n in names)], result)
 

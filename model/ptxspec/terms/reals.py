@@ -18,10 +18,10 @@ from ptxspec.terms.core import HERE, Int
 #: places after which a comparison is given up: two numbers so near to one another are equal, or the question is wrong
 MOST_PLACES = 1 << 15
 Enclosure: TypeAlias = tuple[int, int]
-Asked = TypeVar("Asked", bound=Callable[..., Any])
+Decision = TypeVar("Decision", bound=Callable[..., Any])
 
 
-class Undecided(ArithmeticError):
+class UndecidedComparison(ArithmeticError):
     """Two numbers could not be told apart."""
 
 
@@ -38,14 +38,14 @@ class Many:
         raise NotImplementedError
 
 
-def _of_each(function: Asked) -> Asked:
+def _of_each(function: Decision) -> Decision:
     """Let a function of one number be one of many, too."""
 
     @wraps(function)
     def either(x: Any) -> Any:
         return x.each(function.__name__) if isinstance(x, Many) else function(x)
 
-    return cast(Asked, either)
+    return cast(Decision, either)
 
 
 class Real:
@@ -130,7 +130,7 @@ class Real:
             if b < c or d < a:
                 return -1 if b < c else 1
             n *= 2
-        raise Undecided(f"{self!r} and {other!r} agree in {MOST_PLACES} places")
+        raise UndecidedComparison(f"{self!r} and {other!r} agree in {MOST_PLACES} places")
 
     def __lt__(self, other: Real | Fraction | int) -> bool:
         return NotImplemented if isinstance(other, Many) else self._sign_of_difference(other) < 0
@@ -179,7 +179,7 @@ def floor_log2(x: Real) -> int:
         if lo > 0 and lo.bit_length() == hi.bit_length():
             return lo.bit_length() - 1 - n
         n *= 2
-    raise Undecided(f"{x!r} and a power of two agree in {MOST_PLACES} places")
+    raise UndecidedComparison(f"{x!r} and a power of two agree in {MOST_PLACES} places")
 
 
 # Functions of fractions ------------------------------------------------------------------------------------------------
@@ -387,4 +387,4 @@ def nearest_by(x: Real, rounded: Callable[[int, int], Any]) -> Any:
         if lo == hi or ((lo > 0) == (hi > 0) and result == rounded(hi, -n)):
             return result
         n *= 2
-    raise Undecided(f"{x!r} lies too near to the middle of two numbers")
+    raise UndecidedComparison(f"{x!r} lies too near to the middle of two numbers")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ptxspec.base.campaign_options import where_options
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.cli.failures import FAILED, Failed, user_errors
 from ptxspec.cli.shared import JSON_OPTION, put_json, say
 
@@ -72,7 +72,7 @@ def command(
     report: Path | None,
     journal: Path | None,
     again: Path | None,
-    where: Where,
+    where: WorkerOptions,
     as_json: bool,
 ) -> int:
     """Run random programs through an assembler or an emulator, and check the results against the definitions:
@@ -126,13 +126,13 @@ def _check_known(name: str, reply: Any, where: str) -> None:
             raise Failed(str(why)) from None
 
 
-def _target(ptxas: str | None, levels: str, library: str | None, where: Where) -> tuple[Any, dict[str, Any]]:
+def _target(ptxas: str | None, levels: str, library: str | None, where: WorkerOptions) -> tuple[Any, dict[str, Any]]:
     """Who is asked, and what is known of it."""
     from ptxspec.base import campaigns
     from ptxspec_workshop.fuzz import targets
 
     if library is not None:
-        target: Any = targets.Library(str(Path(library).resolve()))
+        target: Any = targets.LibraryTarget(str(Path(library).resolve()))
         return target, target.facts()
     if ptxas is None:
         target = targets.Native()

@@ -37,7 +37,7 @@ _LINE, _COMPLAINT = re.compile(r"line (\d+): "), re.compile(r"\S+:\d+:")
 _FRAME = re.compile(r'File "([^"\n]+\.md)", line (\d+)')
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """What a check found: what is wrong, a sentence each that begins with a place, and what it checked ("" for nothing)."""
 
     wrong: Sequence[str]
@@ -62,7 +62,7 @@ def load(name: str) -> Page:
     return Page(module, name, opcodes)
 
 
-def loads(page: Page) -> Checked:
+def loads(page: Page) -> CheckResult:
     """Its syntax lines fit its definitions, no two lines define one form, and each form has a meaning. Raises what is raised."""
     forms = [form for opcode in page.opcodes for form in registry().opcodes[opcode].forms if _is_here(page, form.page)]
     for form in forms:
@@ -71,10 +71,10 @@ def loads(page: Page) -> Checked:
     what = (
         f"{_many(len(forms), 'form')} of {', '.join(page.opcodes)}" if page.opcodes else "a page without instructions"
     )
-    return Checked([], what)
+    return CheckResult([], what)
 
 
-def linted(path: Path) -> Checked:
+def linted(path: Path) -> CheckResult:
     """What ruff and mypy say of its Python."""
     outcomes = list(lint.outputs([path]))
     wrong: list[str] = []
@@ -82,10 +82,10 @@ def linted(path: Path) -> Checked:
         lines = output.splitlines()
         if status:  # without a complaint, it did not run
             wrong += [line for line in lines if _COMPLAINT.match(line)] or [f"{page_name(str(path))}:1: {output}"]
-    return Checked(wrong, "ruff, mypy" if outcomes else "")
+    return CheckResult(wrong, "ruff, mypy" if outcomes else "")
 
 
-def of_examples(page: Page) -> Checked:
+def of_examples(page: Page) -> CheckResult:
     """Its examples leave what their comments state."""
     wrong: list[str] = []
     fences = finder.document_of(page.module).of("ptx")
@@ -98,10 +98,10 @@ def of_examples(page: Page) -> Checked:
             wrong += complaints_of(error, page.name, fence.line)
         else:
             wrong += [_placed(sentence, page.name, fence.line) for sentence in sentences]
-    return Checked(wrong, _many(len(fences), "example") if fences else "")
+    return CheckResult(wrong, _many(len(fences), "example") if fences else "")
 
 
-def of_evidence(page: Page) -> Checked:
+def of_evidence(page: Page) -> CheckResult:
     """What holds its forms to account: the assembler, the other interpretations, the recorded answers of a GPU."""
     standings = [
         standing
@@ -124,24 +124,26 @@ def of_evidence(page: Page) -> Checked:
     )
     compared = _of(standings, "interpretations", "compared under each interpretation")
     answered = _of(standings, "gpu", "answered by a GPU")
-    return Checked(wrong, f"{_many(len(standings), 'form')}: {accepted}, {compared}, {answered}" if standings else "")
+    return CheckResult(
+        wrong, f"{_many(len(standings), 'form')}: {accepted}, {compared}, {answered}" if standings else ""
+    )
 
 
-def of_laws(page: Page) -> Checked:
+def of_laws(page: Page) -> CheckResult:
     """The solver says of its invariants and tempting claims what they say themselves."""
     verdicts = laws.update(identities.definitions(), chosen=lambda law: page_name(law.path) == page.name)
     wrong = [
         complaint for law, verdict in verdicts if (complaint := laws.not_as_stated(law, verdict["status"])) is not None
     ]
-    return Checked(wrong, _many(len(verdicts), "claim") if verdicts else "")
+    return CheckResult(wrong, _many(len(verdicts), "claim") if verdicts else "")
 
 
-def of_identities(page: Page) -> Checked:
+def of_identities(page: Page) -> CheckResult:
     """The identities that it states, or that mention its opcodes, have the verdicts that are stated."""
     opcodes = frozenset(page.opcodes)
     verdicts = identities.update(chosen=lambda c: bool(opcodes & c.opcodes) or page_name(c.path) == page.name)
     wrong = [complaint for claim, verdict in verdicts if (complaint := claim.not_as_stated(verdict)) is not None]
-    return Checked(wrong, _many(len(verdicts), "identity", "identities") if verdicts else "")
+    return CheckResult(wrong, _many(len(verdicts), "identity", "identities") if verdicts else "")
 
 
 def _many(count: int, singular: str, plural: str = "") -> str:
@@ -183,7 +185,7 @@ def complaints_of(error: Exception, page: str, line: int) -> list[str]:
     raise error
 
 
-def _shown(name: str, check: Callable[[], Checked], page: str) -> bool:
+def _shown(name: str, check: Callable[[], CheckResult], page: str) -> bool:
     """Make a check, and tell how it went; whether all is fine."""
     began = time.perf_counter()
     try:
@@ -208,7 +210,7 @@ def command(name: str) -> None:
     say(name)
     loaded: list[Page] = []
 
-    def loading() -> Checked:
+    def loading() -> CheckResult:
         page = load(name)
         checked = loads(page)
         loaded.append(page)

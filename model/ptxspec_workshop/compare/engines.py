@@ -16,7 +16,7 @@ from ptxspec.evidence.kernels.cases import PROFILE, Case
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import ImageAccess
 from ptxspec_workshop.compare.image_runs import computed
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.generate import cluster_cases, effect_cases, matrix_cases, matrix_moves, tile_cases, warp_cases
 from ptxspec_workshop.generate.image_cases import ImageCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
@@ -44,7 +44,7 @@ def agreeing(forms: Iterable[Form]) -> dict[str, bool]:
 def _kernels(named: Sequence[tuple[str, Case]]) -> dict[str, bool]:
     """Whether all cases of a form agree."""
     cases = [case for _, case in named]
-    exact, native = (Machine(PROFILE, engine).answers(cases) for engine in ("exact", "native"))
+    exact, native = (CachedMachine(PROFILE, engine).answers(cases) for engine in ("exact", "native"))
     agreements: dict[str, bool] = {}
     for form, case in named:
         agreements[form] = agreements.get(form, True) and not case.differs(exact[case.name], native[case.name]).any()

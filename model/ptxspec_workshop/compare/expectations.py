@@ -17,7 +17,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.profiles import Profile
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 
 
 class Expectation(NamedTuple):
@@ -52,7 +52,7 @@ def difference(case: Case, row: int, ours: np.ndarray | None, gpu: np.ndarray) -
     return Difference(case.name, row, case.operands(row), expected_row, tuple(map(int, gpu[row])))
 
 
-def of_kernels(machine: Machine, cases: Sequence[Case]) -> list[Expectation]:
+def of_kernels(machine: CachedMachine, cases: Sequence[Case]) -> list[Expectation]:
     """What our machine answers to the cases' kernels."""
     answers = machine.answers(cases)
     return [Expectation(answers[c.name], partial(c.differs, answers[c.name])) for c in cases]

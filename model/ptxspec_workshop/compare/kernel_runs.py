@@ -23,7 +23,7 @@ def launched(loaded: Module, name: str, launches: Iterable[Launch], **how: Any) 
     return answers
 
 
-class Machine:
+class CachedMachine:
     """Our machine, which computes what is alike once."""
 
     def __init__(self, profile: str, engine: Engine):

@@ -19,7 +19,7 @@ from ptxspec_workshop.record.families import FUNCTIONS
 PROFILE = "hopper"
 
 
-class Judged(NamedTuple):
+class JudgedReading(NamedTuple):
     """`status` is the prover's verdict on the two being the same, with the operands that it found; `right` and `wrong` are what
     the fragment and the reading leave in the registers that both write, for the operands of the page. If `form` was recorded,
     `operands` counts the recorded operands, `telling` those for which the two differ, and `agree` and `as_reading` the answers
@@ -36,13 +36,13 @@ class Judged(NamedTuple):
     as_reading: int = 0
 
 
-def judged(claim: Dispute, seconds: float = 60.0) -> Judged:
+def judged(claim: Dispute, seconds: float = 60.0) -> JudgedReading:
     """What is to be said of a dispute."""
     verdict = prove(claim.ptx, claim.reading, assume=claim.assume, timeout=seconds, compare=["*"], nan="payloads")
     counterexample = verdict.counterexample
     inputs = {} if counterexample is None else {name: int(value) for name, value in counterexample.inputs.items()}
     right, wrong = values(claim)
-    return Judged(str(verdict.status), inputs, right, wrong)._replace(**_recorded(claim))
+    return JudgedReading(str(verdict.status), inputs, right, wrong)._replace(**_recorded(claim))
 
 
 def values(claim: Dispute) -> tuple[dict[str, int], dict[str, int]]:

@@ -13,9 +13,9 @@ from ptxspec.language.check import check
 from ptxspec.language.diagnostics import PtxError
 from ptxspec.machine.errors import LaunchError
 from ptxspec_workshop.fuzz import cases
-from ptxspec_workshop.fuzz.behaviours import Judged, judged, reference
-from ptxspec_workshop.fuzz.cases import Case
-from ptxspec_workshop.fuzz.targets import Answer, Target
+from ptxspec_workshop.fuzz.behaviours import JudgedAnswer, judged, reference
+from ptxspec_workshop.fuzz.cases import FuzzCase
+from ptxspec_workshop.fuzz.targets import Target, TargetAnswer
 from ptxspec_workshop.generate.fuzzing.layout import CELL_NAMES, CELLS
 
 #: cells of an answer that are shown
@@ -49,7 +49,7 @@ class Job(NamedTuple):
     patience: float = 60.0
 
 
-class Found(NamedTuple):
+class WrongAnswers(NamedTuple):
     """What is wrong with answers to a case. `kind` is "differs", "refused", "crashed" or "hung", `who` are the levels, `cells`
     the first cells that differ, `expected` and `got` the rows of the first who differs."""
 
@@ -66,11 +66,11 @@ class Found(NamedTuple):
         return self.kind, self.who, re.sub(r"line \d+|'[^']*'|0x[0-9a-f]+|[%$]?\w*\d\w*|\W+", " ", self.message)[:200]
 
 
-class Seen(NamedTuple):
+class CaseResult(NamedTuple):
     """A case that was put to a target: what is wrong, if anything, how many answers were executed, and how many cells of these
     nobody can judge."""
 
-    difference: Found | None
+    difference: WrongAnswers | None
     executed: int
     undecided: int
 
@@ -86,7 +86,7 @@ def judge(job: Job) -> dict[str, Any]:
     return report
 
 
-def look(case: Case, target: Target, limit: float) -> Seen:
+def look(case: FuzzCase, target: Target, limit: float) -> CaseResult:
     """Put a case to a target. Raises PtxError for one that the definitions do not accept, ValueError for one without its entry of
     two parameters, and LaunchError for one that breaks a rule as it runs: a target that runs it may do anything then."""
     kernel = check(case.text).kernels.get(case.name)
@@ -98,16 +98,16 @@ def look(case: Case, target: Target, limit: float) -> Seen:
     executed = [a for a in answers if a.memory is not None]
     if failed:
         same = tuple(a.who for a in failed if a.kind == failed[0].kind)
-        return Seen(Found(failed[0].kind, same, failed[0].message, []), len(executed), 0)
+        return CaseResult(WrongAnswers(failed[0].kind, same, failed[0].message, []), len(executed), 0)
     if expected is None or not executed:
-        return Seen(None, 0, 0)
+        return CaseResult(None, 0, 0)
     judgements = judged(case, expected, [a.memory for a in executed if a.memory is not None])
     undecided = sum(int(judgement.open.sum()) for judgement in judgements)
     wrong = [(a, judgement) for a, judgement in zip(executed, judgements, strict=True) if judgement.wrong.any()]
-    return Seen(_differing(wrong) if wrong else None, len(executed), undecided)
+    return CaseResult(_differing(wrong) if wrong else None, len(executed), undecided)
 
 
-def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
+def _differing(wrong: Sequence[tuple[TargetAnswer, JudgedAnswer]]) -> WrongAnswers:
     answer, first = wrong[0]
     assert answer.memory is not None
     cells = [
@@ -121,10 +121,10 @@ def _differing(wrong: Sequence[tuple[Answer, Judged]]) -> Found:
     ]
     count, threads = int(first.wrong.sum()), int(first.wrong.any(axis=1).sum())
     message = f"{count} cells of {threads} threads are not what the definitions allow"
-    return Found("differs", tuple(a.who for a, _ in wrong), message, cells, first.expected, answer.memory)
+    return WrongAnswers("differs", tuple(a.who for a, _ in wrong), message, cells, first.expected, answer.memory)
 
 
-def finding(job: Job, case: Case, difference: Found) -> dict[str, Any]:
+def finding(job: Job, case: FuzzCase, difference: WrongAnswers) -> dict[str, Any]:
     """A finding as JSON has it: its kind, the levels, the message, the smallest case that fails in the same way with the cells
     that differ, and the lines of the documents that define its instructions."""
     end = time.monotonic() + job.patience
@@ -132,7 +132,7 @@ def finding(job: Job, case: Case, difference: Found) -> dict[str, Any]:
     limit = max(2.0, job.limit / 5) if difference.kind == "hung" else job.limit
     signature = _without_counts(difference)
 
-    def fails(other: Case) -> bool:
+    def fails(other: FuzzCase) -> bool:
         try:
             seen = look(other, job.target, limit)
         except (PtxError, LaunchError, ValueError):  # what was taken away was needed
@@ -162,7 +162,7 @@ def finding(job: Job, case: Case, difference: Found) -> dict[str, Any]:
     }
 
 
-def _without_counts(difference: Found) -> tuple[Any, ...]:
+def _without_counts(difference: WrongAnswers) -> tuple[Any, ...]:
     return difference.signature[:2] if difference.kind == "differs" else difference.signature
 
 
@@ -179,7 +179,7 @@ def _statements(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith(frame)]
 
 
-def pages(case: Case) -> list[str]:
+def pages(case: FuzzCase) -> list[str]:
     """The places in the documents that define the instructions of a case and of the functions that it calls: "spec/….md:line",
     each one once. What only loads and stores registers is not of the case."""
     checked = check(case.text)

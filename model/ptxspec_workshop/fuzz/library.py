@@ -13,7 +13,7 @@ GUARD = 256
 _GUARDED = 0x5A
 
 
-class Asked(NamedTuple):
+class LibraryLaunch(NamedTuple):
     """A launch of one CTA: the library's path, a module, the rows of 8-byte cells that a kernel is given, and those that it is
     to fill."""
 
@@ -27,7 +27,7 @@ class WroteElsewhere(Exception):
     """The library changed bytes that no thread may write."""
 
 
-def run(request: Asked) -> np.ndarray:
+def run(request: LibraryLaunch) -> np.ndarray:
     """The rows that a launch leaves. Raises OSError for a library that cannot be loaded, AttributeError for one without ptx_run,
     and WroteElsewhere."""
     places = [_guarded(request.cells), _guarded(request.out)]

@@ -15,7 +15,7 @@ from ptxspec import __version__
 from ptxspec.base import strict
 from ptxspec.base.files import write_whole
 from ptxspec_workshop.fuzz import cases
-from ptxspec_workshop.fuzz.cases import Case
+from ptxspec_workshop.fuzz.cases import FuzzCase
 
 #: what a folder has
 TEXT, GIVEN, EXPECTED, GOT, FACTS, REPORT = "case.ptx", "in.npy", "expected.npy", "got.npy", "finding.json", "README.md"
@@ -42,7 +42,7 @@ def write(folder: Path, finding: Mapping[str, Any], facts: Mapping[str, Any], ag
     return destination
 
 
-def read(folder: Path) -> tuple[Case, dict[str, Any]]:
+def read(folder: Path) -> tuple[FuzzCase, dict[str, Any]]:
     """The case of a finding's folder, and what was found. Raises OSError, and ValueError for a folder that is no finding's."""
     for name in (FACTS, GIVEN, TEXT):
         if (folder / name).exists() and not (folder / name).is_file():
@@ -61,7 +61,7 @@ def read(folder: Path) -> tuple[Case, dict[str, Any]]:
         raise ValueError(f"{folder / GIVEN} is no array")
     if cells.ndim != 2 or cells.dtype != np.uint64:
         raise ValueError(f"{folder / GIVEN} has no rows of 8-byte cells")
-    return Case((folder / TEXT).read_text(), str(facts["kernel"]), cells), facts
+    return FuzzCase((folder / TEXT).read_text(), str(facts["kernel"]), cells), facts
 
 
 def _rows(texts: list[str]) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ptxspec.evidence.kernels.function_cases import says_how
 from ptxspec.evidence.kernels.operand_rows import rows
 from ptxspec.evidence.kernels.signatures import inputs_of
 from ptxspec.language.forms import Form
-from ptxspec.terms.effects import Access, ClusterBarrier, Load, Update, seen_alone
+from ptxspec.terms.effects import Access, ClusterBarrier, Load, Store, Update, seen_alone
 from ptxspec_workshop.generate.cluster_kernels import (
     ADDRESSES,
     BLOCK,
@@ -118,10 +118,16 @@ def _access(form: Form) -> ClusterCase:
     assert isinstance(effect, Access)
     name = f"{form} of another CTA"
     same = (seen_alone(effect), form.meaning().results)
-    if isinstance(effect, Update):
-        data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
-        return ClusterCase(name, lambda entry_name: update_text(form, effect, entry_name), same, data)
-    lines = load_lines(form, effect) if isinstance(effect, Load) else store_lines(form, effect)
+    match effect:
+        case Update():
+            data = _cells_of_update(tuple(t for _, t in inputs_of(form.meaning())))
+            return ClusterCase(name, lambda entry_name: update_text(form, effect, entry_name), same, data)
+        case Load():
+            lines = load_lines(form, effect)
+        case Store():
+            lines = store_lines(form, effect)
+        case _:
+            assert_never(effect)
     return _case(form, name, lines, (*same, form.modifiers.get("vec")))
 
 

@@ -20,7 +20,7 @@ COUNT, ROWS = 98, 64
 GIVEN, STATEMENTS = 6, 12
 
 
-class Kind(NamedTuple):
+class ContractionKind(NamedTuple):
     """The numbers of a kernel: the type, what each instruction has before it, the type of registers, and how many numbers of
     which NumPy type are in one."""
 
@@ -32,13 +32,13 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("f32", "", "f32", 1, "f4"),
-    Kind("f32", ".ftz", "f32", 1, "f4"),
-    Kind("f64", "", "f64", 1, "f8"),
-    Kind("f16", "", "b16", 1, "f2"),
-    Kind("f16x2", ".ftz", "b32", 2, "f2"),
-    Kind("bf16", "", "b16", 1, ""),
-    Kind("bf16x2", "", "b32", 2, ""),
+    ContractionKind("f32", "", "f32", 1, "f4"),
+    ContractionKind("f32", ".ftz", "f32", 1, "f4"),
+    ContractionKind("f64", "", "f64", 1, "f8"),
+    ContractionKind("f16", "", "b16", 1, "f2"),
+    ContractionKind("f16x2", ".ftz", "b32", 2, "f2"),
+    ContractionKind("bf16", "", "b16", 1, ""),
+    ContractionKind("bf16x2", "", "b32", 2, ""),
 )
 
 

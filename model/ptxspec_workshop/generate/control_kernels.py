@@ -9,6 +9,7 @@ row of `out`.
 from __future__ import annotations
 
 import random
+from typing import assert_never
 
 import numpy as np
 
@@ -16,17 +17,29 @@ from ptxspec.evidence.kernels.cases import STRIDE, blank_rows, entry
 from ptxspec.evidence.kernels.kernel_operands import called, ways
 from ptxspec.language.forms import Form
 from ptxspec.terms.effects import (
+    Advance,
+    Arrive,
     Branch,
     Call,
-    ClusterBarrier,
+    Check,
+    ClusterArrive,
+    ClusterWait,
     Collective,
-    CtaBarrier,
     Effect,
     Exit,
-    Fencing,
+    Fence,
+    GridDependency,
+    ImageAccess,
     IndexedBranch,
-    Jump,
+    Initiate,
+    Load,
+    Release,
+    Reserve,
     Return,
+    StackEnd,
+    Stop,
+    Store,
+    Update,
     Wait,
 )
 from ptxspec.terms.kinds import Immediate, Special
@@ -48,12 +61,19 @@ def shows(form: Form) -> bool:
     effect = form.meaning(form.absences[-1]).effect
     if form.definition.unasked is not None:
         return False
-    if isinstance(effect, Fencing | None):
-        return not form.definition.results
-    if isinstance(effect, Jump):
-        return True
-    # a barrier of a warp is a collective without a result
-    return isinstance(effect, Collective | CtaBarrier | ClusterBarrier) and not form.definition.results
+    match effect:
+        case Branch() | IndexedBranch() | Call() | Return() | Exit():
+            return True
+        case None | Fence() | GridDependency() | Arrive() | Wait() | ClusterArrive() | ClusterWait():
+            return not form.definition.results
+        case Collective():  # a barrier of a warp is one without a result
+            return not form.definition.results
+        case Load() | Store() | Update() | ImageAccess() | Check() | Initiate() | Advance():
+            return False
+        case StackEnd() | Reserve() | Release() | Stop():
+            return False
+        case _:
+            assert_never(effect)
 
 
 def rows(form: Form) -> np.ndarray:
@@ -93,11 +113,13 @@ def _operands(form: Form, absent: tuple[str, ...]) -> dict[str, str]:
 
 def _register(effect: Effect | None, operand: str) -> str:
     """The register for an operand that is no address and no constant."""
-    if isinstance(effect, Collective):
-        return "%mask"
-    if isinstance(effect, CtaBarrier | ClusterBarrier):
-        return "%number" if operand == "a" else "%count"
-    return "%v"
+    match effect:
+        case Collective():
+            return "%mask"
+        case Arrive() | Wait() | ClusterArrive() | ClusterWait():
+            return "%number" if operand == "a" else "%count"
+        case _:
+            return "%v"
 
 
 def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
@@ -105,14 +127,16 @@ def _exchange(form: Form, absent: tuple[str, ...]) -> list[str]:
     effect = form.meaning(absent).effect
     instruction = form.written(_operands(form, absent))
     give, take = "st.shared.u32 [%mine], %v;", "ld.shared.u32 %v, [%other];"
-    if isinstance(effect, Fencing | None):  # it is no barrier itself
-        return [give, instruction, "bar.sync 0;", take]
-    if isinstance(effect, Collective):
-        return ["xor.b32 %other, %mine, 4;", give, instruction, take]
-    if isinstance(effect, Wait):
-        return [give, instruction, take]
-    waits = ["waits:", "bar.sync %number, %count;", take]
-    return ["setp.ge.u32 %p, %t, 32;", "@%p bra waits;", give, instruction, "bra done;", *waits, "done:"]
+    match effect:
+        case None | Fence() | GridDependency():  # it is no barrier itself
+            return [give, instruction, "bar.sync 0;", take]
+        case Collective():
+            return ["xor.b32 %other, %mine, 4;", give, instruction, take]
+        case Wait():
+            return [give, instruction, take]
+        case _:
+            waits = ["waits:", "bar.sync %number, %count;", take]
+            return ["setp.ge.u32 %p, %t, 32;", "@%p bra waits;", give, instruction, "bra done;", *waits, "done:"]
 
 
 def _branch(form: Form, absent: tuple[str, ...]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ptxspec.base.campaign_options import where_options
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec_workshop.mutation import campaign, judging, score
 from ptxspec_workshop.mutation.listing import listed
 from ptxspec_workshop.mutation.mutants import Mutant
@@ -25,7 +25,7 @@ SAVED = 10
 @click.option("--list", "as_list", is_flag=True, help="Name the mutants, and do nothing.")
 @click.option("--to", type=click.Path(path_type=Path), default=score.KEPT, help="The file in which it is kept.")
 @where_options
-def main(only: str, as_list: bool, to: Path, where: Where) -> None:
+def main(only: str, as_list: bool, to: Path, where: WorkerOptions) -> None:
     """Judge every mutant of the list, and keep what was found. What has not changed since is taken from the file."""
     mutants = [m for m in listed() if only in f"{m.id} {m}"]
     if as_list:

@@ -27,7 +27,7 @@ from ptxspec_workshop.mutation.reach import Name, Place, graph, keys
 ROWS, EACH, TOGETHER = 96, 2.0, 6.0
 
 
-class Noticed(NamedTuple):
+class FailedLaw(NamedTuple):
     """A law that fails with the mistake, operands on which it does, what it says as the definitions are, and what found them:
     "operands" or "solver"."""
 
@@ -73,7 +73,7 @@ def _functions(module: str) -> dict[int, str]:
     return {first: ast.unparse(node) for _, first, node in roots(ast.parse(source(module)[1]))}
 
 
-def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> Noticed | None:
+def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> FailedLaw | None:
     """The law that fails now, of those that a mutant may change; the one of the sentence `first` is tried before the others.
     `called` are the named functions whose meaning has changed. Raises what the definitions raise."""
     wanted, changed = set(about(mutant)), frozenset(called)
@@ -85,12 +85,12 @@ def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> 
             continue
         operands = _by_operands(claim, types, law.sentence)
         if operands is not None:
-            return Noticed(law, operands, was, "operands")
+            return FailedLaw(law, operands, was, "operands")
         waiting.append((law, was, claim, types))
     return _by_solver(waiting)
 
 
-def cross_check(noticed_: Noticed) -> None:
+def cross_check(noticed_: FailedLaw) -> None:
     """The law must hold for these operands as the definitions are: to be asked when the mistake is no longer in place."""
     if not evaluate(noticed_.was, noticed_.operands, machine):
         raise AssertionError(f"{noticed_.law.sentence}: fails without a mistake, at {noticed_.operands}")
@@ -105,12 +105,12 @@ def _by_operands(claim: Bool, types: dict[str, Type], seed: str) -> dict[str, An
     return None
 
 
-def _by_solver(waiting: Sequence[tuple[Claim, Bool, Bool, dict[str, Type]]]) -> Noticed | None:
+def _by_solver(waiting: Sequence[tuple[Claim, Bool, Bool, dict[str, Type]]]) -> FailedLaw | None:
     begun = time.process_time()
     for law, was, claim, types in waiting:
         if time.process_time() - begun > TOGETHER:
             break
         answer = solve(~claim, types, EACH)
         if answer.status == "sat" and not evaluate(claim, answer.values, machine):
-            return Noticed(law, answer.values, was, "solver")
+            return FailedLaw(law, answer.values, was, "solver")
     return None

@@ -21,13 +21,13 @@ from ptxspec.language.forms import Form, page_name
 from ptxspec.literate import finder
 from ptxspec.terms import exact
 from ptxspec.terms.profiles import Profile
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 from ptxspec_workshop.compare.image_runs import computed
 from ptxspec_workshop.generate import image_sweeps
 from ptxspec_workshop.generate.effect_cases import asks_images
 from ptxspec_workshop.generate.image_cases import ImageCase, TextureCase
 from ptxspec_workshop.generate.image_kernels import mnemonic
-from ptxspec_workshop.mutation.meanings import Case
+from ptxspec_workshop.mutation.meanings import FormVariant
 from ptxspec_workshop.programs.examples import failures
 from ptxspec_workshop.record.families import FAMILIES, FUNCTIONS
 from ptxspec_workshop.record.image_answers import KEPT
@@ -75,7 +75,7 @@ def answers() -> dict[str, Any]:
     return {name: family.read() for name, family in FAMILIES.items()}
 
 
-def recorded(cases: Sequence[Case]) -> Noticed | None:
+def recorded(cases: Sequence[FormVariant]) -> Noticed | None:
     """A recorded answer that is not what the definitions give, or allow, to one of these cases. First those that are functions of
     their operands, each with its rows; then a few of those whose kernels have to be run."""
     known = answers()["vectors"]
@@ -93,7 +93,7 @@ def recorded(cases: Sequence[Case]) -> Noticed | None:
     return _of_kernels(others)
 
 
-def _of_function(case: Case, answered: np.ndarray) -> Noticed | None:
+def _of_function(case: FormVariant, answered: np.ndarray) -> Noticed | None:
     same_form = [c for c in function_cases.cases([case.form]) if c.name == str(case.form)]
     for function_case in same_form[:1]:
         table = function_case.table
@@ -132,7 +132,7 @@ def _scripted(meaning: Any) -> Any:
         text, type = names[name]
         return f"bool({text})" if type.kind == "pred" else text
 
-    script = Script(bind)
+    script = PythonScript(bind)
     outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
     run = script.function(["choose", *(text for text, _ in names.values())], f"({outputs})")
 
@@ -149,7 +149,7 @@ def _shown(values: Iterable[int]) -> str:
     return ", ".join(map(hex, values))
 
 
-def _of_kernels(cases: Sequence[Case]) -> Noticed | None:
+def _of_kernels(cases: Sequence[FormVariant]) -> Noticed | None:
     """The same for forms with effects: their kernels are run. Of each family a few forms are tried, spread over all."""
     forms = list({str(case.form): case.form for case in cases}.values())
     for name, family in FAMILIES.items():
@@ -188,7 +188,7 @@ def prepare(forms: Sequence[Form]) -> None:
         _images()
 
 
-def looked_up(cases: Iterable[Case]) -> Noticed | None:
+def looked_up(cases: Iterable[FormVariant]) -> Noticed | None:
     """A recorded lookup, or access of a surface, that these opcodes do not give: of each kind as many as the time allows."""
     opcodes = dict.fromkeys(case.form.syntax.opcode for case in cases if asks_images(case.form))
     by_opcode, answered = _images() if opcodes else ({}, {})

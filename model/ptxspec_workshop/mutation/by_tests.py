@@ -39,7 +39,7 @@ LIMITS = (MemoryError, TimeoutError)
 Functions = Collection[tuple[str, str]]
 
 
-class Noticed(NamedTuple):
+class FailedTest(NamedTuple):
     """A test that fails, and what it says."""
 
     name: str
@@ -130,32 +130,32 @@ def _names(text: str, functions: Functions) -> bool:
 # What they say --------------------------------------------------------------------------------------------------------
 
 
-class _First:
+class _FirstFailure:
     """The first test that fails, as a plugin of pytest."""
 
     def __init__(self, skipped: type[BaseException]) -> None:
         self.skipped = skipped
-        self.failure: Noticed | None = None
+        self.failure: FailedTest | None = None
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         raised = call.excinfo
         if raised is None or self.failure is not None or issubclass(raised.type, (*LIMITS, self.skipped)):
             return
-        self.failure = Noticed(item.nodeid, f"{raised.typename}: {raised.value}")
+        self.failure = FailedTest(item.nodeid, f"{raised.typename}: {raised.value}")
 
 
-def failing(names: Sequence[str]) -> Noticed | None:
+def failing(names: Sequence[str]) -> FailedTest | None:
     """The first of some tests that fails. To be called in a process that ends afterwards: tests load modules."""
     import pytest
 
-    first = _First(pytest.skip.Exception)
+    first = _FirstFailure(pytest.skip.Exception)
     how = ["-x", "-q", "-m", "not long", "-p", "no:cacheprovider", "-c", str(DOCUMENTS / "pyproject.toml")]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         pytest.main([*how, f"--rootdir={DOCUMENTS}", *(str(DOCUMENTS / name) for name in names)], plugins=[first])
     return first.failure
 
 
-def noticed(mutant: Mutant, first: str = "") -> Noticed | None:
+def noticed(mutant: Mutant, first: str = "") -> FailedTest | None:
     """The test that fails with a mistake and not without, of those about it; that of the name `first` is tried before the
     others."""
     names = [test.name for test in about(mutant)]
@@ -164,8 +164,8 @@ def noticed(mutant: Mutant, first: str = "") -> Noticed | None:
 
     def failing_at(
         these: Sequence[str], within: Callable[[], contextlib.AbstractContextManager[None]]
-    ) -> Noticed | None:
-        def ask() -> Noticed | None:
+    ) -> FailedTest | None:
+        def ask() -> FailedTest | None:
             with within():
                 return failing(these)
 

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ptxspec.base import campaigns
-from ptxspec.base.campaigns import Where
+from ptxspec.base.campaigns import WorkerOptions
 from ptxspec.language.forms import registry
 from ptxspec.query.identities import load_all
 from ptxspec_workshop.mutation import by_identities, by_laws, by_tests
@@ -25,8 +25,8 @@ from ptxspec_workshop.mutation.judging import (
     EQUIVALENT,
     KILLED,
     UNDECIDED,
-    Hint,
     Judgement,
+    PriorEvidence,
     judge,
     judge_by_claims,
 )
@@ -109,7 +109,7 @@ def update(
     mutants: Iterable[Mutant],
     known: Mapping[str, Mapping[str, Any]],
     progress: Callable[[int, int, Mutant, dict[str, Any]], None] | None = None,
-    where: Where = Where(),
+    where: WorkerOptions = WorkerOptions(),
 ) -> dict[str, dict[str, Any]]:
     """By the mutants' ids, what is kept of each: as `known` has it where that holds still, else judged now, by whom `where`
     says."""
@@ -124,7 +124,9 @@ def update(
     return {m.id: {**rows[m.id], "place": str(m)} for m in wanted}
 
 
-def _judged(missing: Sequence[tuple[Mutant, Before]], where: Where) -> Iterator[tuple[Mutant, Judgement, float]]:
+def _judged(
+    missing: Sequence[tuple[Mutant, Before]], where: WorkerOptions
+) -> Iterator[tuple[Mutant, Judgement, float]]:
     """The judgements on mutants and the seconds they took, as they are made; a single one is made here."""
     if len(missing) <= 1 and where.scheduler is None:
         yield from map(_judge_item, missing)
@@ -140,7 +142,7 @@ def _judged(missing: Sequence[tuple[Mutant, Before]], where: Where) -> Iterator[
 class Before(NamedTuple):
     """What was found of a mutant the last time: what decided, and the judgement if it holds but for the claims."""
 
-    hint: Hint = Hint()
+    hint: PriorEvidence = PriorEvidence()
     stands: Judgement | None = None
 
 
@@ -152,8 +154,8 @@ def _before(mutant: Mutant, row: Mapping[str, Any] | None) -> Before:
     return Before(_hint(row), judgement)
 
 
-def _hint(row: Mapping[str, Any]) -> Hint:
-    return Hint(row["by"], row["name"])
+def _hint(row: Mapping[str, Any]) -> PriorEvidence:
+    return PriorEvidence(row["by"], row["name"])
 
 
 def _row(mutant: Mutant, judgement: Judgement, seconds: float) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Leaves(NamedTuple):
     allowing: tuple[tuple[Any, Term], ...] = ()
 
 
-class Case(NamedTuple):
+class FormVariant(NamedTuple):
     """A form in one of its variants, and the operands left out."""
 
     form: Form
@@ -55,7 +55,7 @@ class Case(NamedTuple):
         return str(self.form)
 
 
-def cases(forms: Iterable[Form], whole: bool) -> list[Case]:
+def cases(forms: Iterable[Form], whole: bool) -> list[FormVariant]:
     """The cases of some forms: all variants, operands left out, and editions; or of each the variants that differ most."""
     result = []
     for form in forms:
@@ -63,7 +63,7 @@ def cases(forms: Iterable[Form], whole: bool) -> list[Case]:
         for variant in variants if whole else dict.fromkeys([0, len(variants) // 2, len(variants) - 1]):
             chosen = variant if isinstance(variant, Form) else variants[variant]
             for absent in chosen.absences if whole else chosen.absences[-1:]:
-                result.append(Case(chosen, absent))
+                result.append(FormVariant(chosen, absent))
     return result
 
 

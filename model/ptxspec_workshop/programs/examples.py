@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.query.evaluate import evaluate
 from ptxspec.terms.types import Type
-from ptxspec_workshop.programs.alone import Held, Ran, run
+from ptxspec_workshop.programs.alone import ProgramOutcome, VariableContents, run
 
 _COMMENT = re.compile(r"//([^\n]*)")
 _CLAIM = re.compile(r"(?<![\w%$.\]])([\w%$.]+)(?:\[(\d+)\])? = (\{[^}]*\}|-?[\w.]+)")
@@ -27,7 +27,7 @@ _FLOAT = re.compile(r"-?\d+\.\d*(e-?\d+)?|-?inf")
 SECONDS = 20.0
 
 
-class Claim(NamedTuple):
+class StatedValue(NamedTuple):
     """What a comment states: on which line, of what, of which element, and the texts of the values."""
 
     line: int
@@ -49,7 +49,7 @@ def is_program(text: str) -> bool:
     return ".entry" in text
 
 
-def claims(text: str) -> list[Claim]:
+def claims(text: str) -> list[StatedValue]:
     """What the comments state of registers and variables, in order."""
     result = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -61,7 +61,7 @@ def claims(text: str) -> list[Claim]:
             is_open = values[-1:] == ["..."]
             listed = written.startswith("{")
             values = values[: len(values) - is_open]
-            result.append(Claim(number, name, int(element) if element else None, values, listed, is_open))
+            result.append(StatedValue(number, name, int(element) if element else None, values, listed, is_open))
     return result
 
 
@@ -101,7 +101,7 @@ def _of_instructions(text: str) -> list[str]:
     return complaints_
 
 
-def of_program(text: str, outcome: Ran) -> list[str]:
+def of_program(text: str, outcome: ProgramOutcome) -> list[str]:
     """The same of a program that was run."""
     wanted, ended = endings(text), []
     if outcome.error is not None:
@@ -121,12 +121,12 @@ def of_program(text: str, outcome: Ran) -> list[str]:
     return complaints_
 
 
-def _of_variable(claim: Claim, held: Held) -> list[str]:
+def _of_variable(claim: StatedValue, held: VariableContents) -> list[str]:
     values = held.after if claim.element is None else held.after[claim.element : claim.element + 1]
     return _compared(claim, values, held.type, everywhere=False)
 
 
-def _compared(claim: Claim, values: Sequence[Any], type: Type, everywhere: bool) -> list[str]:
+def _compared(claim: StatedValue, values: Sequence[Any], type: Type, everywhere: bool) -> list[str]:
     """What a claim says of values, one by one or of each of them."""
     stated = claim.values * len(values) if everywhere else claim.values
     if len(values) < len(stated) or (len(values) > len(stated) and not claim.is_open):

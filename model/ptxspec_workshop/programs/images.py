@@ -23,7 +23,7 @@ class Unreadable(ValueError):
     """Why a comment binds nothing, in a sentence."""
 
 
-class Images(NamedTuple):
+class ProgramImages(NamedTuple):
     """What names of the module stand for; of surfaces, the types of texels."""
 
     things: dict[str, Any]
@@ -34,9 +34,9 @@ class Images(NamedTuple):
         return [(name, type, self.things[name].texels.tobytes()) for name, type in self.types.items()]
 
 
-def images_of(text: str) -> Images:
+def images_of(text: str) -> ProgramImages:
     """The images of a program. Raises Unreadable, with the line."""
-    images = Images({}, {})
+    images = ProgramImages({}, {})
     for match in _BIND.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         try:

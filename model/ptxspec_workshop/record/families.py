@@ -18,7 +18,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
 from ptxspec.language.forms import Form, forms
 from ptxspec.terms.profiles import Profile
 from ptxspec_workshop.compare.expectations import Difference, Expectation, differences, of_functions, of_kernels
-from ptxspec_workshop.compare.kernel_runs import Machine
+from ptxspec_workshop.compare.kernel_runs import CachedMachine
 from ptxspec_workshop.compare.open_rows import open_rows
 from ptxspec_workshop.generate import (
     aimed_matrix_cases,
@@ -35,7 +35,7 @@ from ptxspec_workshop.record.stored_answers import H100, H200, Answers
 Expecting = Callable[[Sequence[Any]], list[Expectation]]
 
 
-class Family:
+class KernelFamily:
     """Forms that are asked about with kernels of one shape."""
 
     #: where the answers lie below the folder of a GPU
@@ -62,7 +62,7 @@ class Family:
 
     def expectations(self, profile: str, engine: Engine | None = None) -> Expecting:
         """A function from cases to what is expected of them."""
-        machine = Machine(profile, engine or self.engine)
+        machine = CachedMachine(profile, engine or self.engine)
         return lambda cases: of_kernels(machine, cases)
 
     def remarks(
@@ -100,7 +100,7 @@ class Family:
         return differences(chosen, expected, answers.values)
 
 
-class Functions(Family):
+class FunctionFamily(KernelFamily):
     """Forms that are functions of their operands, with 512 rows each."""
 
     seed = function_cases.SEED
@@ -124,7 +124,7 @@ class Functions(Family):
         stored_answers.write(folder, dict(facts), values, differing)
 
 
-class Warps(Family):
+class WarpFamily(KernelFamily):
     """Forms whose results depend on other threads, of a warp or at a barrier."""
 
     seed = warp_cases.SEED
@@ -166,7 +166,7 @@ class Warps(Family):
         stored_answers.write_archive(folder, "warps", {**shared_facts, "seed": self.seed}, values, differing)
 
 
-class Matrices(Family):
+class MatrixFamily(KernelFamily):
     """Products of matrices, and what moves matrices."""
 
     seed = matrix_cases.SEED
@@ -192,7 +192,7 @@ class Matrices(Family):
         stored_answers.write_archive(folder, "matrices", {**shared_facts, "seed": self.seed}, values, differing)
 
 
-class AimedMatrices(Family):
+class AimedMatrixFamily(KernelFamily):
     """Products of matrices with factors that are aimed at limits. All forms are among the products of `Matrices`, too, so that
     whether a form was asked about does not depend on these."""
 
@@ -213,7 +213,7 @@ class AimedMatrices(Family):
         return super().read(folder)
 
 
-class Effects(Family):
+class EffectFamily(KernelFamily):
     """Forms whose effect is on memory or on the course of a program."""
 
     place = "effects"
@@ -229,7 +229,7 @@ class Effects(Family):
         return effect_cases.cases(form for form in candidates if not comes_later(form))
 
 
-class Clusters(Family):
+class ClusterFamily(KernelFamily):
     """Forms that may reach another CTA of a cluster."""
 
     place = "clusters"
@@ -249,10 +249,16 @@ class Clusters(Family):
         return [*super().every(), *cluster_cases.registers()]
 
 
-FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = Functions(), Warps(), Matrices(), Effects(), Clusters()
-AIMED_MATRICES = AimedMatrices()
+FUNCTIONS, WARPS, MATRICES, EFFECTS, CLUSTERS = (
+    FunctionFamily(),
+    WarpFamily(),
+    MatrixFamily(),
+    EffectFamily(),
+    ClusterFamily(),
+)
+AIMED_MATRICES = AimedMatrixFamily()
 #: by what the ledger calls them
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, KernelFamily] = {
     "vectors": FUNCTIONS,
     "warps": WARPS,
     "matrices": MATRICES,

@@ -40,13 +40,17 @@ def unasked(form: Form) -> str | None:
         return None
     if asks_images(form):
         return image_answers.gap(form.mnemonic)
-    effect = form.meaning(form.absences[-1]).effect
-    if isinstance(effect, Update):
-        return "what it leaves is undefined"
-    if isinstance(effect, Stop):
-        return "it ends the launch, which leaves nothing to read"
-    names_place = any(i.type is None for i in form.meaning(form.absences[-1]).inputs)
-    if form.definition.returns_addresses or (effect is None and names_place):
+    meaning = form.meaning(form.absences[-1])
+    match meaning.effect:
+        case Update():
+            return "what it leaves is undefined"
+        case Stop():
+            return "it ends the launch, which leaves nothing to read"
+        case None:
+            names_place = any(i.type is None for i in meaning.inputs)
+        case _:
+            names_place = False
+    if form.definition.returns_addresses or names_place:
         return "it deals in addresses or other numbers that differ from machine to machine"
     return None
 

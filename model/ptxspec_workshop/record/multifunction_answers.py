@@ -21,7 +21,7 @@ from ptxspec_workshop.generate.multifunction_operands import FUNCTIONS
 KEPT = FOLDER / "multifunction"
 
 
-class Answers(NamedTuple):
+class MultifunctionAnswers(NamedTuple):
     """A folder of answers, read: checksums by instruction, sample operands by kind, sample answers by instruction."""
 
     facts: dict[str, Any]
@@ -30,7 +30,7 @@ class Answers(NamedTuple):
     answers: dict[str, np.ndarray]
 
 
-def read(folder: Path = KEPT) -> Answers:
+def read(folder: Path = KEPT) -> MultifunctionAnswers:
     """Raises ValueError if the files are not what was recorded."""
     facts = json.loads((folder / "summary.json").read_text())
     arrays: dict[str, dict[str, np.ndarray]] = {}
@@ -40,7 +40,7 @@ def read(folder: Path = KEPT) -> Answers:
             raise ValueError(f"{place}: the digest is not the recorded one")
         with np.load(place) as stored:
             arrays[name] = {key: stored[key] for key in stored.files}
-    return Answers(facts, **arrays)
+    return MultifunctionAnswers(facts, **arrays)
 
 
 class Comparison(NamedTuple):

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from ptxspec.evidence.assembler import assemble, newest_ptxas, ptxas
 from ptxspec.evidence.kernels.former_modules import FORMER
-from ptxspec.evidence.kernels.instruction_kernels import TODAY, Kernel, module_for, names_sampler
+from ptxspec.evidence.kernels.instruction_kernels import TODAY, FormKernel, module_for, names_sampler
 from ptxspec.evidence.kernels.instruction_modules import module
 
 
 class Refusal(NamedTuple):
     """A kernel that ptxas does not accept, and what it says."""
 
-    kernel: Kernel
+    kernel: FormKernel
     message: str
 
 
@@ -30,13 +30,13 @@ def assembler_for(version: str, target: str) -> tuple[str, str]:
 TOGETHER = 500
 
 
-def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
+def refusals(kernels: Sequence[FormKernel]) -> list[Refusal]:
     """The kernels that ptxas does not accept, each with its first complaint. Those whose forms newer modules have no longer
     are assembled in an older one, and those whose forms came later in a newer one, by a newer ptxas. Raises FileNotFoundError if
     there is none."""
     result: list[Refusal] = []
     for apart in (False, True):
-        places: dict[tuple[str, str], list[Kernel]] = {}
+        places: dict[tuple[str, str], list[FormKernel]] = {}
         for kernel in kernels:
             if kernel.form.removal is None and names_sampler(kernel) is apart:
                 places.setdefault(module_for(kernel.form), []).append(kernel)
@@ -47,13 +47,13 @@ def refusals(kernels: Sequence[Kernel]) -> list[Refusal]:
     return result
 
 
-def _refusals(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+def _refusals(kernels: Sequence[FormKernel], version: str, target: str) -> list[Refusal]:
     """Those of all modules that hold these kernels: ptxas takes longer for each kernel the more of them a module has."""
     parts = (kernels[i : i + TOGETHER] for i in range(0, len(kernels), TOGETHER))
     return [refusal for part in parts for refusal in _refusals_of_module(part, version, target)]
 
 
-def _refusals_of_module(kernels: Sequence[Kernel], version: str, target: str) -> list[Refusal]:
+def _refusals_of_module(kernels: Sequence[FormKernel], version: str, target: str) -> list[Refusal]:
     """It stops at many errors, so a module with refused kernels is assembled again without them."""
     result: list[Refusal] = []
     remaining, by, arch = list(kernels), *assembler_for(version, target)

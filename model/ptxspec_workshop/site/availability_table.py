@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ptxspec.language.forms import Form
-from ptxspec.literate.notation import Slot, SyntaxLine
-from ptxspec_workshop.site.modifier_links import Place, place
+from ptxspec.literate.notation import ModifierSlot, SyntaxLine
+from ptxspec_workshop.site.modifier_links import LinkTarget, place
 from ptxspec_workshop.site.pages import forms
 
 Since = tuple[tuple[int, int], int]
@@ -46,7 +46,7 @@ class Modifier(NamedTuple):
 
     name: str
     values: dict[str, Since]
-    places: dict[str, Place]
+    places: dict[str, LinkTarget]
     without: str
     hint: bool
 
@@ -57,14 +57,14 @@ REQUIRED = "required"
 OR = " or "
 
 
-def _since(form: Form, slot: Slot, option: str, form_since: Since) -> Since:
+def _since(form: Form, slot: ModifierSlot, option: str, form_since: Since) -> Since:
     """Since when there is a form with a modifier: `own` is since when there is the form itself."""
     if not slot.hint:
         return form_since
     return form.definition.availability({**form.modifiers, slot.name: option if slot.is_set else True})
 
 
-def _without(form: Form, slot: Slot) -> str:
+def _without(form: Form, slot: ModifierSlot) -> str:
     """What a form has in place of an optional modifier, where its definition says so."""
     if slot.hint:  # of one member alone, that is what is so without it
         return f".{slot.options[0]}" if slot.is_set and len(slot.options) == 1 else ""
@@ -76,12 +76,12 @@ def _without(form: Form, slot: Slot) -> str:
     return default if default not in slot.options else f".{default}"
 
 
-def _name(slot: Slot, option: str) -> str:
+def _name(slot: ModifierSlot, option: str) -> str:
     """The name of a modifier: of its set, or its own where there is none."""
     return f".{slot.name}" if slot.is_set and "_or_" not in slot.name else f".{option}"
 
 
-def _given(form: Form, slot: Slot) -> tuple[str, ...]:
+def _given(form: Form, slot: ModifierSlot) -> tuple[str, ...]:
     """The values that a form has for a slot: all that a hint may have."""
     if slot.hint:
         return slot.options
@@ -93,7 +93,7 @@ def _given(form: Form, slot: Slot) -> tuple[str, ...]:
 def modifiers(module: str) -> list[Modifier]:
     """The modifiers of a page, in the order of its lines."""
     values: dict[str, dict[str, Since]] = {}
-    places: dict[str, dict[str, Place]] = {}
+    places: dict[str, dict[str, LinkTarget]] = {}
     without: dict[str, set[str]] = {}
     hints: dict[str, bool] = {}
     having: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def html_of(module: str, docname: str) -> str:
     )
 
 
-def _links(places: dict[str, Place], docname: str) -> str:
+def _links(places: dict[str, LinkTarget], docname: str) -> str:
     """Modifiers, each a link to where it is explained."""
     return " ".join(
         f'<a href="{where.seen_from(docname)}"><code>{html.escape(value)}</code></a>' for value, where in places.items()

@@ -26,7 +26,7 @@ from ptxspec_workshop.site.pages import code, forms, table
 _NAMED = 4
 
 
-class Change(NamedTuple):
+class EditionChange(NamedTuple):
     """What is so in modules of an edition, for these forms: they have `implied` modifiers without spelling them, or do not exist
     (`gone`), or the entry `slug` of the register of ambiguities tells what they mean."""
 
@@ -39,7 +39,7 @@ class Change(NamedTuple):
     slug: str = ""
 
 
-def changes(module: str) -> list[Change]:
+def changes(module: str) -> list[EditionChange]:
     """What changed for the forms of a page, the earliest first."""
     module_forms = forms(module)
     result = [
@@ -54,7 +54,7 @@ def _of(definition: Definition, page_forms: Iterable[Form]) -> list[Form]:
     return [form for form in page_forms if form.definition is definition]
 
 
-def _changes(definition: Definition, page_forms: list[Form]) -> Iterator[Change]:
+def _changes(definition: Definition, page_forms: list[Form]) -> Iterator[EditionChange]:
     place = Path(definition.path), definition.line
     for rule in definition.implications:
         concerned = (
@@ -63,16 +63,16 @@ def _changes(definition: Definition, page_forms: list[Form]) -> Iterator[Change]
             if rule.concerns(f.modifiers) and {s.name for s in f.syntax.slots} >= rule.modifiers.keys()
         )
         words = "".join(f".{name if value is True else value}" for name, value in rule.modifiers.items())
-        yield Change(rule.edition, _mnemonics(concerned), *place, implied=words)
+        yield EditionChange(rule.edition, _mnemonics(concerned), *place, implied=words)
     for removal in definition.removals:
         gone = _mnemonics(f for f in page_forms if f.removal == (removal.since, removal.target))
-        yield Change(Edition(since=removal.since, target=removal.target), gone, *place, gone=True)
+        yield EditionChange(Edition(since=removal.since, target=removal.target), gone, *place, gone=True)
     questions: dict[tuple[str, Edition], list[Form]] = {}
     for form in page_forms:
         for question in form.changes:
             questions.setdefault(question, []).append(form)
     for (slug, edition), concerned_forms in questions.items():
-        yield Change(edition, _mnemonics(concerned_forms), *place, slug=slug)
+        yield EditionChange(edition, _mnemonics(concerned_forms), *place, slug=slug)
 
 
 def _mnemonics(concerned: Iterable[Form]) -> tuple[str, ...]:
@@ -92,18 +92,18 @@ def markdown(module: str, register: dict[str, Entry]) -> str:
     return table(head, rows, f"{caption}, in all instructions")
 
 
-def _when(change: Change) -> str:
+def _when(change: EditionChange) -> str:
     return str(change.edition)
 
 
-def _names(change: Change, docname: str = "") -> str:
+def _names(change: EditionChange, docname: str = "") -> str:
     named = change.forms if len(change.forms) <= _NAMED else change.forms[: _NAMED - 1]
     shown = ", ".join(f"[{code(f)}](/{docname}.md)" if docname else code(f) for f in named)
     more = len(change.forms) - len(named)
     return f"{shown} and {more} more" if more else shown
 
 
-def _what(change: Change, register: dict[str, Entry]) -> str:
+def _what(change: EditionChange, register: dict[str, Entry]) -> str:
     if change.implied:
         return f"mean the forms with {code(change.implied)}"
     if change.gone:
@@ -115,7 +115,7 @@ def _what(change: Change, register: dict[str, Entry]) -> str:
 # What the text says of it ----------------------------------------------------------------------------------------------
 
 
-def unmentioned(change: Change, root: Path = DOCUMENTS) -> list[str]:
+def unmentioned(change: EditionChange, root: Path = DOCUMENTS) -> list[str]:
     """The versions and targets at which a change begins or ends and of which no text tells: its page, a page whose definitions
     that one takes, or an entry of the register that it refers to; for a sentence that was settled, the entry alone."""
     entries = _entries(root)

@@ -22,7 +22,7 @@ _LINE = re.compile(r'(<span id="L-(\d+)">)([^\n]*)')
 _NAME = re.compile(r'<span class="(n|nf|nc|nd|nb)">(@?)([A-Za-z_]\w*)</span>')
 
 
-class Names(NamedTuple):
+class PageNames(NamedTuple):
     """Where each name that is bound on a page leads (a document, a target), by line the names that are used, and those that are
     defined."""
 
@@ -37,12 +37,12 @@ def documents() -> dict[str, str]:
     return {name: docname_of(path) for name, path in finder.pages("ptxspec.spec")}
 
 
-def names(root: Path, docname: str) -> Names:
+def names(root: Path, docname: str) -> PageNames:
     """What the Python of a document names."""
     path = root / f"{docname}.md"
     text = path.read_text("utf-8")
     tree = ast.parse(blanked(text, parse(text, path)))
-    result = Names({}, {}, {})
+    result = PageNames({}, {}, {})
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module:
             for alias in statement.names:
@@ -77,7 +77,7 @@ def _bound(statement: ast.stmt) -> list[tuple[str, int]]:
 class _Uses(ast.NodeVisitor):
     """Notes the names that mean what the page binds at its margin: those that no function around them binds."""
 
-    def __init__(self, page_names: Names):
+    def __init__(self, page_names: PageNames):
         self.names = page_names
         self.local: list[set[str]] = []
 
@@ -106,7 +106,7 @@ def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
     return [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
 
 
-def linked(body: str, page: str, page_names: Names) -> str:
+def linked(body: str, page: str, page_names: PageNames) -> str:
     """A page's HTML with links at names, and a target at each definition."""
 
     def line(match: re.Match[str]) -> str:

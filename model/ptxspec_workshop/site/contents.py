@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.literate.documents import parse
 from ptxspec_workshop.site import evidence_section, identity_tables
-from ptxspec_workshop.site.identity_tables import Judge
+from ptxspec_workshop.site.identity_tables import VerdictSource
 from ptxspec_workshop.site.pages import definitions, forms, gap, module_of, table
 
 #: the order of the manual; what is not named here comes after it, in the order of the alphabet
@@ -65,7 +65,7 @@ ORDER = {
 }
 
 
-class Entry(NamedTuple):
+class ContentsEntry(NamedTuple):
     """A page of a folder, or a folder in it by its first page: a document's name."""
 
     docname: str
@@ -76,10 +76,10 @@ class Entry(NamedTuple):
         return self.docname.rsplit("/", 1)[0]
 
 
-def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda docname: False) -> list[Entry]:
+def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda docname: False) -> list[ContentsEntry]:
     """What a folder of the source tree holds, in reading order. A folder without a first page stands for its pages."""
     place = root / folder
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[ContentsEntry]] = {}
     for path in sorted(place.iterdir()) if place.is_dir() else ():
         name = f"{folder}/{path.stem}"
         if path.is_dir() and not path.name.startswith((".", "_")):
@@ -88,9 +88,9 @@ def children(root: Path, folder: str, excluded: Callable[[str], bool] = lambda d
             if first is None:
                 entries[path.name] = children(root, name, excluded)
             elif not excluded(f"{name}/{first}"):
-                entries[path.name] = [Entry(f"{name}/{first}", True)]
+                entries[path.name] = [ContentsEntry(f"{name}/{first}", True)]
         elif path.suffix == ".md" and not excluded(name):
-            entries[path.stem] = [Entry(name, False)]
+            entries[path.stem] = [ContentsEntry(name, False)]
     order = ORDER.get(folder, ("index",))
     ranked = sorted(entries, key=lambda n: (order.index(n) if n in order else len(order), n))
     return [entry for name in ranked for entry in entries[name]]
@@ -109,7 +109,7 @@ def summary(root: Path, docname: str) -> tuple[str, str]:
     return document.title, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", document.summary).replace("|", "\\|")
 
 
-def listing(root: Path, folder: str, entries: Iterable[Entry]) -> str:
+def listing(root: Path, folder: str, entries: Iterable[ContentsEntry]) -> str:
     """A table of a folder's pages with their summaries, and how many forms each defines where any does."""
     rows = []
     count = 0
@@ -143,7 +143,7 @@ def chapters(root: Path) -> list[tuple[str, str, list[str]]]:
     return rows
 
 
-def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
+def _verdicts(modules: list[str] | None, judge: VerdictSource) -> list[str]:
     """How many identities are proved and how many refuted, of those that use forms of some pages, or of all; and how many were
     not run, or are as no page states it."""
     known = identity_tables.identities()
@@ -158,7 +158,7 @@ def _verdicts(modules: list[str] | None, judge: Judge) -> list[str]:
     return [str(held), " ".join([str(statuses["refuted"]), *(f"<small>{m}</small>" for m in more)])]
 
 
-def front(root: Path, rows: list[dict[str, Any]] | None, judge: Judge) -> str:
+def front(root: Path, rows: list[dict[str, Any]] | None, judge: VerdictSource) -> str:
     """The ledger: what there is of every chapter, and what is missing."""
     head = ["Chapter", "Pages", "Definitions", "Forms", "Proved", "Refuted", "Lacking evidence"]
     body = []

@@ -49,7 +49,7 @@ class RowError(ValueError):
         self.line = line
 
 
-class Case(NamedTuple):
+class CornerCase(NamedTuple):
     """One row: operand patterns, for each result its bits or the freedom's term, and what the row brings about."""
 
     operands: tuple[int, ...]
@@ -224,7 +224,7 @@ def _class(result: Any, type: Type) -> Any:
     return result if result in (0, 1, 2 * top - 1, top, top - 1) else ("other", result >> (type.width - 1))
 
 
-def case(meaning: Meaning, row: Sequence[int]) -> Case:
+def case(meaning: Meaning, row: Sequence[int]) -> CornerCase:
     """The results on one row of operands."""
     typed = {n: bool(v) if t.kind == "pred" else v for (n, t), v in zip(inputs_of(meaning), row, strict=True)}
     events: set[Any] = set()
@@ -240,7 +240,7 @@ def case(meaning: Meaning, row: Sequence[int]) -> Case:
         if isinstance(result, int) and result and result not in row:
             events.add(("new", number, result))
         results.append(result)
-    return Case(tuple(row), tuple(results), frozenset(events))
+    return CornerCase(tuple(row), tuple(results), frozenset(events))
 
 
 def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
@@ -248,7 +248,7 @@ def _effort(row: Sequence[int], types: Sequence[Type]) -> int:
     return sum(v.bit_length() for v, t in zip(row, types, strict=True) if not t.is_float)
 
 
-def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Case]:
+def telling(meaning: Meaning, seed: str, given: Sequence[CornerCase] = ()) -> list[CornerCase]:
     """The rows of a table: those that the page asks for, in its order, and where they are few others that bring about something
     new. Of these the ones with an open result come last."""
     if len(given) >= ASKED:
@@ -257,9 +257,9 @@ def telling(meaning: Meaning, seed: str, given: Sequence[Case] = ()) -> list[Cas
     given_operands = {candidate.operands for candidate in given}
     rest = [case(meaning, row) for row in candidates(types, seed) if row not in given_operands]
     seen: set[Any] = {event for candidate in given for event in candidate.events}
-    chosen: list[Case] = []
+    chosen: list[CornerCase] = []
 
-    def gain(candidate: Case) -> int:
+    def gain(candidate: CornerCase) -> int:
         return sum(_WEIGHTS.get(event[0], 1) for event in candidate.events - seen)
 
     while rest and len(given) + len(chosen) < MOST_ROWS:
@@ -309,7 +309,7 @@ def _chosen(meaning: Meaning, number: int, row: Sequence[int]) -> Iterable[tuple
             continue
 
 
-def form_table(form: Form, rows: Iterable[Case], register: dict[str, Entry]) -> str:
+def form_table(form: Form, rows: Iterable[CornerCase], register: dict[str, Entry]) -> str:
     """The Markdown table of one form."""
     meaning = form.meaning()
     sources, targets = inputs(meaning), destinations(form, meaning)

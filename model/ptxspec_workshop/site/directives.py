@@ -47,7 +47,7 @@ from ptxspec_workshop.site.finding import forms_data
 from ptxspec_workshop.site.nodes import Details
 
 log = logging.getLogger(__name__)
-_judges: dict[Path, identity_tables.Judge] = {}
+_judges: dict[Path, identity_tables.VerdictSource] = {}
 
 
 class Computed(SphinxDirective):
@@ -88,11 +88,11 @@ class Computed(SphinxDirective):
         return store.stored(self.build / "site-tables", f"{self.module}.{kind}", store.digest(files, *more), compute)
 
     @property
-    def judge(self) -> identity_tables.Judge:
+    def judge(self) -> identity_tables.VerdictSource:
         """What gives verdicts; one for the whole build."""
         path = self.build / "verdicts.json"
         if path not in _judges:
-            _judges[path] = identity_tables.Judge(path, self.config.ptxspec_solver_seconds)
+            _judges[path] = identity_tables.VerdictSource(path, self.config.ptxspec_solver_seconds)
         return _judges[path]
 
     def ledger(self) -> list[dict[str, Any]] | None:

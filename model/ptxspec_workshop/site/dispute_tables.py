@@ -9,7 +9,7 @@ from typing import TypeVar
 from ptxspec.evidence import precomputed
 from ptxspec.pages.register import Entry
 from ptxspec_workshop.disputes import known_before, readings, recorded
-from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, Dispute, Fault, load_all
+from ptxspec_workshop.disputes.claims import LEVELS, VERSIONS, AssemblerFault, Dispute, load_all
 from ptxspec_workshop.site.evidence_section import when
 from ptxspec_workshop.site.identity_tables import UNCHECKED
 from ptxspec_workshop.site.pages import code, docname_of, gap, table
@@ -62,10 +62,10 @@ class _Known:
         self.stored = stored
         self.days: set[str] = set()
 
-    def dispute(self, claim: Dispute, seconds: float) -> readings.Judged:
+    def dispute(self, claim: Dispute, seconds: float) -> readings.JudgedReading:
         return self._noted(known_before.of_dispute(claim)) or readings.judged(claim, max(seconds, MOMENT))
 
-    def fault(self, claim: Fault) -> recorded.Judged:
+    def fault(self, claim: AssemblerFault) -> recorded.JudgedFault:
         return self._noted(known_before.of_fault(claim)) or recorded.judged(claim)
 
     def _noted(self, answer: T | None) -> T | None:
@@ -100,7 +100,7 @@ def levels(ways: Iterable[tuple[str, int]]) -> str:
     return "<br>".join(shown) or "none"
 
 
-def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known = _Known()) -> str:
+def _of_faults(faults: Sequence[AssemblerFault], entries: dict[str, Entry], known: _Known = _Known()) -> str:
     """A table of faults, with the rows that differ."""
     body = []
     for claim in faults:
@@ -131,7 +131,7 @@ def _of_faults(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known
     return table(head, body, "Cases, by the recorded answers") if body else ""
 
 
-def _summary(faults: Sequence[Fault], entries: dict[str, Entry], known: _Known) -> str:
+def _summary(faults: Sequence[AssemblerFault], entries: dict[str, Entry], known: _Known) -> str:
     """How many cases of each entry fail, by version."""
     body = []
     for number in sorted({claim.entry for claim in faults}):

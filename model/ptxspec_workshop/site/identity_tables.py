@@ -31,7 +31,7 @@ class _OutOfTime(Exception):
     """The build has asked the solver for long enough."""
 
 
-class Judge:
+class VerdictSource:
     """Gives verdicts, from the store or from the solver, for at most `seconds` of the solver's time."""
 
     def __init__(self, store: Path, seconds: float):
@@ -126,7 +126,7 @@ def _shown(value: Any) -> str:
     return code(str(value).lower() if isinstance(value, bool) else str(value))
 
 
-def markdown(module: str, judge: Judge, docname: str) -> str:
+def markdown(module: str, judge: VerdictSource, docname: str) -> str:
     """A table of the identities, "" for none. Where they are many the table is behind a line that
     counts the verdicts."""
     identities = of_page(module)
@@ -142,7 +142,7 @@ def markdown(module: str, judge: Judge, docname: str) -> str:
     return f"<details class='lines'><summary>{len(identities)} identities: {counts}</summary>\n\n{text}\n\n</details>\n"
 
 
-def _links(identities: Sequence[Identity], judge: Judge) -> str:
+def _links(identities: Sequence[Identity], judge: VerdictSource) -> str:
     """What a table leaves out: the verdict and the title, which leads to the identity."""
     if not identities:
         return ""
@@ -154,7 +154,7 @@ def _title(identity: Identity) -> str:
     return f"{{ptx:identity}}`{identity.title.replace('|', chr(92) + '|')}`"
 
 
-def rows(identities: Iterable[Identity], judge: Judge, docname: str) -> str:
+def rows(identities: Iterable[Identity], judge: VerdictSource, docname: str) -> str:
     """The table, as the document `docname` has it; "" for none."""
     body = []
     for identity in identities:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AVAILABILITY = "availability"
 
 
-class Section(NamedTuple):
+class ComputedSection(NamedTuple):
     """A section that holds nothing but what a directive of its name computes: its title, and the sections before which it
     stands."""
 
@@ -33,9 +33,9 @@ class Section(NamedTuple):
 
 #: in the order of a page
 COMPUTED = (
-    Section("Freedoms", ("availability", "examples", "see-also")),
-    Section("Identities", ("see-also",)),
-    Section("Evidence", ("see-also",)),
+    ComputedSection("Freedoms", ("availability", "examples", "see-also")),
+    ComputedSection("Identities", ("see-also",)),
+    ComputedSection("Evidence", ("see-also",)),
 )
 
 

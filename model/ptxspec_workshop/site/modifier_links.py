@@ -21,7 +21,7 @@ _OWN = re.compile(r"\{#([\w-]+)\}")
 _CODE = re.compile(r"`([^`]+)`")
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """A document of the site and a target in it, "" for its beginning."""
 
     document: str
@@ -33,10 +33,10 @@ class Place(NamedTuple):
 
 
 @cache
-def shared() -> dict[str, Place]:
+def shared() -> dict[str, LinkTarget]:
     """Where the modifiers are defined that many instructions share: where the row of the page on modifiers leads, or the row
     itself if it has a target."""
-    targets: dict[str, Place] = {}
+    targets: dict[str, LinkTarget] = {}
     for line in (places.DOCUMENTS / f"{PAGE}.md").read_text("utf-8").splitlines():
         if not line.startswith("|"):
             continue
@@ -46,17 +46,17 @@ def shared() -> dict[str, Place]:
             if word in targets:
                 raise ValueError(f"{PAGE}.md: two rows have {word}")
             if anchored:
-                targets[word] = Place(PAGE, anchored[1])
+                targets[word] = LinkTarget(PAGE, anchored[1])
             elif link:
                 document = posixpath.normpath(posixpath.join(posixpath.dirname(PAGE), link[1].removesuffix(".md")))
-                targets[word] = Place(document, link[2] or "")
+                targets[word] = LinkTarget(document, link[2] or "")
     return targets
 
 
 @cache
-def _mentioned(path: Path) -> dict[str, Place]:
+def _mentioned(path: Path) -> dict[str, LinkTarget]:
     """The words in code that a page's prose has, each with the first section that has it."""
-    places: dict[str, Place] = {}
+    places: dict[str, LinkTarget] = {}
     document, target, fenced = docname_of(path), "", False
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("```"):
@@ -67,13 +67,13 @@ def _mentioned(path: Path) -> dict[str, Place]:
         target = anchor(heading[1]) if heading else target
         for code in _CODE.findall(line):
             for word in re.findall(r"(?<![\w:])\.[A-Za-z_0-9][\w:]*", code):
-                places.setdefault(word, Place(document, target))
+                places.setdefault(word, LinkTarget(document, target))
     return places
 
 
-def place(path: Path, value: str, name: str, definition: str) -> Place:
+def place(path: Path, value: str, name: str, definition: str) -> LinkTarget:
     """Where a modifier of the page at `path` is explained: `.rz`, one of `.rnd`. If no words do, it is the definition of that
     name that has it as a parameter."""
     of_page = _mentioned(path)
     target = shared().get(value) or shared().get(name) or of_page.get(value) or of_page.get(name)
-    return target or Place(docname_of(path), f"def-{definition}")
+    return target or LinkTarget(docname_of(path), f"def-{definition}")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxspec.language.forms import Form
 from ptxspec.terms.definitions import Definition
-from ptxspec.terms.kinds import Fragment, Immediate, Slot, Special, TupleOf, VectorOf
+from ptxspec.terms.kinds import Immediate, MatrixFragment, Slot, Special, TupleOf, VectorOf
 from ptxspec.terms.types import Type
 from ptxspec_workshop.site.pages import definitions, forms
 
@@ -20,7 +20,7 @@ _SCALES = {1: "twice as wide as", 0: "", -1: "half as wide as", -2: "a quarter a
 _FEW = 4
 
 
-class Row(NamedTuple):
+class OperandRow(NamedTuple):
     """An operand: its name, whether the instruction writes it, its type in words, and what may stand for it."""
 
     name: str
@@ -40,7 +40,7 @@ def type_text(annotation: Any) -> str:
             return f"{type_text(element)}, or as many as {_code('.vec')} says"
         case Immediate(type):
             return f"constant {type_text(type)}"
-        case Fragment():
+        case MatrixFragment():
             return "registers of a fragment"
         case TupleOf():
             return "coordinates"
@@ -50,7 +50,7 @@ def type_text(annotation: Any) -> str:
             raise TypeError(f"an operand of type {annotation!r}")
 
 
-def rows(definition: Definition, definition_forms: list[Form]) -> list[Row]:
+def rows(definition: Definition, definition_forms: list[Form]) -> list[OperandRow]:
     """The operands of a definition, in the order in which an instruction has them: destinations first."""
     syntax = [o for form in definition_forms for o in form.syntax.operands]
     written: dict[str, Any] = {}
@@ -59,14 +59,16 @@ def rows(definition: Definition, definition_forms: list[Form]) -> list[Row]:
             written.setdefault(operand.name, annotation)
             if operand.second:
                 written.setdefault(operand.second, definition.results[-1])
-    result = [Row(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()]
+    result = [
+        OperandRow(name, True, type_text(annotation), _taken(definition, name)) for name, annotation in written.items()
+    ]
     for name, parameter in definition.sources.items():
         remarks = [_taken(definition, name)]
         remarks += ["may be negated"] if any(o.name == name and o.negatable for o in syntax) else []
         remarks += ["may be left out"] if parameter.default is not parameter.empty else []
         selectors = {o.selector.name: o.selector for o in syntax if o.name == name and o.selector}
         remarks += [f"with one of {_selectors(s.options)}" for s in selectors.values()]
-        result.append(Row(name, False, type_text(parameter.annotation), "; ".join(filter(None, remarks))))
+        result.append(OperandRow(name, False, type_text(parameter.annotation), "; ".join(filter(None, remarks))))
     return result
 
 
@@ -116,9 +118,9 @@ def _numbers(constants: range | tuple[int, ...]) -> str:
     return ", ".join(map(str, constants))
 
 
-def groups(module: str) -> list[tuple[list[Definition], list[Row]]]:
+def groups(module: str) -> list[tuple[list[Definition], list[OperandRow]]]:
     """The definitions of a page, those whose operands are the same together, with these."""
-    result: list[tuple[list[Definition], list[Row]]] = []
+    result: list[tuple[list[Definition], list[OperandRow]]] = []
     for definition in definitions(module):
         definition_forms = [form for form in forms(module) if form.definition is definition]
         if not definition_forms:
@@ -142,7 +144,7 @@ def html_of(module: str) -> str:
     body = []
     for shared_by, mine in known:
         names = "<br>".join(f'<a href="#def-{d.name}">{_code(d.name)}</a>' for d in shared_by)
-        for i, row in enumerate(mine or [Row("", False, "none", "")]):
+        for i, row in enumerate(mine or [OperandRow("", False, "none", "")]):
             first = [f'<th scope="rowgroup" rowspan="{max(1, len(mine))}">{names}</th>'] if several and not i else []
             access = "" if not row.name else "written" if row.written else "read"
             cells = [_code(row.name) if row.name else "", access, row.type, row.allowed]

@@ -23,7 +23,7 @@ from ptxspec_workshop.site.corner_cases import RowError
 Box = tuple[int, int, int, int]
 
 
-class Panel(NamedTuple):
+class PicturePanel(NamedTuple):
     """One image of a picture: what stands below it, red, green, blue and opacity of shape (height, width, 4), and where frames
     are drawn (left, top, right, bottom; the last two exclusive)."""
 
@@ -32,7 +32,7 @@ class Panel(NamedTuple):
     frames: tuple[Box, ...] = ()
 
 
-class Seen(NamedTuple):
+class SeenPanel(NamedTuple):
     """A panel with what the page says is seen, as a PNG file."""
 
     label: str
@@ -148,15 +148,15 @@ def _opaque(pixels: np.ndarray) -> np.ndarray:
     return pixels
 
 
-def addressing_modes() -> list[Panel]:
+def addressing_modes() -> list[PicturePanel]:
     """The flag and one repetition on every side, under each mode."""
     size, place = 27 * 6, grid(-1, 2, 27 * 6)
     frame = ((size // 3, size // 3, 2 * size // 3, 2 * size // 3),)
     modes: tuple[AddressMode, ...] = ("wrap", "mirror", "clamp_to_edge", "clamp_to_border")
-    return [Panel(mode, _opaque(looked_up(flag(), "2d", place, mode)), frame) for mode in modes]
+    return [PicturePanel(mode, _opaque(looked_up(flag(), "2d", place, mode)), frame) for mode in modes]
 
 
-def filters() -> list[Panel]:
+def filters() -> list[PicturePanel]:
     """The patches under both filters, and the linear one past the edges."""
     place, frame = grid(-0.25, 1.25, 168), ((28, 28, 140, 140),)
     shown: tuple[tuple[FilterMode, AddressMode], ...] = (
@@ -165,20 +165,20 @@ def filters() -> list[Panel]:
         ("linear", "clamp_to_border"),
     )
     return [
-        Panel(f"{filter}, {mode}", _opaque(looked_up(patches(), "2d", place, mode, filter)), frame)
+        PicturePanel(f"{filter}, {mode}", _opaque(looked_up(patches(), "2d", place, mode, filter)), frame)
         for filter, mode in shown
     ]
 
 
-def levels() -> list[Panel]:
+def levels() -> list[PicturePanel]:
     """The chain, each level on its own, then all of them from left to right."""
     place, texels = grid(0, 1, 96), chain()
     most = len(texels) - 1
     panels = []
     for number in range(len(texels)):
         pixels = looked_up(texels, "2d", place, level=np.full(place.shape[:2], number))
-        panels.append(Panel(f"level {number}", pixels))
-    panels.append(Panel(f"from 0 to {most}", looked_up(texels, "2d", place, level=place[..., 0] * most)))
+        panels.append(PicturePanel(f"level {number}", pixels))
+    panels.append(PicturePanel(f"from 0 to {most}", looked_up(texels, "2d", place, level=place[..., 0] * most)))
     return panels
 
 
@@ -193,7 +193,7 @@ _NET = (
 )
 
 
-def _net(label: str, texels: np.ndarray, steps: np.ndarray, pixel: int, framed: bool) -> Panel:
+def _net(label: str, texels: np.ndarray, steps: np.ndarray, pixel: int, framed: bool) -> PicturePanel:
     """A cube's surface laid flat, looked up at `steps` from −1 to 1 across each side, every lookup pixel × pixel large."""
     count = len(steps)
     ways = [
@@ -207,10 +207,10 @@ def _net(label: str, texels: np.ndarray, steps: np.ndarray, pixel: int, framed: 
         picture[row * count : (row + 1) * count, column * count : (column + 1) * count] = face
         left, top, size = column * count * pixel, row * count * pixel, count * pixel
         frames.append((left, top, left + size, top + size))
-    return Panel(label, picture.repeat(pixel, axis=0).repeat(pixel, axis=1), tuple(frames) if framed else ())
+    return PicturePanel(label, picture.repeat(pixel, axis=0).repeat(pixel, axis=1), tuple(frames) if framed else ())
 
 
-def cube() -> list[Panel]:
+def cube() -> list[PicturePanel]:
     """A cube's surface: the middles of the texels, then points of which the outer ones lie on the cube's edges exactly."""
     middles = (np.arange(9) + 0.5) / 4.5 - 1
     return [
@@ -220,7 +220,7 @@ def cube() -> list[Panel]:
 
 
 #: the pictures by name
-PICTURES: dict[str, Callable[[], list[Panel]]] = {
+PICTURES: dict[str, Callable[[], list[PicturePanel]]] = {
     "addressing-modes": addressing_modes,
     "cube": cube,
     "filters": filters,
@@ -248,7 +248,7 @@ def described(lines: list[str]) -> dict[str, tuple[int, str]]:
     return labelled
 
 
-def png(panel: Panel) -> bytes:
+def png(panel: PicturePanel) -> bytes:
     """The panel as a PNG file. A frame is a dark line within a light one, drawn on the pixels inside."""
     from PIL import Image, ImageDraw
 
@@ -262,7 +262,7 @@ def png(panel: Panel) -> bytes:
     return file.getvalue()
 
 
-def drawn(name: str, lines: list[str]) -> list[Seen]:
+def drawn(name: str, lines: list[str]) -> list[SeenPanel]:
     """The panels of a picture, each with what the page says is seen.
 
     Raises ValueError for an unknown name and a panel without a description, RowError for a line that fits no panel.
@@ -278,10 +278,10 @@ def drawn(name: str, lines: list[str]) -> list[Seen]:
     missing = [label for label in labels if label not in texts]
     if missing:
         raise ValueError(f"nothing says what is seen in {'; '.join(missing)}")
-    return [Seen(panel.label, texts[panel.label][1], png(panel)) for panel in panels]
+    return [SeenPanel(panel.label, texts[panel.label][1], png(panel)) for panel in panels]
 
 
-def markdown(seen: list[Seen], folder: Path, address: str) -> str:
+def markdown(seen: list[SeenPanel], folder: Path, address: str) -> str:
     """Figures whose files are written into `folder`, which documents know by `address`."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = []

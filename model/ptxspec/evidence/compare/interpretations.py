@@ -17,7 +17,7 @@ from ptxspec.language.forms import Form
 from ptxspec.terms import exact
 from ptxspec.terms.definitions import Meaning
 from ptxspec.terms.lowering import Lowering
-from ptxspec.terms.python_code import Script
+from ptxspec.terms.python_code import PythonScript
 
 #: of so many rows one is put to the exact interpretation itself, the others to what its terms are written out to
 EXACT_STEP = 8
@@ -92,7 +92,7 @@ def _scripted(meaning: Meaning) -> Callable[..., tuple[int, ...]]:
         word, type = names[name]
         return f"bool({word})" if type.kind == "pred" else word
 
-    script = Script(bind)
+    script = PythonScript(bind)
     outputs = "".join(f"int({script.value(term)}), " for _, term in results_of(meaning))
     return script.function(["choose", *(word for word, _ in names.values())], f"({outputs})")
 
@@ -101,12 +101,11 @@ def _symbolic(meaning: Meaning) -> Callable[[dict[str, int]], tuple[int, ...]]:
     """A function from the operands' values to the results: the solver's formula is made once, and simplified for each row."""
     import z3
 
-    from ptxspec.terms.symbolic import Script as SmtScript
-    from ptxspec.terms.symbolic import parsed
+    from ptxspec.terms.symbolic import Script, parsed
 
     types = inputs_of(meaning)
     words = {n: z3.Bool(f"in.{n}") if t.kind == "pred" else z3.BitVec(f"in.{n}", t.width) for n, t in types}
-    script = SmtScript(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1]), functional=True)
+    script = Script(lambda freedom, within: within.low(settled(freedom), freedom.attrs[1]), functional=True)
     lowering = Lowering(script, {n: script.declare(f"in.{n}", 0 if t.kind == "pred" else t.width) for n, t in types})
     results = results_of(meaning)
     wanted = [(lowering.truth(v), 0) if t.kind == "pred" else (lowering.low(v, t.width), t.width) for t, v in results]

@@ -43,7 +43,7 @@ class Launch(NamedTuple):
         return self.block or len(self.cells)
 
 
-class Question(Protocol):
+class KernelQuestion(Protocol):
     """What can be launched: its name among the answers, its launches, and what is kept of the rows that these leave."""
 
     @property
@@ -57,7 +57,7 @@ class Question(Protocol):
         ...
 
 
-class Case(Question, Protocol):
+class Case(KernelQuestion, Protocol):
     """A question about one form, with a kernel of its own."""
 
     @property

@@ -13,7 +13,7 @@ from ptxspec import contracts
 from ptxspec.evidence.kernels.cases import Launch, blank_rows, unlike
 from ptxspec.evidence.kernels.former_modules import module_for_ptxas
 from ptxspec.evidence.kernels.instruction_kernels import (
-    Kernel,
+    FormKernel,
     cell_types,
     kernel,
     words,
@@ -70,7 +70,7 @@ def _constants(form: Form, meaning: Meaning) -> list[int]:
     return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]
 
 
-def cells_of(kernel_: Kernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
+def cells_of(kernel_: FormKernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
     """A kernel's operand rows as its input buffer."""
     data = blank_rows(len(table))
     width = len(cell_types(kernel_.inputs))

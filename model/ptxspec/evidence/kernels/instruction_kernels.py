@@ -23,7 +23,7 @@ from ptxspec.evidence.kernels.kernel_operands import (
 from ptxspec.language.forms import Form
 from ptxspec.literate.notation import Operand
 from ptxspec.terms.effects import Update
-from ptxspec.terms.kinds import Fragment, Immediate, Special, TupleOf, VectorOf, vector_length
+from ptxspec.terms.kinds import Immediate, MatrixFragment, Special, TupleOf, VectorOf, vector_length
 from ptxspec.terms.types import TYPES, Type
 
 #: threads of a CTA, each with so many bytes of shared memory
@@ -53,7 +53,7 @@ def is_of_today(form: Form) -> bool:
     return form.removal is None and module_for(form) == TODAY
 
 
-class Kernel(NamedTuple):
+class FormKernel(NamedTuple):
     """A kernel's name, the form it executes, its text, the types of what it takes and gives, and the line of the text with
     the instruction. A value of 128 bits has two cells, the low one first."""
 
@@ -138,7 +138,7 @@ class _Registers:
 
 def _several(form: Form, type: Any, register: Callable[[Any], str]) -> str:
     """The text of an operand of a type, or of a vector of them."""
-    if isinstance(type, Fragment):
+    if isinstance(type, MatrixFragment):
         return "{" + ", ".join(map(register, type.types)) + "}"
     if not isinstance(type, VectorOf):
         return register(type)
@@ -203,7 +203,7 @@ def _fill_cell(form: Form, effect: Update, registers: _Registers) -> None:
         registers.after[:0] = back
 
 
-def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> Kernel:
+def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = False) -> FormKernel:
     """The kernel for one form, with the optional operands `absent` left out. With `around`, threads whose cell at TAKES_PART
     is zero branch around the instruction and store nothing."""
     registers = _Registers()
@@ -225,7 +225,7 @@ def kernel(form: Form, name: str, absent: tuple[str, ...] = (), around: bool = F
         *(_AROUND if around else ()),
         instruction,
     ]
-    return Kernel(
+    return FormKernel(
         name,
         form,
         _text(name, registers, executed, around),
@@ -279,14 +279,14 @@ def words_in(lines: Iterable[str]) -> set[str]:
     return {word for line in lines for word in _WORD.findall(line)}
 
 
-def names_sampler(kernel: Kernel) -> bool:
+def names_sampler(kernel: FormKernel) -> bool:
     """Whether a kernel belongs into a module in independent texture mode."""
     return SAMPLER in kernel.text
 
 
-def kernels_for(forms: Iterable[Form]) -> list[Kernel]:
+def kernels_for(forms: Iterable[Form]) -> list[FormKernel]:
     """Kernels for every form and its variants, once for each way of leaving optional operands out."""
-    kernels: list[Kernel] = []
+    kernels: list[FormKernel] = []
     for form in forms:
         for variant in form.variants:
             for absent in variant.absences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ptxspec.evidence.kernels.instruction_kernels import IN_BODY, PARAMETERS, TODAY, Kernel, words_in
+from ptxspec.evidence.kernels.instruction_kernels import IN_BODY, PARAMETERS, TODAY, FormKernel, words_in
 from ptxspec.evidence.kernels.kernel_operands import FUNCTIONS, SAMPLER
 
 
@@ -32,13 +32,13 @@ def module_around(texts: Sequence[str], version: str = TODAY[0], target: str = T
     return "\n".join([*head, *bodies, ""])
 
 
-def alone(kernel: Kernel, version: str, target: str) -> str:
+def alone(kernel: FormKernel, version: str, target: str) -> str:
     """The PTX module of one kernel for somebody else, without the parameter that it does not read, and without a label to which
     nothing branches."""
     text = module([kernel], version, target).replace(PARAMETERS, "(.param .u64 in, .param .u64 out)")
     return text if len(re.findall(r"\btarget\b", text)) > 2 else text.replace("target:\n", "")
 
 
-def module(kernels: Iterable[Kernel], version: str = TODAY[0], target: str = TODAY[1]) -> str:
+def module(kernels: Iterable[FormKernel], version: str = TODAY[0], target: str = TODAY[1]) -> str:
     """A PTX module of one-instruction kernels."""
     return module_around([k.text for k in kernels], version, target)

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 from ptxspec import contracts
 from ptxspec.language import cited
 from ptxspec.language.building.constants import Constants
-from ptxspec.language.building.text import Text
+from ptxspec.language.building.text import BuiltText
 from ptxspec.language.tree import (
     Attribute,
     Fields,
+    Float,
     Generic,
     Masked,
     Name,
     Number,
     Parameter,
-    Pointer,
-    Real,
+    PointerAttribute,
     Sum,
     Variable,
 )
@@ -37,7 +37,7 @@ class Placed(NamedTuple):
 class Declarations:
     """Builds variables and parameters."""
 
-    def __init__(self, text: Text, constants: Constants):
+    def __init__(self, text: BuiltText, constants: Constants):
         self.text, self.constants = text, constants
         #: where sizes are zero, which some declarations allow
         self.zeros: list[int] = []
@@ -89,7 +89,7 @@ class Declarations:
             return OPEN
         return value
 
-    def size(self, at: int, value: Number | Real) -> int:
+    def size(self, at: int, value: Number | Float) -> int:
         size = self.constants.integral(at, value, "a size")
         if size == 0 and isinstance(value, Number):
             self.zeros.append(at)
@@ -155,7 +155,7 @@ class Declarations:
         page = contracts.initializers()
         if not self.text.require(page.is_a_mask, at, mask, written=self.text.words[at]):
             mask = 0xFF
-        if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Real)):
+        if not self.text.require(page.masks_take_whole_numbers, at + 2, isinstance(value, Float)):
             value = Number(0)
         if isinstance(value, Number):
             self.text.use("a mask of an integer", at + 2)
@@ -205,7 +205,7 @@ class Declarations:
     def prototype_parameter(self, at: int, space: str, rest: Parameter, size: int | None) -> Parameter:
         return self._parameter(space, rest, size, True, False)
 
-    def pointer(self, at: int, word: str, space: str | None, align: int | None) -> Pointer:
+    def pointer(self, at: int, word: str, space: str | None, align: int | None) -> PointerAttribute:
         self.text.use(".ptr", at)
         self.pointer_at = at
-        return Pointer(space[1:] if space else None, align)
+        return PointerAttribute(space[1:] if space else None, align)

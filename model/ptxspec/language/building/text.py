@@ -7,7 +7,7 @@ from ptxspec.language.words import Lexicon, Split
 from ptxspec.terms.static_rules import Facts, StaticRule
 
 
-class Text:
+class BuiltText:
     """One text that is being built: its words, the complaints about it, and what only some versions have."""
 
     def __init__(self, source: Source, split: Split, lexicon: Lexicon):

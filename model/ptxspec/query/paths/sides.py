@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.building.modules import Heading
+from ptxspec.language.building.modules import FragmentHeading
 from ptxspec.language.check import check, check_tree
 from ptxspec.language.checked import Checked, Kernel
 from ptxspec.language.diagnostics import Source
@@ -92,7 +92,7 @@ def _wanted_by(options: Options) -> dict[str, Type]:
     return {b.name: bits[narrow(spaces.get(b.of or b.name, b.space))] for b in options.buffers}
 
 
-def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | None) -> tree.Module:
+def _module_of(items: list[Any], registers: dict[str, Type], heading: FragmentHeading | None) -> tree.ModuleTree:
     """A module with one entry, whose body is the fragment."""
     declared = [
         tree.Variable("reg", type.name, 1, name, None, None, (), None, None, 0)
@@ -101,10 +101,10 @@ def _module_of(items: list[Any], registers: dict[str, Type], heading: Heading | 
     ]
     version, target = _newest(heading)
     entry = tree.Function(FRAGMENT, (), (*declared, *items), {}, "visible", 0)
-    return tree.Module(version, (target,), 64, (), (entry,), 0, 0, (), 0)
+    return tree.ModuleTree(version, (target,), 64, (), (entry,), 0, 0, (), 0)
 
 
-def _newest(heading: Heading | None) -> tuple[tuple[int, int], str]:
+def _newest(heading: FragmentHeading | None) -> tuple[tuple[int, int], str]:
     """The version and the target that a fragment names, or the newest."""
     page = contracts.directives()
     last = max(page.VERSIONS)

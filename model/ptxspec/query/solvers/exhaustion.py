@@ -70,15 +70,17 @@ class _Run:
     """A claim and its condition, compiled as functions of the number of an input."""
 
     def __init__(self, claim: Bool, given: Bool, numbered: Numbered):
-        from ptxspec.terms.loops import Compiled, Loop
+        from ptxspec.terms.loops import CompiledLoop, RowLoop
 
         self.numbered, self.total = numbered, numbered.total
         self.chunk = min(1 << CHUNK, max(LEAST, self.total >> PARTS))
         env = numbered.inputs(variable(_START, 32) + variable(_ROW, 32))
         met, holds = substitute(given, env), substitute(given & claim, env)
         predicate = TYPES["pred"]
-        loop = Loop(((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), ((predicate, met), (predicate, holds)))
-        self._compiled = Compiled(loop, _none)
+        loop = RowLoop(
+            ((_ROW, TYPES["u32"], True), (_START, TYPES["u32"], False)), ((predicate, met), (predicate, holds))
+        )
+        self._compiled = CompiledLoop(loop, _none)
 
     def all(self, deadline: float, progress: Callable[[int, int], None] | None) -> Exhausted:
         """Run every input, chunk by chunk, on all the processor's cores."""

@@ -14,7 +14,7 @@ from ptxspec.evidence.kernels.instruction_kernels import (
     module_for,
 )
 from ptxspec.language.forms import Form, forms
-from ptxspec.terms.kinds import Fragment, Immediate, VectorOf, cache_policy
+from ptxspec.terms.kinds import Immediate, MatrixFragment, VectorOf, cache_policy
 from ptxspec.terms.profiles import Profile
 from ptxspec.terms.types import TYPES, Type
 from ptxspec.terms.vocabulary import freedoms_in
@@ -50,7 +50,7 @@ def left_out(form: Form) -> bool:
         return True
     types = list(types_of(form))
     if any(
-        isinstance(t, VectorOf | Fragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
+        isinstance(t, VectorOf | MatrixFragment) or t is cache_policy or (isinstance(t, Type) and t.width == 128)
         for t in types
     ):
         return True

@@ -15,7 +15,7 @@ Statement = list[Any]
 Block = list[Statement]
 
 
-class Function(NamedTuple):
+class RandomFunction(NamedTuple):
     """A function: its widths, the text before its body, the body, and the text after. `style` is reg or param."""
 
     name: str
@@ -35,7 +35,7 @@ class Writer:
     """Writes statements over a pool of registers. `has_memory` says whether the entry's cells are at hand."""
 
     def __init__(
-        self, source: random.Random, letters: Alphabet, pool: Pool, functions: list[Function], has_memory: bool
+        self, source: random.Random, letters: Alphabet, pool: Pool, functions: list[RandomFunction], has_memory: bool
     ):
         self.source, self.letters, self.pool = source, letters, pool
         self.functions, self.has_memory = list(functions), has_memory

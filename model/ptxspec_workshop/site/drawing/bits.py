@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import ptxspec
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.types import Type
-from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label, hue
+from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, TextLabel, hue
 from ptxspec_workshop.site.drawing.panel import Panel
 from ptxspec_workshop.site.drawing.request import Request, each
-from ptxspec_workshop.site.drawing.sources import Bit, Element, Function, Run, Widths, parts, runs, sources
+from ptxspec_workshop.site.drawing.sources import Bit, BitRun, Function, RegisterElement, Widths, parts, runs, sources
 
 #: between two operands, and between the row of operands and that of results
 GAP, DROP = 12, 52
@@ -45,7 +45,7 @@ def in_a_row(widths: Widths, reverse: bool = True) -> dict[str, Register]:
     return registers
 
 
-class Flow(NamedTuple):
+class BitFlow(NamedTuple):
     """Bits of a result, and bits of an operand that go there; `hue` is the colour. Of a crossed flow the order is reversed."""
 
     result: str
@@ -71,14 +71,14 @@ def rows(
     canvas: Canvas,
     operands: Mapping[str, Register],
     results: Mapping[str, Register],
-    flows: Sequence[Flow],
+    flows: Sequence[BitFlow],
     constants: Sequence[tuple[str, int, int, int]] = (),
     ticks: int = 1,
     bytes_of: str = "",
 ) -> None:
     """A row of operands, a row of results, and bands between them. `constants` are (result, lowest bit, highest bit, value);
     `bytes_of` is an operand whose bytes are numbered, and not its bits."""
-    names = [Label(r.x + len(r.name) * 3.5, r.name, "name") for r in operands.values()]
+    names = [TextLabel(r.x + len(r.name) * 3.5, r.name, "name") for r in operands.values()]
     if bytes_of:
         canvas.labels(names)
         names = []
@@ -103,7 +103,7 @@ def rows(
         left, right = results[name].span(low, high)
         canvas.words((left + right) / 2, bottom + 14, str(value))
     canvas.y = bottom + ROW + 1
-    names = [Label(r.x + 4, r.name, "name") for r in results.values()]
+    names = [TextLabel(r.x + 4, r.name, "name") for r in results.values()]
     made = {(f.result, f.low, f.high) for f in flows if not bytes_of} | {c[:3] for c in constants if not bytes_of}
     canvas.labels([*names, *_marks(results, made)])
 
@@ -114,13 +114,15 @@ def _whole(taken: tuple[int, int], unit: int) -> tuple[int, int]:
     return low // unit * unit, high // unit * unit + unit - 1
 
 
-def _marks(registers: Mapping[str, Register], spans: Iterable[tuple[str, int, int]], bytes_of: str = "") -> list[Label]:
+def _marks(
+    registers: Mapping[str, Register], spans: Iterable[tuple[str, int, int]], bytes_of: str = ""
+) -> list[TextLabel]:
     """Which bits spans of registers are, or which bytes."""
     labels = []
     for name, low, high in spans:
         left, right = registers[name].span(low, high)
         text = span_text(low // 8, high // 8) if name == bytes_of else span_text(low, high)
-        labels.append(Label((left + right) / 2, text))
+        labels.append(TextLabel((left + right) / 2, text))
     return labels
 
 
@@ -129,7 +131,7 @@ def _fill(canvas: Canvas, span: tuple[float, float], y: float, kind: str) -> Non
     canvas.box(span[0], y, span[1] - span[0], ROW, f"cell {kind}")
 
 
-def _band(canvas: Canvas, source: Register, target: Register, flow: Flow, top: float, bottom: float) -> None:
+def _band(canvas: Canvas, source: Register, target: Register, flow: BitFlow, top: float, bottom: float) -> None:
     """What joins the cells of a flow in both rows."""
     left, right = source.span(*flow.taken)
     to_left, to_right = target.span(flow.low, flow.high)
@@ -147,13 +149,13 @@ def drawn_bits(wanted: Request) -> list[Panel]:
 def _copied(text: str, wanted: Request) -> Panel:
     operands, results, function = ports(text, wanted)
     known = {name: runs(bits) for name, bits in sources(function, operands, results).items()}
-    flows: list[Flow] = []
+    flows: list[BitFlow] = []
     constants = []
     for name, runs_of in known.items():
         for run in runs_of:
             if isinstance(run.first, Bit):
                 crossed = run.step < 0
-                flows.append(Flow(name, run.low, run.high, run.first.name, run.taken, len(flows), crossed))
+                flows.append(BitFlow(name, run.low, run.high, run.first.name, run.taken, len(flows), crossed))
             else:
                 constants.append((name, run.low, run.high, run.first))
     canvas = Canvas()
@@ -163,7 +165,7 @@ def _copied(text: str, wanted: Request) -> Panel:
     )
 
 
-def description(known: Mapping[str, list[Run]], bytes_of: str = "") -> str:
+def description(known: Mapping[str, list[BitRun]], bytes_of: str = "") -> str:
     """In words, what the bits of the results are. `bytes_of` is an operand of which whole bytes are named as such."""
     phrases = []
     for name, runs_of in known.items():
@@ -226,7 +228,7 @@ def _packed(text: str, wanted: Request) -> Panel:
     made = elements(results, fragment.left)
     flows, phrases = [], []
     for number, (to, sources_of) in enumerate(parts(function, operands, taken, made).items()):
-        flows += [Flow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in sources_of]
+        flows += [BitFlow(to.name, to.low, to.high, s.name, (s.low, s.high), number) for s in sources_of]
         sources_of_it = " and ".join(in_words(s.low, s.high, s.name) for s in sources_of)
         phrases.append(f"{in_words(to.low, to.high, to.name)} depend on {sources_of_it}")
     canvas = Canvas()
@@ -235,13 +237,13 @@ def _packed(text: str, wanted: Request) -> Panel:
     return Panel(text, canvas.svg(f"Elements of {text}", sentence(phrases) + noted), noted.strip())
 
 
-def elements(widths: Widths, types: Mapping[str, Type]) -> list[Element]:
+def elements(widths: Widths, types: Mapping[str, Type]) -> list[RegisterElement]:
     """The elements of registers, by their types."""
     result = []
     for name in widths:
         type = types[name]
         result += [
-            Element(name, k * type.element_step, k * type.element_step + type.element.width - 1)
+            RegisterElement(name, k * type.element_step, k * type.element_step + type.element.width - 1)
             for k in range(type.elements)
         ]
     return result

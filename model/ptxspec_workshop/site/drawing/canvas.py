@@ -23,7 +23,7 @@ LETTER, CODE_LETTER = 6.3, 6.7
 HUES = 6
 
 
-class Label(NamedTuple):
+class TextLabel(NamedTuple):
     """Words, the x at which their middle stands, and their class."""
 
     x: float
@@ -96,11 +96,11 @@ class Canvas:
         self.strokes(ticks, "tick")
         self.box(x, y, count * size, ROW)
 
-    def labels(self, labels: Iterable[Label], upwards: bool = False) -> None:
+    def labels(self, labels: Iterable[TextLabel], upwards: bool = False) -> None:
         """Words below one another where they would overlap; from `y` on, which ends below them. With `upwards` the first of them
         stand lowest."""
         levels: list[float] = []
-        placed: list[tuple[int, float, Label]] = []
+        placed: list[tuple[int, float, TextLabel]] = []
         for label in sorted(set(labels)):
             half = len(label.text) * LETTER / 2
             middle = min(max(label.x, half + 1), WIDTH - half - 1)

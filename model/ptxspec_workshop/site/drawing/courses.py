@@ -22,7 +22,7 @@ MEMORY = ".shared .align 16 .b8 buffer[1024];"
 LANE = 11
 
 
-class Line(NamedTuple):
+class ExecutedLine(NamedTuple):
     """A line of a kernel, the threads that executed it, and the values that their instruction gave to a register, by thread;
     none if it gave none."""
 
@@ -43,7 +43,7 @@ def run(wanted: Request, threads: int, names: Sequence[str] = ()) -> tuple[Cours
     return taken, whole.line, {name: values.tolist() for name, values in zip(names, results, strict=True)}
 
 
-def lines_of(wanted: Request, threads: int) -> list[Line]:
+def lines_of(wanted: Request, threads: int) -> list[ExecutedLine]:
     """Who executed each line of the page's kernel. Each line has one instruction at most; no register is written twice."""
     course_, first, left = run(wanted, threads, registers(wanted.text))
     lines = [text for _, text in wanted.lines]
@@ -56,7 +56,7 @@ def lines_of(wanted: Request, threads: int) -> list[Line]:
         members = sorted(set(lanes.get(number, [])))
         name = next(iter(registers(text.partition(":")[2] or text)), "")
         gives = ".b32" in text and name and not is_predicate(name)
-        drawn.append(Line(text, members, {t: left[name][t] for t in members} if gives else {}))
+        drawn.append(ExecutedLine(text, members, {t: left[name][t] for t in members} if gives else {}))
     return drawn
 
 
@@ -94,7 +94,7 @@ class Stay(NamedTuple):
     end: int
 
 
-class Arrival(NamedTuple):
+class UnitArrival(NamedTuple):
     """A unit comes to an instruction at which threads meet: the steps of its first and its last thread, and the instruction."""
 
     first: int
@@ -124,9 +124,9 @@ def stays(course_: Course, unit: int) -> dict[int, list[Stay]]:
 
 def arrivals(
     course_: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
-) -> dict[int, list[Arrival]]:
+) -> dict[int, list[UnitArrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
-    by_unit: dict[int, list[Arrival]] = {}
+    by_unit: dict[int, list[UnitArrival]] = {}
     for stretch in course_.ran:
         for index in range(stretch.start, stretch.end):
             number = course_.lines[index] - first
@@ -138,7 +138,7 @@ def arrivals(
             if arrivals_of and arrivals_of[-1].text == text:
                 arrivals_of[-1] = arrivals_of[-1]._replace(last=step)
             else:
-                arrivals_of.append(Arrival(step, step, text))
+                arrivals_of.append(UnitArrival(step, step, text))
     return by_unit
 
 

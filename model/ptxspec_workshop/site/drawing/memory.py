@@ -7,18 +7,18 @@ from collections.abc import Mapping
 import numpy as np
 
 import ptxspec
-from ptxspec_workshop.site.drawing.bits import Flow, Register, description, in_a_row, rows
+from ptxspec_workshop.site.drawing.bits import BitFlow, Register, description, in_a_row, rows
 from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, Canvas
 from ptxspec_workshop.site.drawing.panel import Panel
 from ptxspec_workshop.site.drawing.request import Request, each
-from ptxspec_workshop.site.drawing.sources import Bit, Run, runs, sources
+from ptxspec_workshop.site.drawing.sources import Bit, BitRun, runs, sources
 from ptxspec_workshop.site.drawing.warps import registers
 
 #: what memory is called in words
 MEMORY = "memory"
 
 
-def loaded(text: str, size: int) -> dict[str, list[Run]]:
+def loaded(text: str, size: int) -> dict[str, list[BitRun]]:
     """Which bits of so many bytes at `[m]` each register of a load holds afterwards. Registers have 32 bits, and bit k of memory
     is bit k % 8 of byte k // 8."""
     names = [name for name in registers(text) if name != "m"]
@@ -53,7 +53,7 @@ def _panel(text: str, size: int) -> Panel:
     canvas = Canvas()
     memory = {MEMORY: Register(MEMORY, 8 * size, float(MARGIN), INNER / (8 * size), rising=True)}
     targets = in_a_row(dict.fromkeys(known, 32), reverse=False)
-    flows: list[Flow] = []
+    flows: list[BitFlow] = []
     constants = []
     for number, (name, runs_of) in enumerate(known.items()):
         for run in runs_of:
@@ -65,12 +65,12 @@ def _panel(text: str, size: int) -> Panel:
     return Panel(text, canvas.svg(f"Bytes of {text}", description(known, MEMORY)))
 
 
-def _by_bytes(name: str, run: Run, hue: int) -> list[Flow]:
+def _by_bytes(name: str, run: BitRun, hue: int) -> list[BitFlow]:
     """A run of whole bytes, byte by byte: in memory they rise to the right, in a register to the left."""
     assert isinstance(run.first, Bit)
     if run.length % 8 or run.first.place % 8 or run.step != 1:
-        return [Flow(name, run.low, run.high, MEMORY, run.taken, hue + 1 if run.step < 1 else hue, run.step < 0)]
+        return [BitFlow(name, run.low, run.high, MEMORY, run.taken, hue + 1 if run.step < 1 else hue, run.step < 0)]
     return [
-        Flow(name, run.low + k, run.low + k + 7, MEMORY, (run.first.place + k, run.first.place + k + 7), hue)
+        BitFlow(name, run.low + k, run.low + k + 7, MEMORY, (run.first.place + k, run.first.place + k + 7), hue)
         for k in range(0, run.length, 8)
     ]

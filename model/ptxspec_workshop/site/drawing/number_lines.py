@@ -11,7 +11,7 @@ import ptxspec
 from ptxspec.query.evaluate import readings
 from ptxspec.query.fragments import read_fragment
 from ptxspec.terms.types import Type
-from ptxspec_workshop.site.drawing.canvas import INNER, LINE, MARGIN, Canvas, Label
+from ptxspec_workshop.site.drawing.canvas import INNER, LINE, MARGIN, Canvas, TextLabel
 from ptxspec_workshop.site.drawing.panel import Panel
 from ptxspec_workshop.site.drawing.request import Request, each
 
@@ -19,7 +19,7 @@ from ptxspec_workshop.site.drawing.request import Request, each
 MOST = 33
 
 
-class Step(NamedTuple):
+class RoundedNumber(NamedTuple):
     """A number, what an instruction makes of it, and the bits of that in hex if it is in floating point."""
 
     number: Fraction
@@ -39,7 +39,7 @@ def numbers(wanted: Request, name: str) -> list[Fraction]:
     return [first + k * step for k in range(count)]
 
 
-def steps(text: str, wanted: Request) -> list[Step]:
+def steps(text: str, wanted: Request) -> list[RoundedNumber]:
     """What an instruction of one free operand makes of the page's numbers.
 
     Raises ValueError for a number that the operand's type does not have, and for a result that is no number.
@@ -56,7 +56,7 @@ def steps(text: str, wanted: Request) -> list[Step]:
         ((result, bits),) = results.items()
         type = results.types[result]
         pattern = f"{bits:#0{2 + type.width // 4}x}" if type.is_float else ""
-        roundings.append(Step(number, value_of(bits, type), pattern))
+        roundings.append(RoundedNumber(number, value_of(bits, type), pattern))
     return roundings
 
 
@@ -81,7 +81,7 @@ def drawn(wanted: Request) -> list[Panel]:
     return [_panel(text, steps_of, reached) for text, steps_of in lines.items()]
 
 
-def _panel(text: str, roundings: list[Step], reached: list[Fraction]) -> Panel:
+def _panel(text: str, roundings: list[RoundedNumber], reached: list[Fraction]) -> Panel:
     low = min(reached[0], *(s.number for s in roundings))
     high = max(reached[-1], *(s.number for s in roundings))
     pad = 20
@@ -91,7 +91,7 @@ def _panel(text: str, roundings: list[Step], reached: list[Fraction]) -> Panel:
 
     canvas = Canvas()
     ties = [(a + b) / 2 for a, b in pairwise(reached)]
-    canvas.labels(Label(place(s.number), "tie", "soft") for s in roundings if s.number in ties)
+    canvas.labels(TextLabel(place(s.number), "tie", "soft") for s in roundings if s.number in ties)
     canvas.y = max(canvas.y, 4 + LINE)
     top, bottom = canvas.y + 6, canvas.y + 64
     canvas.strokes([(MARGIN, y, MARGIN + INNER, y) for y in (top, bottom)])
@@ -102,9 +102,9 @@ def _panel(text: str, roundings: list[Step], reached: list[Fraction]) -> Panel:
         canvas.arrows([(place(s.number), top + 4, place(s.result), bottom - 6) for s in mine], f"h{parity}")
     canvas.y = bottom + 6
     bits = {s.result: s for s in roundings}
-    canvas.labels(Label(place(value), shown(value)) for value in reached)
+    canvas.labels(TextLabel(place(value), shown(value)) for value in reached)
     if any(s.pattern for s in roundings):
-        canvas.labels(Label(place(value), bits[value].pattern, "soft") for value in reached if value in bits)
+        canvas.labels(TextLabel(place(value), bits[value].pattern, "soft") for value in reached if value in bits)
     description = "; ".join(f"{shown(s.number)} becomes {shown(s.result)}" for s in roundings)
     return Panel(text, canvas.svg(f"On the number line: {text}", f"{description}."))
 

@@ -27,7 +27,7 @@ class Bit(NamedTuple):
 Source: TypeAlias = "Bit | int"
 
 
-class Run(NamedTuple):
+class BitRun(NamedTuple):
     """Neighbouring bits of a result, from `low` on, that are neighbouring bits of an operand, one bit of it, or constant.
 
     `first` is what the lowest of them is, and `step` where the next is taken: 1 above, −1 below, 0 the same.
@@ -101,16 +101,16 @@ def _check(function: Function, operands: Widths, by_result: Mapping[str, list[So
                     raise _no_copy(name, place)
 
 
-def runs(bits: list[Source]) -> list[Run]:
+def runs(bits: list[Source]) -> list[BitRun]:
     """Bits of a result, from the lowest on, put together as far as they go on alike."""
-    result: list[Run] = []
+    result: list[BitRun] = []
     for place, bit in enumerate(bits):
         if result and _goes_on(result[-1], bit):
             last = result[-1]
             step = last.step if last.length > 1 else _distance(last.first, bit)
-            result[-1] = Run(last.low, last.length + 1, last.first, step)
+            result[-1] = BitRun(last.low, last.length + 1, last.first, step)
         else:
-            result.append(Run(place, 1, bit, 0))
+            result.append(BitRun(place, 1, bit, 0))
     return result
 
 
@@ -118,7 +118,7 @@ def _distance(first: Source, then: Source) -> int:
     return then.place - first.place if isinstance(first, Bit) and isinstance(then, Bit) else 0
 
 
-def _goes_on(run: Run, bit: Source) -> bool:
+def _goes_on(run: BitRun, bit: Source) -> bool:
     first = run.first
     if not isinstance(first, Bit) or not isinstance(bit, Bit):
         return first == bit
@@ -129,7 +129,7 @@ def _goes_on(run: Run, bit: Source) -> bool:
     return bit.place == first.place + run.step * run.length
 
 
-class Element(NamedTuple):
+class RegisterElement(NamedTuple):
     """Neighbouring bits of a register that hold one value."""
 
     name: str
@@ -138,15 +138,15 @@ class Element(NamedTuple):
 
 
 def parts(
-    function: Function, operands: Widths, taken: Sequence[Element], made: Sequence[Element]
-) -> dict[Element, list[Element]]:
+    function: Function, operands: Widths, taken: Sequence[RegisterElement], made: Sequence[RegisterElement]
+) -> dict[RegisterElement, list[RegisterElement]]:
     """For each element of the results the elements of the operands that it depends on: those of which a change brought one about,
     somewhere among random operands.
 
     Raises ValueError for an element of a result that depends on nothing.
     """
     source = random.Random(_SEED)
-    needed: dict[Element, set[Element]] = {element: set() for element in made}
+    needed: dict[RegisterElement, set[RegisterElement]] = {element: set() for element in made}
     for _ in range(CHECKS):
         values = {name: source.getrandbits(width) for name, width in operands.items()}
         before = function(dict(values))

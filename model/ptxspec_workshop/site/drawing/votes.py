@@ -18,7 +18,7 @@ LEFT = MARGIN + 18
 MOST = 8
 
 
-class Row(NamedTuple):
+class LaneRow(NamedTuple):
     """A register of a drawing with its value in each lane, and the lanes that take part."""
 
     name: str
@@ -53,9 +53,9 @@ def _vote(text: str, wanted: Request) -> Panel:
     scale(canvas, LEFT, (INNER - 18) / count, count)
     phrases = [f"{named_lanes(members)} take part"]
     for name, values in given.items():
-        phrases.append(_gives(canvas, Row(name, values, members)))
+        phrases.append(_gives(canvas, LaneRow(name, values, members)))
     for name, values in results.items():
-        phrases.append(_takes(canvas, Row(name, values, members)))
+        phrases.append(_takes(canvas, LaneRow(name, values, members)))
     return Panel(text, canvas.svg(f"Lanes of {text}", sentence(phrases)))
 
 
@@ -72,7 +72,7 @@ def _per_lane(name: str, values: Sequence[int], count: int) -> list[int]:
     return [values[lane % len(values)] for lane in range(count)]
 
 
-def _gives(canvas: Canvas, row: Row) -> str:
+def _gives(canvas: Canvas, row: LaneRow) -> str:
     """What the lanes give: cells where a predicate holds, or a digit in each."""
     if is_predicate(row.name):
         return _predicate(canvas, row, "cell h0")
@@ -90,7 +90,7 @@ def _gives(canvas: Canvas, row: Row) -> str:
     return "; ".join(phrases)
 
 
-def _takes(canvas: Canvas, row: Row) -> str:
+def _takes(canvas: Canvas, row: LaneRow) -> str:
     """What the lanes take: a predicate, a number that is the same in all of them, or several numbers."""
     if is_predicate(row.name):
         return _predicate(canvas, row, "cell h1")
@@ -104,7 +104,7 @@ def _takes(canvas: Canvas, row: Row) -> str:
     return f"{row.name} is {word:#010x} in each of them"
 
 
-def _masks(canvas: Canvas, row: Row) -> str:
+def _masks(canvas: Canvas, row: LaneRow) -> str:
     """A row for each lane that takes part, with the bits of its number."""
     if len(row.members) > MOST:
         raise ValueError(f"{row.name} differs among more than {MOST} lanes, which cannot be drawn")
@@ -123,7 +123,7 @@ def _masks(canvas: Canvas, row: Row) -> str:
     )
 
 
-def _predicate(canvas: Canvas, row: Row, kind: str) -> str:
+def _predicate(canvas: Canvas, row: LaneRow, kind: str) -> str:
     true = [lane for lane in row.members if row.values[lane]]
     top = _begin(canvas, row)
     fill(canvas, LEFT, top, row.size, true, kind)
@@ -131,7 +131,7 @@ def _predicate(canvas: Canvas, row: Row, kind: str) -> str:
     return f"{row.name} is true in {named_lanes(true)}" if true else f"{row.name} is true in no lane"
 
 
-def _begin(canvas: Canvas, row: Row) -> float:
+def _begin(canvas: Canvas, row: LaneRow) -> float:
     """Write the name of a row, and shade the lanes that take no part; where the row begins."""
     top = canvas.y + 4
     canvas.words(MARGIN, top + LINE, row.name, "name", "start")
@@ -139,7 +139,7 @@ def _begin(canvas: Canvas, row: Row) -> float:
     return top
 
 
-def _end(canvas: Canvas, row: Row, top: float) -> None:
+def _end(canvas: Canvas, row: LaneRow, top: float) -> None:
     canvas.cells(LEFT, top, len(row.values), row.size)
     canvas.y = top + ROW + 2
 

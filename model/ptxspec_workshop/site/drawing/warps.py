@@ -11,7 +11,7 @@ import numpy as np
 import ptxspec
 from ptxspec import contracts
 from ptxspec_workshop.site.drawing.bits import sentence
-from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, Label
+from ptxspec_workshop.site.drawing.canvas import INNER, MARGIN, ROW, Canvas, TextLabel
 from ptxspec_workshop.site.drawing.panel import Panel
 from ptxspec_workshop.site.drawing.request import Request, each
 
@@ -28,7 +28,7 @@ def registers(text: str) -> list[str]:
     return list(dict.fromkeys(_NAME.findall(text)))
 
 
-class Kernel(NamedTuple):
+class DrawnKernel(NamedTuple):
     """The text of an entry `k` that loads registers, executes instructions and stores registers, a word a thread in each array;
     `line` is the line in which the instructions begin, from 1 on."""
 
@@ -36,7 +36,7 @@ class Kernel(NamedTuple):
     line: int
 
 
-def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = "") -> Kernel:
+def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = "") -> DrawnKernel:
     """The entry for some instructions; `more` are further declarations."""
     names = dict.fromkeys([*given, *taken, *registers(text)])
     declared = [f".reg .{'pred' if is_predicate(name) else 'b32'} {name};" for name in names]
@@ -52,7 +52,7 @@ def kernel(text: str, given: Sequence[str], taken: Sequence[str], more: str = ""
         "mov.u32 %lane, %tid.x;",
         *before,
     ]
-    return Kernel("\n".join([*head, text, *after, "ret;", "}", ""]), "\n".join(head).count("\n") + 2)
+    return DrawnKernel("\n".join([*head, text, *after, "ret;", "}", ""]), "\n".join(head).count("\n") + 2)
 
 
 def execute(text: str, given: Mapping[str, Sequence[int]], taken: Sequence[str]) -> dict[str, list[int]]:
@@ -131,7 +131,7 @@ def named_lanes(numbers: Sequence[int]) -> str:
 
 def scale(canvas: Canvas, left: float, size: float, count: int) -> None:
     """The numbers of lanes, one in four of them."""
-    canvas.labels(Label(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
+    canvas.labels(TextLabel(left + (i + 0.5) * size, str(i), "soft") for i in [*range(0, count - 2, 4), count - 1])
 
 
 def drawn_moves(wanted: Request) -> list[Panel]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ptxspec import contracts
 from ptxspec.language.forms import Form, opcode_of, opcodes, page_name, registry
-from ptxspec.literate.notation import Operand, Slot, SyntaxLine
+from ptxspec.literate.notation import ModifierSlot, Operand, SyntaxLine
 from ptxspec.pages.anchors import form_anchor, spelled
 from ptxspec.pages.operands import operand_types
 from ptxspec.pages.register import Entry
@@ -118,7 +118,7 @@ def _syntax(line: SyntaxLine, tables: _Tables) -> dict[str, Any]:
     }
 
 
-def _slot(slot: Slot) -> dict[str, Any]:
+def _slot(slot: ModifierSlot) -> dict[str, Any]:
     """A place for a modifier."""
     return {
         "name": slot.name,

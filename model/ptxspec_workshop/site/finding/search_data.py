@@ -40,7 +40,7 @@ MOST = 120
 FIELDS = ("shown", "names", "about", "text")
 
 
-class Record(NamedTuple):
+class SearchRecord(NamedTuple):
     """What can be found: kind, how it is shown, address, a sentence about it, other names to be found by, and its text."""
 
     kind: str
@@ -51,13 +51,13 @@ class Record(NamedTuple):
     text: str
 
 
-def records(root: Path, documents: Iterable[str]) -> list[Record]:
+def records(root: Path, documents: Iterable[str]) -> list[SearchRecord]:
     """The records of some documents below a folder, the manual's order deciding between equals."""
     docnames = sorted(documents)
     return [*_pages(root, docnames), *_things(set(docnames))]
 
 
-def _pages(root: Path, documents: list[str]) -> list[Record]:
+def _pages(root: Path, documents: list[str]) -> list[SearchRecord]:
     result = []
     modifiers = _modifiers()
     opcodes: dict[str, list[str]] = {}
@@ -76,12 +76,12 @@ def _pages(root: Path, documents: list[str]) -> list[Record]:
             if part is not parts[0]:
                 if part.text and not (docname == REGISTER and part.title.startswith("AMB-")):  # a thing with a name
                     shown = f"{part.title} – {parts[0].title}"
-                    result.append(Record("section", shown, f"{docname}.html#{part.anchor}", part.about, "", text))
+                    result.append(SearchRecord("section", shown, f"{docname}.html#{part.anchor}", part.about, "", text))
                 continue
             names = " ".join([*opcodes.get(docname, ()), *sorted(modifiers.get(docname, ()))])
             kind = "insn" if docname in opcodes else "page"
             shown = shown_title(docname) if kind == "insn" else part.title
-            result.append(Record(kind, shown, f"{docname}.html", part.about, names, text))
+            result.append(SearchRecord(kind, shown, f"{docname}.html", part.about, names, text))
     return result
 
 
@@ -102,7 +102,7 @@ def _types(mnemonic: str) -> list[str]:
     return [*takewhile(TYPES.__contains__, reversed(mnemonic.split(".")))][::-1]
 
 
-def _things(documents: set[str]) -> list[Record]:
+def _things(documents: set[str]) -> list[SearchRecord]:
     result = []
     texts = {part.title.split()[0]: part.text for part in sections(DOCUMENTS / f"{REGISTER}.md")}
     for thing in things():
@@ -110,7 +110,7 @@ def _things(documents: set[str]) -> list[Record]:
             about = plain(thing.about)
             shown = about if len(about) <= MOST else about[:MOST].rpartition(" ")[0] + " …"
             text = plain(texts[thing.name]) if thing.kind == "amb" else ""
-            result.append(Record(thing.kind, thing.name, thing.address, shown, " ".join(_names(thing)), text))
+            result.append(SearchRecord(thing.kind, thing.name, thing.address, shown, " ".join(_names(thing)), text))
     return result
 
 
@@ -132,7 +132,7 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def index(indexed: list[Record]) -> dict[str, Any]:
+def index(indexed: list[SearchRecord]) -> dict[str, Any]:
     """Which records have which words, for static/search.js to make an index of MiniSearch's of it: the words, each with a list of
     numbers for each field. A number is the distance to the next record, times 8, and how often the word is there, at most 7."""
     terms: dict[str, list[Counter[int]]] = {}
@@ -161,7 +161,7 @@ def _packed(counts: Counter[int]) -> list[int] | int:
     return packed or 0
 
 
-def searched(record: Record, field: str) -> str:
+def searched(record: SearchRecord, field: str) -> str:
     """What of a field words are looked for in: of the names those without a dot, which stand for combinations."""
     if field == "about" and record.kind in ("page", "section", "amb"):
         return ""  # its text begins so
@@ -169,12 +169,12 @@ def searched(record: Record, field: str) -> str:
     return " ".join(n for n in text.split() if "." not in n) if field == "names" else text
 
 
-def text_of(indexed: list[Record]) -> str:
+def text_of(indexed: list[SearchRecord]) -> str:
     """The file for the browser: the records field by field but for their texts, and the index. Kinds are numbers, and of an
     address on the page of the record before there is the anchor alone."""
     kinds = SINGULAR | {"page": "page", "section": "section"}
     value: dict[str, Any] = {"kinds": kinds, "fields": FIELDS}
-    for field in Record._fields:
+    for field in SearchRecord._fields:
         if field != "text":
             value[field] = [getattr(record, field) for record in indexed]
     numbers = {kind: number for number, kind in enumerate(kinds)}

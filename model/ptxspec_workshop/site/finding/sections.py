@@ -16,7 +16,7 @@ _HEADING = re.compile(r"(#{1,6}) +(.*?)\s*$")
 _SENTENCE = re.compile(r".{20,140}?[.!?](?=\s|$)|.{1,120}(?=\s|$)")
 
 
-class Section(NamedTuple):
+class DocumentSection(NamedTuple):
     """A part of a document: its title, its anchor ("" for the top of the page), the line of its heading, and its prose."""
 
     title: str
@@ -31,7 +31,7 @@ class Section(NamedTuple):
         return match[0] if match else ""
 
 
-def sections(path: Path) -> list[Section]:
+def sections(path: Path) -> list[DocumentSection]:
     """The parts of a document, the one below its title first."""
     from myst_parser.slugs import github_slugify, unique_slug
 
@@ -53,7 +53,7 @@ def sections(path: Path) -> list[Section]:
             parts.append((plain(heading[2]), slug if len(heading[1]) > 1 else "", number, []))
         elif parts:
             parts[-1][3].append(line)
-    return [Section(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in parts]
+    return [DocumentSection(title, anchor, line, "\n".join(text).strip()) for title, anchor, line, text in parts]
 
 
 def plain(text: str) -> str:

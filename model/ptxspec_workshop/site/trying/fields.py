@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ptxspec.language.checked import Checked, Place
-from ptxspec.language.tree import Instruction, Name, Number, Real
+from ptxspec.language.tree import Float, Instruction, Name, Number
 from ptxspec.query.numbers import Unfit, bits_of_text
 from ptxspec.query.values import labelled
 from ptxspec.terms.types import TYPES, Type
@@ -81,7 +81,7 @@ def _moved(move: Instruction, text: str) -> Field | None:
     if match is None or type is None or len(move.operands) != 2 or move.guard is not None:
         return None
     to, constant = move.operands
-    if not isinstance(to, Name) or not isinstance(constant, Number | Real) or type.kind == "pred":
+    if not isinstance(to, Name) or not isinstance(constant, Number | Float) or type.kind == "pred":
         return None
     try:
         bits = int(bits_of_text(match["values"], type))

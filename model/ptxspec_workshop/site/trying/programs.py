@@ -14,7 +14,7 @@ from ptxspec.machine.leaving import Left, shape
 from ptxspec.query.values import labelled
 from ptxspec.terms.types import Type
 from ptxspec_workshop.programs import examples
-from ptxspec_workshop.programs.alone import Held, Ran, Unrunnable, entry_of, run
+from ptxspec_workshop.programs.alone import ProgramOutcome, Unrunnable, VariableContents, entry_of, run
 from ptxspec_workshop.site import pages
 from ptxspec_workshop.site.trying.fields import fields, rewritten
 
@@ -59,7 +59,7 @@ def _fields(text: str) -> list[dict[str, Any]]:
     return [{"name": f.name, "type": _name(f.type), "text": f.text} for f in fields(checked)]
 
 
-def _report(text: str, outcome: Ran) -> dict[str, Any]:
+def _report(text: str, outcome: ProgramOutcome) -> dict[str, Any]:
     if outcome.error is not None:
         return {"error": str(outcome.error), "printed": outcome.printed}
     kernel = entry_of(ptxspec.load(text, "program"))
@@ -96,7 +96,7 @@ def _column(name: str, type: Type, threads: Sequence[Left]) -> dict[str, Any]:
     return {"name": name, "type": _name(type), "values": [_reading(thread.registers[name], type) for thread in threads]}
 
 
-def _changed(held: Held) -> dict[str, Any] | None:
+def _changed(held: VariableContents) -> dict[str, Any] | None:
     """The elements of a variable that are not what they were; None if none are."""
     rows = [(i, a, b) for i, (a, b) in enumerate(zip(held.before, held.after, strict=True)) if a != b]
     if not rows:
