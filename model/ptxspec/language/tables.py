@@ -119,7 +119,7 @@ def _node(value: Any) -> Node:
             raise ValueError(f"a {kind} of one")
         return Sequence(several) if kind == "Sequence" else Choice(several)
     (item,) = parts
-    if kind not in ("Optional", "Repeated"):
+    if kind not in ("Optional", "Repetition"):
         raise ValueError(f"no kind of node: {kind}")
     return Optional(_node(item)) if kind == "Optional" else Repetition(_node(item))
 
