@@ -59,15 +59,15 @@ def diagnostic(document: OpenDocument, problem: Problem, links: Links) -> lsp.Di
     )
 
 
-def item(document: OpenDocument, item_: Item, number: int, offset: int) -> lsp.CompletionItem:
+def item(document: OpenDocument, completion: Item, number: int, offset: int) -> lsp.CompletionItem:
     """A word that is offered. It replaces what is written of it."""
     return lsp.CompletionItem(
-        item_.word,
-        kind=ITEM_KINDS[item_.of],
-        detail=item_.detail or None,
+        completion.word,
+        kind=ITEM_KINDS[completion.of],
+        detail=completion.detail or None,
         sort_text=f"{number:05}",
-        filter_text=item_.word,
-        text_edit=lsp.TextEdit(range_of(document.text, item_.start, offset), item_.word),
+        filter_text=completion.word,
+        text_edit=lsp.TextEdit(range_of(document.text, completion.start, offset), completion.word),
     )
 
 
@@ -78,10 +78,10 @@ def symbols(document: OpenDocument) -> list[lsp.DocumentSymbol]:
         grouped.setdefault(document.names.scopes[symbol.scope].function, []).append(symbol)
     outline = []
     for symbol in grouped.get(None, []):
-        symbol_ = _symbol(document, symbol, _end(document, symbol))
+        outlined = _symbol(document, symbol, _end(document, symbol))
         inner = grouped.get(symbol.word, []) if symbol.what in (ENTRY, FUNCTION) else []
-        symbol_.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
-        outline.append(symbol_)
+        outlined.children = [_symbol(document, s, document.end_of(s.run.end - 1)) for s in inner]
+        outline.append(outlined)
     return outline
 
 

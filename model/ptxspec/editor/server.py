@@ -172,9 +172,9 @@ def on_completion(server: Server, params: lsp.CompletionParams) -> lsp.Completio
     where = server.at(params)
     if where is None:
         return lsp.CompletionList(False, [])
-    items_ = complete(*where)
-    items = [protocol.item(where[0], offered, n, where[1]) for n, offered in enumerate(items_[:MOST_OFFERED])]
-    return lsp.CompletionList(len(items_) > MOST_OFFERED, items)
+    matches = complete(*where)
+    items = [protocol.item(where[0], offered, n, where[1]) for n, offered in enumerate(matches[:MOST_OFFERED])]
+    return lsp.CompletionList(len(matches) > MOST_OFFERED, items)
 
 
 def on_resolve(server: Server, item: lsp.CompletionItem) -> lsp.CompletionItem:

@@ -110,9 +110,9 @@ def _places(context: Context) -> Places:
     places = Places()
     for some in (context.outer.places, context.statics):
         places.update((place.name, place) for place in some.values())
-        for range_ in some.ranges.values():
-            places.add(range_, range_.ending)
-            places.update((place.name, place) for place in range_.made.values())
+        for series in some.ranges.values():
+            places.add(series, series.ending)
+            places.update((place.name, place) for place in series.made.values())
     return places
 
 

@@ -349,12 +349,6 @@ class Opcode:
         return forms
 
     @cached_property
-    def takes_lists(self) -> bool:
-        """Whether an operand of some form is a list in parentheses."""
-        annotations = [p.annotation for _, definition in self.lines for p in definition.sources.values()]
-        return any(isinstance(a, Special) and a.name == "list_of_operands" for a in annotations)
-
-    @cached_property
     def _lasting(self) -> Lasting:
         """The mnemonics that no module loses, or all if there are none."""
         known = {form.mnemonic for form in self.forms if form.removal is None}

@@ -63,16 +63,16 @@ class _Linker:
         assert isinstance(places, Places)
         seen = [r for r in places.ranges.values() if r.first.linkage is not None]
         count = 0
-        for range_ in seen:
-            count += range_.count
+        for series in seen:
+            count += series.count
             if count > MOST_SEEN:
                 what = f"more than {MOST_SEEN} variables that other modules see are declared by name<N>"
-                self.complaints[number].add(range_.position, what, _PAGE)
+                self.complaints[number].add(series.position, what, _PAGE)
                 return
-            for i in range(range_.count):
-                places.get(f"{range_.first.name}{i}")
-        for range_ in seen:
-            del places.ranges[range_.first.name, range_.ending]
+            for i in range(series.count):
+                places.get(f"{series.first.name}{i}")
+        for series in seen:
+            del places.ranges[series.first.name, series.ending]
 
     def addresses_agree(self) -> None:
         first = self.parts[0].address_size
@@ -302,23 +302,23 @@ class _Linker:
         """The variables of each `name<N>` of a module, one after the other where they lie among all modules' variables."""
         laid_out = Places()
         assert isinstance(part.places, Places)
-        for range_ in part.places.ranges.values():
-            first = range_.first
+        for series in part.places.ranges.values():
+            first = series.first
             if not first.opaque:
                 at = -(-sizes[first.space] // first.align) * first.align
                 first = first._replace(offset=at)
-                sizes[first.space] = at + range_.size
-            laid_out.add(range_.like(first, range_.ending), range_.ending)
+                sizes[first.space] = at + series.size
+            laid_out.add(series.like(first, series.ending), series.ending)
         return laid_out
 
     def _ranges_by_name(self, ranges: list[Places], places: Places) -> None:
         """Let the host find the variables of each `name<N>` by their short names, if those are one module's alone."""
         counts = Counter(key[0] for part in ranges for key in part.ranges if "@" not in key[1])
         for part in ranges:
-            for (prefix, ending), range_ in part.ranges.items():
+            for (prefix, ending), series in part.ranges.items():
                 short = "" if counts[prefix] == 1 else ending.partition("@")[0]
                 if "@" not in ending:
-                    places.add(range_.like(range_.first, short), short)
+                    places.add(series.like(series.first, short), short)
 
     def share(
         self,

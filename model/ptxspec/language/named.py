@@ -57,11 +57,11 @@ class Places(dict[str, Place]):
         #: by what stands before the number and what after it
         self.ranges: dict[tuple[str, str], Range] = {}
 
-    def add(self, range_: Range, ending: str = "") -> None:
+    def add(self, series: Range, ending: str = "") -> None:
         """Add what a declaration `name<N>` makes, by names that end so here. No name reaches any of it where `name` itself
         ends in a digit."""
-        if range_.first.name[-1] not in _DIGITS:
-            self.ranges[range_.first.name, ending] = range_
+        if series.first.name[-1] not in _DIGITS:
+            self.ranges[series.first.name, ending] = series
 
     def in_a_range(self, name: str) -> tuple[Range, int] | None:
         """The declaration `name<N>` to which a name belongs, and the number."""
@@ -69,8 +69,8 @@ class Places(dict[str, Place]):
             return None
         base = name.partition("#")[0].partition("@")[0]
         prefix, number = numbered(base)
-        range_ = self.ranges.get((prefix, name[len(base) :]))
-        return None if range_ is None or number is None or number >= range_.count else (range_, number)
+        series = self.ranges.get((prefix, name[len(base) :]))
+        return None if series is None or number is None or number >= series.count else (series, number)
 
     def __missing__(self, name: str) -> Place:
         element = self.in_a_range(name)

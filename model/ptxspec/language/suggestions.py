@@ -87,8 +87,8 @@ def undeclared(name: str, scope: Names, others: Iterable[str]) -> str:
     around: Names | None = scope
     while around is not None and number is not None:
         count = around.ranges.get(prefix, (0,))[0] or around.vector_ranges.get(prefix, (0,))[0]
-        range_ = around.places.ranges.get((prefix, ""))
-        count = count or (range_.count if range_ is not None else 0)
+        series = around.places.ranges.get((prefix, ""))
+        count = count or (series.count if series is not None else 0)
         if count:
             return f"; {prefix}<{count}> ends with {prefix}{count - 1}"
         around = around.outer

@@ -100,14 +100,14 @@ def command(
             budget = 10 * limit + 2 * patience + 600
             outcomes = campaigns.run(judging.judge, jobs, where, seconds=budget, journal=kept)
             words = ["ptxspec", "fuzz", *_named(ptxas, levels, library)]
-            report_ = _collected(outcomes, facts, report, shlex.join(words), as_json)
+            summary = _collected(outcomes, facts, report, shlex.join(words), as_json)
         except campaigns.MissingDask as missing:
             raise Failed(str(missing)) from None
     if as_json:
-        put_json(report_)
+        put_json(summary)
     else:
-        _show(report_)
-    return int(bool(report_["findings"]))
+        _show(summary)
+    return int(bool(summary["findings"]))
 
 
 def _check_known(name: str, reply: Any, where: str) -> None:
@@ -177,14 +177,14 @@ def _collected(
     from ptxspec.base.progress import counted
     from ptxspec_workshop.fuzz import reports
 
-    report_: dict[str, Any] = {"target": facts, "cases": 0, "executed": 0, "cells_not_judged": 0, "findings": []}
+    summary: dict[str, Any] = {"target": facts, "cases": 0, "executed": 0, "cells_not_judged": 0, "findings": []}
     with counted("programs", as_json) as shown:
         for name, reply, _ in outcomes:
-            report_["cases"] += 1
+            summary["cases"] += 1
             if reply.kind == "done":
                 finding = reply.value["finding"]
-                report_["executed"] += int(reply.value["executed"] > 0)
-                report_["cells_not_judged"] += reply.value["cells_not_judged"]
+                summary["executed"] += int(reply.value["executed"] > 0)
+                summary["cells_not_judged"] += reply.value["cells_not_judged"]
             else:  # what our own part did with the seed
                 finding = {"seed": int(name), "kind": "internal", "who": [], "message": reply.message, "statements": []}
             if finding is not None:
@@ -192,17 +192,17 @@ def _collected(
                 if report is not None and reply.kind == "done":
                     place = str(reports.write(report, finding, facts, again))
                 kept = {k: finding[k] for k in ("seed", "kind", "who", "message", "statements")}
-                report_["findings"].append({**kept, "folder": place, "pages": finding.get("pages", [])})
-            shown(report_["cases"], len(report_["findings"]))
-    report_["findings"].sort(key=lambda found_case: found_case["seed"])
-    report_["note"] = (
-        "" if report_["executed"] else f"{NOTHING_RAN} ({facts.get('not_executed') or 'no program was run'})"
+                summary["findings"].append({**kept, "folder": place, "pages": finding.get("pages", [])})
+            shown(summary["cases"], len(summary["findings"]))
+    summary["findings"].sort(key=lambda found_case: found_case["seed"])
+    summary["note"] = (
+        "" if summary["executed"] else f"{NOTHING_RAN} ({facts.get('not_executed') or 'no program was run'})"
     )
-    return report_
+    return summary
 
 
-def _show(report_: dict[str, Any]) -> None:
-    for finding in report_["findings"]:
+def _show(summary: dict[str, Any]) -> None:
+    for finding in summary["findings"]:
         who = f" at {', '.join(filter(None, finding['who']))}" if any(finding["who"]) else ""
         say(f"seed {finding['seed']}: {finding['kind']}{who}: {finding['message']}", fg="red")
         for line in finding["statements"][:20]:
@@ -211,11 +211,11 @@ def _show(report_: dict[str, Any]) -> None:
             say(f"  — {page}")
         if finding["folder"]:
             say(f"  {finding['folder']}")
-    say(f"{report_['cases']} programs, {report_['executed']} executed; {len(report_['findings'])} findings")
-    if report_["cells_not_judged"]:
-        say(f"{report_['cells_not_judged']} cells depend on what PTX leaves open, and were not judged")
-    if report_["note"]:
-        say(report_["note"], err=True, fg="yellow")
+    say(f"{summary['cases']} programs, {summary['executed']} executed; {len(summary['findings'])} findings")
+    if summary["cells_not_judged"]:
+        say(f"{summary['cells_not_judged']} cells depend on what PTX leaves open, and were not judged")
+    if summary["note"]:
+        say(summary["note"], err=True, fg="yellow")
 
 
 def _again(folder: Path, target: Any, limit: float, as_json: bool) -> int:
@@ -229,8 +229,8 @@ def _again(folder: Path, target: Any, limit: float, as_json: bool) -> int:
         ("", "the finding does not occur any more") if difference is None else (difference.kind, difference.message)
     )
     if as_json:
-        report_ = {"folder": str(folder), "before": before["kind"], "now": kind or None, "message": message}
-        put_json({**report_, "executed": seen.executed})
+        outcome = {"folder": str(folder), "before": before["kind"], "now": kind or None, "message": message}
+        put_json({**outcome, "executed": seen.executed})
     else:
         say(f"{folder}: {f'{kind}: ' if kind else ''}{message}", fg="red" if difference else None)
         if not seen.executed and not difference:

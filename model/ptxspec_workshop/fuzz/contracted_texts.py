@@ -39,12 +39,16 @@ def contracted_texts(text: str) -> Iterator[str]:
     more. The product itself stays for others that read it."""
     statements = _STATEMENT.findall(text)
     sums = list(_sums(statements))
-    ways = [[None, *sum_.products] for sum_ in sums]
+    ways = [[None, *addition.products] for addition in sums]
     source = random.Random(text)
     every = math.prod(map(len, ways)) <= MOST
     chosen = itertools.product(*ways) if every else ([source.choice(w) for w in ways] for _ in range(MOST))
     for way in chosen:
-        taken = {sum_.statement: (name, sum_.products[name]) for sum_, name in zip(sums, way, strict=True) if name}
+        taken = {
+            addition.statement: (name, addition.products[name])
+            for addition, name in zip(sums, way, strict=True)
+            if name
+        }
         yield "".join(_written(s, taken.get(i)) for i, s in enumerate(statements)) + text[len("".join(statements)) :]
 
 

@@ -185,5 +185,5 @@ def pages(case: FuzzCase) -> list[str]:
     checked = check(case.text)
     text = " ".join(_statements(case.text))
     forms = [op.plan.form for op in checked.kernels[case.name].code]
-    pages_ = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", text)}
-    return sorted(pages_.union(op.plan.form.page for f in checked.functions.values() for op in f.code))
+    addresses = {form.page for form in forms if re.search(rf"\b{form.syntax.opcode}\b", text)}
+    return sorted(addresses.union(op.plan.form.page for f in checked.functions.values() for op in f.code))

@@ -44,9 +44,9 @@ def run(request: LibraryLaunch) -> np.ndarray:
 @cache
 def function(path: str) -> Any:
     """The function ptx_run of a library. Raises OSError and AttributeError."""
-    function_ = ctypes.CDLL(path).ptx_run
-    function_.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), *[ctypes.c_int] * 7]
-    return function_
+    ptx_run = ctypes.CDLL(path).ptx_run
+    ptx_run.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), *[ctypes.c_int] * 7]
+    return ptx_run
 
 
 def check(path: str) -> None:

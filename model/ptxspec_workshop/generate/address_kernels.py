@@ -126,9 +126,7 @@ def kernels() -> list[AddressKernel]:
     return [AddressKernel(i, *both) for i, both in enumerate(itertools.product(ACCESSES, ADDRESSES))]
 
 
-def module(kernels_: Sequence[AddressKernel]) -> str:
+def module(members: Sequence[AddressKernel]) -> str:
     """The module in which kernels stand."""
     values = ", ".join(map(str, random.Random("constants").randbytes(ROWS * REACH)))
-    return plain_module(
-        [k.text() for k in kernels_], [f".const .align 16 .b8 constant[{ROWS * REACH}] = {{{values}}};"]
-    )
+    return plain_module([k.text() for k in members], [f".const .align 16 .b8 constant[{ROWS * REACH}] = {{{values}}};"])

@@ -90,9 +90,9 @@ def store_lines(form: Form, effect: Store) -> list[str]:
 def update_text(form: Form, effect: Update, name: str) -> str:
     """The operands come first in a row, then what stands in the own bytes before; the result comes first, then what stands there
     after another CTA's update."""
-    kernel_ = kernel(form, name)
+    updating = kernel(form, name)
     type = effect.type
-    inputs, gives = kernel_.inputs[:-1], len(kernel_.outputs) > 1
+    inputs, gives = updating.inputs[:-1], len(updating.outputs) > 1
     registers = [f"%x{i}" for i in range(len(inputs))]
     address = "[%there]" if form.modifiers.get("ss") == SPACE else "[%far]"
     sources = iter(registers)

@@ -128,6 +128,6 @@ def kernels() -> list[ContractionKernel]:
     return [ContractionKernel(seed) for seed in range(COUNT)]
 
 
-def module(kernels_: Sequence[ContractionKernel]) -> str:
+def module(members: Sequence[ContractionKernel]) -> str:
     """The module in which kernels stand."""
-    return plain_module([k.text() for k in kernels_])
+    return plain_module([k.text() for k in members])

@@ -134,13 +134,11 @@ def _differ(sides: ClaimTerms, values: dict[str, Any], memo: dict[int, Any]) -> 
     )
 
 
-def cross_check(noticed_: FailedClaim) -> None:
+def cross_check(failed: FailedClaim) -> None:
     """The definitions as they are must agree where those with the mistake do not: else the inputs show nothing. To be asked when
     the mistake is no longer in place."""
-    if noticed_.by == "operands" and _differ(noticed_.was, noticed_.inputs, {}):
-        raise AssertionError(
-            f"{noticed_.claim.page}: {noticed_.claim.title} fails without a mistake, at {noticed_.inputs}"
-        )
+    if failed.by == "operands" and _differ(failed.was, failed.inputs, {}):
+        raise AssertionError(f"{failed.claim.page}: {failed.claim.title} fails without a mistake, at {failed.inputs}")
 
 
 def _by_solver(waiting: Sequence[tuple[Identity, ClaimTerms]]) -> FailedClaim | None:

@@ -90,10 +90,10 @@ def noticed(mutant: Mutant, called: Iterable[str], first: str | None = None) -> 
     return _by_solver(waiting)
 
 
-def cross_check(noticed_: FailedLaw) -> None:
+def cross_check(failed: FailedLaw) -> None:
     """The law must hold for these operands as the definitions are: to be asked when the mistake is no longer in place."""
-    if not evaluate(noticed_.was, noticed_.operands, machine):
-        raise AssertionError(f"{noticed_.law.sentence}: fails without a mistake, at {noticed_.operands}")
+    if not evaluate(failed.was, failed.operands, machine):
+        raise AssertionError(f"{failed.law.sentence}: fails without a mistake, at {failed.operands}")
 
 
 def _by_operands(claim: Bool, types: dict[str, Type], seed: str) -> dict[str, Any] | None:

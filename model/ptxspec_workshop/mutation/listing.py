@@ -36,9 +36,9 @@ def spread(mutants: Iterable[Mutant], count: int) -> list[Mutant]:
 def listed() -> tuple[Mutant, ...]:
     """The mutants of a campaign, page by page."""
     reached = graph()
-    mutants_: list[Mutant] = []
+    chosen: list[Mutant] = []
     for module, path in finder.pages("ptxspec.spec"):
         folder = module.split(".")[2]
         if path.stem != "index" and folder in FOLDERS:
-            mutants_ += spread([m for m in of_page(module) if reached.opcodes(m)], FOLDERS[folder])
-    return tuple(mutants_)
+            chosen += spread([m for m in of_page(module) if reached.opcodes(m)], FOLDERS[folder])
+    return tuple(chosen)

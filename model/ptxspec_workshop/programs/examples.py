@@ -92,13 +92,13 @@ def failures(text: str) -> list[str]:
 
 def _of_instructions(text: str) -> list[str]:
     results = evaluate(text)
-    complaints_ = []
+    differences = []
     for claim in claims(text):
         if claim.name not in results:
-            complaints_.append(f"{claim.shown}: nothing writes it")
+            differences.append(f"{claim.shown}: nothing writes it")
         elif results[claim.name] != bits_of(claim.values[0], results.types[claim.name].width):
-            complaints_.append(f"{claim.shown} = {int(results[claim.name]):#x}, not {claim.values[0]}")
-    return complaints_
+            differences.append(f"{claim.shown} = {int(results[claim.name]):#x}, not {claim.values[0]}")
+    return differences
 
 
 def of_program(text: str, outcome: ProgramOutcome) -> list[str]:
@@ -106,19 +106,19 @@ def of_program(text: str, outcome: ProgramOutcome) -> list[str]:
     wanted, ended = endings(text), []
     if outcome.error is not None:
         ended = [(outcome.error.where.line if outcome.error.where else 0, outcome.error.rule)]
-    complaints_ = [] if ended == wanted else [f"the launch ended with {ended}, not {wanted}: {outcome.error}"]
+    differences = [] if ended == wanted else [f"the launch ended with {ended}, not {wanted}: {outcome.error}"]
     held = {variable.name: variable for variable in outcome.held}
     for claim in claims(text):
         if claim.name in held:
-            complaints_ += _of_variable(claim, held[claim.name])
+            differences += _of_variable(claim, held[claim.name])
         elif claim.name in outcome.types and outcome.error is not None:
-            complaints_.append(f"{claim.shown}: a launch that has ended with an error leaves no registers")
+            differences.append(f"{claim.shown}: a launch that has ended with an error leaves no registers")
         elif claim.name in outcome.types:
             values = [thread.registers[claim.name] for thread in outcome.threads]
-            complaints_ += _compared(claim, values, outcome.types[claim.name], everywhere=not claim.is_list)
+            differences += _compared(claim, values, outcome.types[claim.name], everywhere=not claim.is_list)
         else:
-            complaints_.append(f"{claim.shown}: no register of the entry and no variable is called that")
-    return complaints_
+            differences.append(f"{claim.shown}: no register of the entry and no variable is called that")
+    return differences
 
 
 def _of_variable(claim: StatedValue, held: VariableContents) -> list[str]:

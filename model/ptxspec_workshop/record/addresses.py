@@ -35,12 +35,12 @@ def digest_of_kernel(kernel: AddressKernel) -> str:
     return digest_of_question(module([kernel]), kernel.launches[0].cells)
 
 
-def answers_here(kernels_: Sequence[AddressKernel], engine: Engine = "native") -> dict[str, str]:
+def answers_here(asked_kernels: Sequence[AddressKernel], engine: Engine = "native") -> dict[str, str]:
     """The digests of what our machine answers, by the kernels' names."""
-    loaded = load(module(kernels_))
+    loaded = load(module(asked_kernels))
     return {
         k.name: digest_of(k.kept(launched(loaded, k.name, k.launches, profile=PROFILE, engine=engine)))
-        for k in kernels_
+        for k in asked_kernels
     }
 
 

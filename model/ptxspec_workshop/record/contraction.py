@@ -32,15 +32,15 @@ def digest_of_kernel(kernel: ContractionKernel) -> str:
     return digest_of_question(module([kernel]), kernel.launches[0].cells)
 
 
-def answers_here(kernels_: Sequence[ContractionKernel], engine: Engine = "native") -> dict[str, dict[str, str]]:
+def answers_here(asked_kernels: Sequence[ContractionKernel], engine: Engine = "native") -> dict[str, dict[str, str]]:
     """For each way to contract, the digests of what our machine answers, by the kernels' names."""
-    loaded = load(module(kernels_))
+    loaded = load(module(asked_kernels))
     return {
         contract: {
             k.name: digest_of(
                 k.kept(launched(loaded, k.name, k.launches, profile=PROFILE, engine=engine, contract=contract))
             )
-            for k in kernels_
+            for k in asked_kernels
         }
         for contract in ("none", "all")
     }

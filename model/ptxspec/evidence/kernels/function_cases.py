@@ -70,11 +70,11 @@ def _constants(form: Form, meaning: Meaning) -> list[int]:
     return [i for i, p in enumerate(parameters) if p is not None and isinstance(p.annotation, Immediate)]
 
 
-def cells_of(kernel_: FormKernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
+def cells_of(form_kernel: FormKernel, table: Sequence[tuple[int, ...]]) -> np.ndarray:
     """A kernel's operand rows as its input buffer."""
     data = blank_rows(len(table))
-    width = len(cell_types(kernel_.inputs))
-    data[:, :width] = np.array([words(row, kernel_.inputs) for row in table], np.uint64).reshape(len(table), width)
+    width = len(cell_types(form_kernel.inputs))
+    data[:, :width] = np.array([words(row, form_kernel.inputs) for row in table], np.uint64).reshape(len(table), width)
     return data
 
 

@@ -45,12 +45,12 @@ def run(wanted: Request, threads: int, names: Sequence[str] = ()) -> tuple[Cours
 
 def lines_of(wanted: Request, threads: int) -> list[ExecutedLine]:
     """Who executed each line of the page's kernel. Each line has one instruction at most; no register is written twice."""
-    course_, first, left = run(wanted, threads, registers(wanted.text))
+    steps, first, left = run(wanted, threads, registers(wanted.text))
     lines = [text for _, text in wanted.lines]
     lanes: dict[int, list[int]] = {}
-    for stretch in course_.ran:
+    for stretch in steps.ran:
         for index in range(stretch.start, stretch.end):
-            lanes.setdefault(course_.lines[index] - first, []).append(stretch.thread)
+            lanes.setdefault(steps.lines[index] - first, []).append(stretch.thread)
     drawn = []
     for number, text in enumerate(lines):
         members = sorted(set(lanes.get(number, [])))
@@ -102,12 +102,12 @@ class UnitArrival(NamedTuple):
     text: str
 
 
-def stays(course_: Course, unit: int) -> dict[int, list[Stay]]:
+def stays(steps: Course, unit: int) -> dict[int, list[Stay]]:
     """For each unit of so many threads what it does when. Threads of a unit run one after the other. It waits from when the last
     of them has come to where they wait until all of them may go on, which is not yet their turn."""
     by_unit: dict[int, list[Stay]] = {}
     waiting: set[int] = set()
-    for stretch in course_.ran:
+    for stretch in steps.ran:
         for number in [n for n in waiting if not any(thread // unit == n for thread in stretch.waiting)]:
             by_unit[number].append(Stay("waits", by_unit[number][-1].end, stretch.step))
             waiting.remove(number)
@@ -117,19 +117,19 @@ def stays(course_: Course, unit: int) -> dict[int, list[Stay]]:
             stays_of[-1] = stays_of[-1]._replace(end=end)
         elif end > stretch.step:
             stays_of.append(Stay("runs", stretch.step, end))
-        if stretch.end > stretch.start and course_.waits[stretch.end - 1]:
+        if stretch.end > stretch.start and steps.waits[stretch.end - 1]:
             waiting.add(number)
     return by_unit
 
 
 def arrivals(
-    course_: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
+    steps: Course, lines: Sequence[str], first: int, unit: int, waits: Sequence[str]
 ) -> dict[int, list[UnitArrival]]:
     """For each unit when it comes to the instructions whose text begins with one of the words."""
     by_unit: dict[int, list[UnitArrival]] = {}
-    for stretch in course_.ran:
+    for stretch in steps.ran:
         for index in range(stretch.start, stretch.end):
-            number = course_.lines[index] - first
+            number = steps.lines[index] - first
             text = lines[number] if 0 <= number < len(lines) else ""
             if not any(word in text for word in waits):
                 continue
@@ -146,14 +146,14 @@ def drawn_course(wanted: Request) -> list[Panel]:
     """When the warps of a kernel run and wait; the page says how many `threads` there are. Time is counted in instructions of all
     threads."""
     threads, unit = int(wanted.single("threads")), contracts.warps().LANES
-    course_, first, _ = run(wanted, threads)
+    steps, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
-    total = max(stretch.step + stretch.end - stretch.start for stretch in course_.ran)
-    met = arrivals(course_, lines, first, unit, ("bar.", "barrier."))
+    total = max(stretch.step + stretch.end - stretch.start for stretch in steps.ran)
+    met = arrivals(steps, lines, first, unit, ("bar.", "barrier."))
     canvas, left = Canvas(), MARGIN + 50
     scale = (WIDTH - MARGIN - left) / total
     phrases = []
-    for number, stays_of in sorted(stays(course_, unit).items()):
+    for number, stays_of in sorted(stays(steps, unit).items()):
         canvas.words(MARGIN, canvas.y + 14 + LINE, f"warp {number}", "", "start")
         middle = canvas.y + LINE + ROW / 2
         for stay in stays_of:

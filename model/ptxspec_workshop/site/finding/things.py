@@ -20,8 +20,8 @@ from ptxspec.pages.anchors import form_anchor, identity_anchor, word_anchor
 from ptxspec.pages.prose import title_and_summary
 from ptxspec.pages.register import REGISTER
 from ptxspec.query.identities import load_all
-from ptxspec_workshop.site import code_links, contents, pages, vocabulary_tables
-from ptxspec_workshop.site.finding import cuda_names, marks
+from ptxspec_workshop.site import code_links, contents, cuda_names, pages, vocabulary_tables
+from ptxspec_workshop.site.finding import marks
 from ptxspec_workshop.site.finding.sections import plain
 
 #: each kind with its name for readers, in the order of the index
@@ -203,10 +203,12 @@ def _registers() -> Iterator[Thing]:
 
 
 def _cuda() -> Iterator[Thing]:
-    """A name with a component, such as `threadIdx.x`, is found without it too."""
+    """The names of CUDA C++ by which readers look for an instruction or a special register: what a name is directly compiled to
+    comes before what is a part of it. A name with a component, such as `threadIdx.x`, is found without it too."""
     listed: set[tuple[str, str]] = set()
-    for name, docname in cuda_names.names():
-        for spelled in (name, name.partition(".")[0]):
+    for name in sorted(cuda_names.names(), key=lambda name: not name.direct):
+        docname = name.page.removesuffix(".md")
+        for spelled in (name.plain, name.plain.partition(".")[0]):
             if spelled and (spelled, docname) not in listed:
                 listed.add((spelled, docname))
                 yield Thing("cuda", spelled, docname, "", title_and_summary(f"{docname}.md")[1])

@@ -90,10 +90,10 @@ def _moved(move: Instruction, text: str) -> Field | None:
     return Field(to.text, type, [bits], *match.span("values"), False)
 
 
-def rewritten(text: str, fields_: list[Field], given: Mapping[str, str]) -> str:
+def rewritten(text: str, changed: list[Field], given: Mapping[str, str]) -> str:
     """The text with other values, as they are typed in: `0x80`, `-2.5`, `nan`, several with commas. Raises ValueError, which
     names the field."""
-    for field in sorted(fields_, key=lambda f: -f.start):
+    for field in sorted(changed, key=lambda f: -f.start):
         typed = given.get(field.name, field.text).strip()
         if typed == field.text:
             continue
