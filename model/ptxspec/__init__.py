@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from ptxspec.language.gaps import GapError
     from ptxspec.machine.counting import Count, Counts
     from ptxspec.machine.errors import LaunchError, Where
+    from ptxspec.machine.events import EventKind
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Outcome
     from ptxspec.machine.module import Module
+    from ptxspec.machine.observing import Event, ObservedInstruction, ObservedLaunch, Observer, Trace
     from ptxspec.machine.owned import Memory
     from ptxspec.machine.pointers import Pointer
     from ptxspec.query.allowed import allowed
@@ -80,6 +82,12 @@ _PLACES = {
     "Count": "ptxspec.machine.counting",
     "Counts": "ptxspec.machine.counting",
     "Outcome": "ptxspec.machine.launch",
+    "EventKind": "ptxspec.machine.events",
+    "Event": "ptxspec.machine.observing",
+    "ObservedInstruction": "ptxspec.machine.observing",
+    "ObservedLaunch": "ptxspec.machine.observing",
+    "Observer": "ptxspec.machine.observing",
+    "Trace": "ptxspec.machine.observing",
     "Pointer": "ptxspec.machine.pointers",
     "AddressMode": "ptxspec.base.options",
     "Contraction": "ptxspec.base.options",
@@ -134,6 +142,8 @@ __all__ = [
     "Counts",
     "Diagnostic",
     "Engine",
+    "Event",
+    "EventKind",
     "Executed",
     "Explained",
     "ExplainedLine",
@@ -152,6 +162,9 @@ __all__ = [
     "Module",
     "Nan",
     "NoChoice",
+    "ObservedInstruction",
+    "ObservedLaunch",
+    "Observer",
     "OpenChoice",
     "Outcome",
     "Pointer",
@@ -167,6 +180,7 @@ __all__ = [
     "SurfaceGeometry",
     "Synthesis",
     "Texture",
+    "Trace",
     "TraceStep",
     "Type",
     "Unsupported",

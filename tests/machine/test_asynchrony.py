@@ -543,7 +543,7 @@ class Watched:
         )  # fmt: skip
         self.all = next(e for e in (op.plan.meaning.effect for op in module.checked.kernels["k"].code)
                         if isinstance(e, effects.Advance) and e.step.__name__ == "wait_for_all")  # fmt: skip
-        self.operations = ExactOperations(SimpleNamespace(slots=1, threads=4), used, copies)
+        self.operations = ExactOperations(SimpleNamespace(slots=1, threads=4), used, copies, print, False)
         self.source = np.random.default_rng(5).integers(1, 256, 4 * self.SIZE, dtype=np.uint8)
         self.target = np.full(4 * self.SIZE, 0xA5, np.uint8)
         for thread in range(4):
@@ -672,11 +672,11 @@ def test_there_is_a_limit_on_operations_in_flight(monkeypatch: pytest.MonkeyPatc
     source = copying(f"{COPY} cp.async.ca.shared.global [%r4+512], [%rd3], 16; cp.async.wait_all;")
     for name, most in (("OPERATIONS", 1), ("LINES", 3)):
         monkeypatch.setattr(asynchrony, name, most)
-        native.functions.cache_clear()
+        native.functions_of.cache_clear()
         error = fault(source, [blank(), numbers()], block=2)
         assert error.rule == "operations in flight"
         monkeypatch.undo()
-        native.functions.cache_clear()
+        native.functions_of.cache_clear()
     both(source, [blank(), numbers()], block=2)
 
 
@@ -862,7 +862,7 @@ def planted(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.setattr(page, name, wrong(right))
 
     def forget() -> None:
-        for cache in (scripted, native.functions):
+        for cache in (scripted, native.functions_of):
             cache.cache_clear()
         vars(right).pop("meaning", None)
 
@@ -956,7 +956,8 @@ def test_the_arrays_and_steps_are_those_that_are_declared() -> None:
     assert set(used.numbers("early")) == set(operations.NUMBERS)
     steps = {name for name, own in vars(operations.Machine).items() if inspect.isfunction(own) and name[0] != "_"}
     advances = {f"advance{i}" for i in range(len(used.advances))}
-    assert steps - {"copy_bytes", "clear_bytes", "read_object", "write_object"} == set(used.steps()) - advances
+    supplied = {"copy_bytes", "clear_bytes", "read_object", "write_object", "tell_operation", "tell_bytes"}
+    assert steps - supplied == set(used.steps()) - advances
     for name in steps & set(used.steps()):
         step, _ = used.steps()[name]
         given = inspect.signature(getattr(operations.Machine, name)).parameters

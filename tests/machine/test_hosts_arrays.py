@@ -101,7 +101,8 @@ def launch(source: str, copies: str = "early") -> list[int]:
     module = ptxspec.load(source)
     how: dict[str, Any] = {"grid": 4, "block": 16, "cluster": 2} if source is CLUSTERS else {"block": 33}
     how = {"block": 32} if source is MATRICES else how
-    how |= {"schedule": "random:5"} if source is CHOSEN else {"counts": True} if source is COUNTED else {}
+    how |= {"schedule": "random:5"} if source is CHOSEN else {}
+    how |= {"counts": True, "observers": [ptxspec.Trace()]} if source is COUNTED else {}
     more: list[Any] = []
     if source is BANKS:
         module.write("two", np.arange(8, dtype=np.uint32))
@@ -241,7 +242,7 @@ def tampering(
 #: which kernel touches each array
 TOUCHES = {**dict.fromkeys(ARRAYS, SOURCE), "gone": CLUSTERS, "banks": BANKS, "tile": LOOPS, "owned": OWNED}
 TOUCHES |= dict.fromkeys(("words", "learned_words", "warps"), MATRICES)
-TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys(hosts.COUNTERS, COUNTED)
+TOUCHES |= dict.fromkeys(("choosing", "choices"), CHOSEN) | dict.fromkeys((*hosts.COUNTERS, "events"), COUNTED)
 TOUCHES |= dict.fromkeys(("cluster_head", "cluster_barriers", "visits"), CLUSTERS) | dict.fromkeys(
     OF_OPERATIONS, COPIES
 )

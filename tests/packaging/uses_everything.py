@@ -16,6 +16,19 @@ TEXT = """.version 8.0 .target sm_80 .address_size 64
   atom.global.add.u32 n, [launches], 1; ld.param.u64 a, [out]; st.global.u32 [a], n; ret; }"""
 
 
+class Stores:
+    """An observer of one's own."""
+
+    kinds = frozenset({ptxspec.EventKind.WRITE})
+
+    def begin(self, launch: ptxspec.ObservedLaunch) -> None:
+        self.instructions: tuple[ptxspec.ObservedInstruction, ...] = launch.instructions
+        self.lines: list[int] = []
+
+    def observe(self, events: npt.NDArray[np.void]) -> None:
+        self.lines += [self.instructions[number].line for number in events["instruction"]]
+
+
 def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     out: npt.NDArray[np.uint32] = np.zeros(1, np.uint32)
     outcome: ptxspec.Outcome = module.launch(
@@ -28,6 +41,12 @@ def launched(module: ptxspec.Module, engine: ptxspec.Engine) -> int:
     counts: ptxspec.Counts | None = counted.counts
     each: tuple[ptxspec.Count, ...] = counts.instructions if counts is not None else ()
     choices: tuple[int, ...] | None = counted.schedule
+    stores: Stores = Stores()
+    trace: ptxspec.Trace = ptxspec.Trace(kinds=[ptxspec.EventKind.EXIT], threads=[0], limit=5)
+    observers: list[ptxspec.Observer] = [stores, trace]
+    module.launch("count", args=[out], observers=observers)
+    last: ptxspec.Event = trace.events[-1]
+    assert stores.lines == sorted(stores.lines) and len(stores.lines) == 2 and (last.kind, trace.dropped) == ("EXIT", 0)
     assert sum(count.reached for count in each) == counted.steps and choices is not None
     return outcome.steps + len(left) + len(names)
 

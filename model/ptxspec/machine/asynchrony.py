@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxspec import contracts
+from ptxspec.machine.events import EventKind
 from ptxspec.machine.operations import Machine
+from ptxspec.terms.registries import OBJECT_BITS
 
 _page, _limits = contracts.asynchrony(), contracts.limits()
 PIECES: int = _page.PIECES
@@ -28,6 +30,9 @@ LINE_LOG2: int = _limits.LINE_LOG2
 #: how many lists of operations there are for lines, a power of two, and which half of them is which
 LISTS = 1 << 14
 TARGET, SOURCE = 0, LISTS
+READ, WRITE, INITIATE, END = (
+    int(kind) for kind in (EventKind.READ, EventKind.WRITE, EventKind.INITIATE, EventKind.END)
+)
 
 
 # From the beginning of an operation to its end --------------------------------------------------------------------------
@@ -62,6 +67,8 @@ def operation_begins(
     m.initiate(number, target, size, source, read, unit)
     m.operation_thread[number] = thread
     m.operation_op[number] = op
+    if m.observes_operations:
+        m.tell_operation(INITIATE, op, thread, number, target, size)
     m.operation_mechanism[number] = mechanism
     m.operation_object[number] = completes
     m.operation_mark[number] = 0 if completes else mark_of(m, mechanism, thread)
@@ -76,8 +83,7 @@ def operation_begins(
     list_lines(m, SOURCE, number, source, read)
     if m.landing_way == EARLY or (m.landing_way == RANDOM and m.draw_landing(0, m.landing_seed, AT_ONCE) == 0):
         copied, zeros = m.land_all(number)
-        m.copy_bytes(target, source, copied)
-        m.clear_bytes(target + copied, zeros)
+        copy(m, number, target, source, copied, zeros)
         completes_on_object(m, number)
     else:
         m.unlanded_operations[m.unlanded] = number
@@ -117,6 +123,8 @@ def operation_ends(m: Machine, number: int) -> None:
     unlist_lines(m, TARGET, number, target, size)
     unlist_lines(m, SOURCE, number, source, read)
     m.lines = m.lines - lines_of(m, target, size) - lines_of(m, source, read)
+    if m.observes_operations:
+        m.tell_operation(END, m.operation_op[number], m.operation_thread[number], number, 0, 0)
     m.operation_next[number] = m.free_operation
     m.free_operation = number
 
@@ -169,6 +177,8 @@ def completes_on_object(m: Machine, number: int) -> None:
     if place:
         _, size, _, _ = m.footprint(number)
         mechanism = m.operation_mechanism[number]
+        if m.observes_operations:
+            m.tell_bytes(READ, m.operation_op[number], m.operation_thread[number], number, place, OBJECT_BITS // 8)
         word = m.read_object(place)
         if mechanism == 0:
             word = m.complete0(word, size)
@@ -179,6 +189,8 @@ def completes_on_object(m: Machine, number: int) -> None:
         else:
             word = m.complete3(word, size)
         m.write_object(place, word)
+        if m.observes_operations:
+            m.tell_bytes(WRITE, m.operation_op[number], m.operation_thread[number], number, place, OBJECT_BITS // 8)
         m.operation_mark[number] = 1
         operations_end(m, m.operation_thread[number])
 
@@ -242,8 +254,17 @@ def piece_lands(m: Machine, number: int, piece: int) -> None:
     """A piece is written."""
     target, _, source, _ = m.footprint(number)
     begin, copied, zeros = m.land(number, piece)
-    m.copy_bytes(target + begin, source + begin, copied)
-    m.clear_bytes(target + begin + copied, zeros)
+    copy(m, number, target + begin, source + begin, copied, zeros)
+
+
+def copy(m: Machine, number: int, target: int, source: int, copied: int, zeros: int) -> None:
+    """So many bytes of an operation are copied, and so many behind them become zeros."""
+    m.copy_bytes(target, source, copied)
+    m.clear_bytes(target + copied, zeros)
+    if m.observes_operations:
+        op = m.operation_op[number]
+        m.tell_bytes(READ, op, m.operation_thread[number], number, source, copied)
+        m.tell_bytes(WRITE, op, m.operation_thread[number], number, target, copied + zeros)
 
 
 def all_have_landed(m: Machine, number: int) -> None:
@@ -330,6 +351,6 @@ def are_spared(m: Machine, which: int, begin: int, size: int) -> int:
 #: every one of these functions
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     operation_begins, operations_end, operation_ends, batch_ends, mark_of, is_complete, completes_on_object, turn_begins,
-    objects_complete, rest_lands, piece_lands, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
+    objects_complete, rest_lands, piece_lands, copy, all_have_landed, lines_of, list_lines, unlist_lines, may_read, may_write,
     are_spared,
 )  # fmt: skip

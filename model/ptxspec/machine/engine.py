@@ -50,6 +50,12 @@ class Running(Protocol):
     def counted(self) -> Counters:
         """What has been counted, in a launch that counts."""
 
+    def observe(self, tell: Callable[[np.ndarray], None]) -> None:
+        """Let events be told to `tell`, as rows of `events.WORDS`, in a launch that is observed."""
+
+    def tell_events(self) -> None:
+        """Tell of the events that have been noted since that was done last. Raises what an observer raises."""
+
     def column(self, name: str) -> Any:
         """An array of the machine, not to be changed."""
 

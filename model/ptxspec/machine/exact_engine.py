@@ -28,6 +28,7 @@ from ptxspec.machine.driver.codes import FAULT
 from ptxspec.machine.driver.places import LANES, put
 from ptxspec.machine.engine import Fault
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.events import MOST_NOTED, NO_INSTRUCTION, UNOBSERVED, WORDS, EventKind
 from ptxspec.machine.flow import Block, names_read
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import Known, known
@@ -190,9 +191,11 @@ class ExactRun:
         self.address: int | None = None
         #: for an instruction that only computes, or orders accesses, where the run of such instructions ends
         self.plain = runs(program)
-        self.counters: Counters | None = None
-        if program.flow.counted:
-            self.counters, self.plain = counters(program), {index: index + 1 for index in self.plain}
+        self.observed = program.flow.observed
+        self.counters: Counters | None = counters(program) if self.observed.counts else None
+        self.noted: list[tuple[int, ...]] = []
+        if self.observed != UNOBSERVED:
+            self.plain = {index: index + 1 for index in self.plain}
         names = {name for op in self.code for name in names_read(op) if name not in program.kernel.registers}
         self.changing = {name: register.meaning() for name in names if (register := changing(name)) is not None}
         self.special = SpecialValues(unchanging(names), program.clustered, extents)
@@ -205,7 +208,7 @@ class ExactRun:
             return None
         from ptxspec.machine.in_flight import ExactOperations  # a page that few kernels need
 
-        operations = ExactOperations(m, self.program.asynchronous, copies)
+        operations = ExactOperations(m, self.program.asynchronous, copies, self.note, self.observed.operations)
         self.memory.in_flight = operations.in_flight
         return operations
 
@@ -223,6 +226,7 @@ class ExactRun:
             values = self.known.tables.get(name, ())
             setattr(m, name, [*values, *[0] * (column.length(shape) - len(values))])
         m.gone = self.memory.gone
+        m.tell = lambda kind, op, thread, value: self.note(EventKind(kind), op, thread, value=value)
         for name, taken in inventory.steps().items():
             setattr(m, name, inventory.scripted_step(*taken, m))
         m.threads_run, m.begin, m.end_batch, m.capacity = self.threads_run, self.begin, self.end_batch, slots * threads
@@ -333,6 +337,7 @@ class ExactRun:
 
     def ended(self, thread: int) -> None:
         """Let those know of it who follow when threads end."""
+        self.note(EventKind.EXIT, NO_INSTRUCTION, thread)
         if self.left is not None:
             self.left(*self.extents.where(thread, self.machine.first), self.registers[thread])
 
@@ -344,9 +349,8 @@ class ExactRun:
         registers, index = self.registers[thread], block.start
         while index < block.end:
             behind = self.plain.get(index)
-            if self.counters is not None:
-                guard = self.code[index].guard
-                self.counters.active[index] += guard is None or registers[guard[0]] != guard[1]
+            if self.observed != UNOBSERVED:
+                self.observe_execution(index, thread)
             if behind is not None:
                 try:
                     self.scripts.run(index, behind)(registers, thread, {}, self.choose)
@@ -365,6 +369,16 @@ class ExactRun:
                     return self.ends(effect, op, index, block, thread)
             index += 1
         return block.next
+
+    def observe_execution(self, index: int, thread: int) -> None:
+        """Count an instruction, and note its execution, if its guard holds."""
+        op = self.code[index]
+        if op.guard is None or self.registers[thread][op.guard[0]] != op.guard[1]:
+            if self.counters is not None:
+                self.counters.active[index] += 1
+            self.note(EventKind.EXECUTE, index, thread)
+            if isinstance(op.plan.meaning.effect, Fencing):
+                self.note(EventKind.FENCE, index, thread)
 
     def act(self, effect: Access | Check | Asynchronous | StackUse, op: Any, index: int, thread: int) -> None:
         """Do what an instruction does beside computing, and let its destinations have their values."""
@@ -406,6 +420,7 @@ class ExactRun:
                 case Stop():
                     raise stopped(effect)
                 case Call() if system_function(self.program.kernel, op):
+                    self.note(EventKind.CALL, index, thread, value=self.program.functions[op.call.function])
                     self.ask_system(op, thread, index)
                 case Branch() | IndexedBranch() | Call() | Return() | Exit():
                     return self.leads(effect, op, index, block, env, thread)
@@ -431,6 +446,7 @@ class ExactRun:
             case Call():
                 return self.enter(effect, op, index, block, env, thread)
             case Return() if self.stacks[thread]:
+                self.note(EventKind.RETURN, index, thread)
                 return self.stacks[thread][-1].back
             case IndexedBranch():
                 (chosen,) = self.values("target", (effect.index,), env, thread)
@@ -529,6 +545,7 @@ class ExactRun:
         """Pass a call's arguments, open a frame, and give the block at which the function begins."""
         flow, registers, stack = self.program.flow, self.registers[thread], self.stacks[thread]
         to = op.call.function or self.values("function", (effect.function,), env, thread)[0]
+        self.note(EventKind.CALL, index, thread, value=self.program.functions[to] if isinstance(to, str) else to)
         name, begins = call_target(self.program, op, block, to)
         saved = {n: registers[n] for n in flow.saved(index)}
         used = (stack[-1].used if stack else 0) + kept_bytes(self.program.kernel, saved)
@@ -650,7 +667,8 @@ class ExactRun:
         self.count(array, effect.bytes)
         for i in range(effect.count):
             data = array[at + i * size : at + (i + 1) * size].tobytes()
-            env[f"%loaded{i}"] = int.from_bytes(data, "little")
+            env[f"%loaded{i}"] = value = int.from_bytes(data, "little")
+            self.note_access(EventKind.READ, thread, array, at + i * size, size, value)
 
     def store(self, effect: Store | Update, op: Any, env: dict[str, Any], thread: int) -> None:
         size = effect.type.bytes
@@ -660,6 +678,7 @@ class ExactRun:
         for i, value in enumerate(self.values("stored", effect.values, env, thread)):
             data = value.to_bytes(size, "little")
             array.data[at + i * size : at + (i + 1) * size] = data
+            self.note_access(EventKind.WRITE, thread, array, at + i * size, size, value)
 
     def initiate(self, effect: Initiate, op: Any, index: int, thread: int) -> None:
         """Initiate an asynchronous operation."""
@@ -704,6 +723,34 @@ class ExactRun:
             check_variable(self.program, self.index, address, reach.size)
         slot = thread // self.extents.threads
         return self.memory.access(reach.space, address, reach.size, reach.write, slot, thread, reach.into)
+
+    # events --------------------------------------------------------------------------------------------------------------
+
+    def observe(self, tell: Callable[[np.ndarray], None]) -> None:
+        """Let events be told to `tell`, in a launch that is observed."""
+        self.tell = tell
+
+    def tell_events(self) -> None:
+        """Tell of the events that have been noted."""
+        if self.noted:
+            rows = np.array(self.noted, np.uint64).view(np.int64)
+            self.noted.clear()
+            self.tell(rows)
+
+    def note(self, kind: EventKind, instruction: int, thread: int, **given: int) -> None:
+        """Note an event, if that kind is observed; what is not given is 0."""
+        if kind in self.observed.kinds:
+            if len(self.noted) == MOST_NOTED:
+                self.tell_events()
+            event = {"kind": kind, "first": self.machine.first, "instruction": instruction, "thread": thread, **given}
+            self.noted.append(tuple(event.get(word, 0) & (1 << 64) - 1 for word in WORDS))
+
+    def note_access(self, kind: EventKind, thread: int, array: np.ndarray, at: int, size: int, value: int) -> None:
+        """Note that a value is read or written, if that is observed."""
+        if kind in self.observed.kinds:
+            self.note(
+                kind, self.index, thread, location=array.ctypes.data + at, size=size, value=value, high=value >> 64
+            )
 
     def count(self, where: np.ndarray | str, size: int) -> None:
         """Count bytes that the instruction moves in a state space, which may be given by the array that an access found; in a

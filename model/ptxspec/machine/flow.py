@@ -12,6 +12,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Grouped, Kernel, Op, Read, Written
 from ptxspec.language.scopes import MODULE
 from ptxspec.machine import call_graph
+from ptxspec.machine.events import UNOBSERVED, EventKind, Observed
 from ptxspec.terms.actions import CONDITION_CODE
 from ptxspec.terms.core import truth_variable, variable
 from ptxspec.terms.effects import (
@@ -54,10 +55,10 @@ class Block(NamedTuple):
 class Flow:
     """The blocks of a kernel, numbered by preference: of two blocks at which threads stand, the lower runs first."""
 
-    def __init__(self, kernel: Kernel, chosen: bool = False, counted: bool = False):
+    def __init__(self, kernel: Kernel, chosen: bool = False, observed: Observed = UNOBSERVED):
         """`chosen` says whether the launch chooses whose turn it is: an access begins a block then, and a turn is one block.
-        `counted` says whether it counts what its instructions do."""
-        self.kernel, self.chosen, self.counted = kernel, chosen, counted
+        `observed` says what is observed of it."""
+        self.kernel, self.chosen, self.observed = kernel, chosen, observed
         code = kernel.code
         accesses = [
             i
@@ -123,12 +124,15 @@ class Flow:
     @cached_property
     def narrow(self) -> frozenset[int]:
         """The narrow loops: blocks that go back to themselves or on to another one, and only compute."""
-        found, page = set(), contracts.schedule()
+        found: set[int] = set()
+        page = contracts.schedule()
+        if self.observed.kinds & {EventKind.EXECUTE, EventKind.FENCE}:  # which are told one by one
+            return frozenset()
         for number, block in enumerate(self.blocks):
             if block.finishes is not None or self.chosen:
                 continue
             *others, last = self.kernel.code[block.start : block.end]
-            if self.counted and any(op.guard for op in others):  # whose guards are counted one by one
+            if self.observed.counts and any(op.guard for op in others):  # whose guards are counted one by one
                 continue
             if isinstance(ending(last), Branch) and last.guard is not None:
                 computes = all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ptxspec.machine.system import System, SystemFault, system_function
 from ptxspec.machine.workers import Share
 from ptxspec.terms.exact import NoChoice
 
+if TYPE_CHECKING:
+    from ptxspec.machine.observing import Observing
+
 
 class Host(NamedTuple):
     """What a launch consists of."""
@@ -37,12 +40,15 @@ class Host(NamedTuple):
     limits: Limits
     choosing: Choosing
     counting: Counting | None
+    observing: Observing | None
 
     def begin(self, prepared: Prepared, slots: int, worker: int, host_empties: int) -> Running:
         """Make a worker ready, of which so many CTAs are resident at once."""
         running = prepared.start(self.memory, self.extents, slots, worker, self.limits.check)
         self._set_numbers(running, slots, host_empties)
         self.choosing.begin(running)
+        if self.observing is not None:
+            running.observe(self.observing.tell)
         return running
 
     def run(self, running: Running, worker: int, share: Share) -> int:
@@ -64,6 +70,8 @@ class Host(NamedTuple):
         """Run until all CTAs of a part of the grid have ended."""
         while True:
             code = running.run()
+            if self.observing is not None:
+                running.tell_events()
             steps = running.get("steps")
             match code:
                 case codes.DONE:

@@ -32,7 +32,7 @@ COUNTERS = ("count_entries", "count_active", "count_moved")
 #: the arrays of a launch that only instructions touch; the driver's are those of its machine
 OF_INSTRUCTIONS = (
     "registers", "special", "arena", "shadow", *SPACES.values(), "alive", "stack", "request", "answer", "banks", "slot_of",
-    "tile", "owned", *COUNTERS,
+    "tile", "owned", *COUNTERS, "events",
 )  # fmt: skip
 #: what compiled code touches beside the driver's arrays, by the names of errors
 ARRAYS = (

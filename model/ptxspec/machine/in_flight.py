@@ -16,6 +16,7 @@ from ptxspec.machine import asynchrony
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.scripted_steps import scripted
 from ptxspec.machine.errors import Other, Violation
+from ptxspec.machine.events import UNIT, EventKind
 from ptxspec.machine.memory import Place
 from ptxspec.machine.operations import ARRAYS, Used
 from ptxspec.terms.effects import Advance, Initiate
@@ -125,6 +126,10 @@ class Places:
         array, at = self._at(place)
         array.data[at : at + len(data)] = data
 
+    def address(self, place: int) -> int:
+        """The address in this process of the byte at a location."""
+        return address(*self._at(place))
+
     def _at(self, place: int) -> tuple[np.ndarray, int]:
         return self._arrays[(place >> self.BITS) - 1], place & (1 << self.BITS) - 1
 
@@ -132,7 +137,8 @@ class Places:
 class ExactOperations:
     """The asynchronous operations of a launch under the exact engine. `machine` is that of the driver."""
 
-    def __init__(self, machine: Any, used: Used, copies: Copies):
+    def __init__(self, machine: Any, used: Used, copies: Copies, note: Callable[..., None], observed: bool):
+        """`note` is called with each event of an operation, if these are `observed`."""
         self.machine, self.used = machine, used
         arrays = {name: Growing() for name in ARRAYS}
         places = Places()
@@ -144,6 +150,20 @@ class ExactOperations:
         machine.copy_bytes = lambda target, source, count: places.write(target, places.read(source, count))
         machine.clear_bytes = lambda target, count: places.write(target, bytes(count))
         machine.read_object = lambda place: int.from_bytes(places.read(place, OBJECT_BITS // 8), "little")
+        machine.observes_operations = int(observed)
+
+        def tell_operation(kind: int, op: int, thread: int, number: int, target: int, size: int) -> None:
+            location = places.address(target) if size else 0
+            note(EventKind(kind), op, thread, location=location, size=size, operation=number)
+
+        def tell_bytes(kind: int, op: int, thread: int, number: int, place: int, count: int) -> None:
+            for at in range(place, place + count, UNIT):
+                data = places.read(at, min(UNIT, place + count - at))
+                word = int.from_bytes(data, "little")
+                location = places.address(at)
+                note(EventKind(kind), op, thread, location=location, size=len(data), value=word, operation=number)
+
+        machine.tell_operation, machine.tell_bytes = tell_operation, tell_bytes
         machine.write_object = lambda place, word: places.write(place, word.to_bytes(OBJECT_BITS // 8, "little"))
 
     def initiate(

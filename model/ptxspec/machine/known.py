@@ -34,7 +34,7 @@ def known(program: Program, engine: str) -> Known:
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],
         "part_words": rows["parts"], "patience_words": rows["patience"], "meeting_words": rows["meetings"],
         "warp_meeting_words": rows["warp_meetings"],
-        "visit_words": rows["visits"], "more_words": more_words(program),
+        "visit_words": rows["visits"], "more_words": more_words(program), "observes": int(program.flow.observed.meetings),
     }  # fmt: skip
     tables = {
         **inventory.tables(roles, _resumes(program), (work.waiting, work.image, work.system)),

@@ -26,6 +26,7 @@ from ptxspec.machine.driver import codes
 from ptxspec.machine.elements import floating_accesses
 from ptxspec.machine.engine import Engine
 from ptxspec.machine.errors import LaunchError
+from ptxspec.machine.events import EventKind, Observed
 from ptxspec.machine.exact_engine import ExactEngine, Left, Seen
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.heap import Heap, new_heap
@@ -46,6 +47,7 @@ from ptxspec.terms.registries import SYSTEM_FUNCTIONS
 
 if TYPE_CHECKING:
     from ptxspec.machine.native import NativeEngine
+    from ptxspec.machine.observing import Observer
 
 #: what the host makes of arrays for textures, samplers and surfaces
 IMAGES = tuple(OPAQUE_TYPES)
@@ -98,6 +100,7 @@ class Wanted(NamedTuple):
     contract: Any
     schedule: Any
     counts: bool
+    observers: Sequence[Observer] = ()
 
 
 class How(NamedTuple):
@@ -113,7 +116,8 @@ class How(NamedTuple):
     copies: options.Copies
     contracts_all: bool
     choosing: Choosing
-    counts: bool
+    observers: Sequence[Observer]
+    observed: Observed
 
 
 class Launches:
@@ -131,7 +135,7 @@ class Launches:
         self._native: NativeEngine | None = None
         self._exact: ExactEngine | None = None
         self._profiles: dict[tuple[str, int | None], Profile] = {}
-        self._programs: dict[tuple[str, str, bool, bool, bool, bool, bool], Program] = {}
+        self._programs: dict[tuple[str, str, bool, bool, bool, bool, Observed], Program] = {}
         self._launches = 0
         self._gaps: dict[str, list[Diagnostic]] = {}
         #: by entry, what is known of the floating-point numbers that its parameters point to
@@ -219,7 +223,9 @@ class Launches:
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise ValueError(f"workers is an integer above 0, not {workers!r}")
         limits = Limits(engine, *bounds)
-        spread = int(workers) if engine == "native" and bounds.step_limit is None else 1
+        observed = Observed(wanted.counts, frozenset(EventKind(k) for o in wanted.observers for k in o.kinds))
+        in_order_of_ctas = engine == "exact" or bounds.step_limit is not None or bool(observed.kinds)
+        spread = 1 if in_order_of_ctas else int(workers)
         landing, choosing = _landing(wanted.copies), Choosing(wanted.schedule)
         if wanted.contract not in get_args(options.Contract):
             raise ValueError(f"contract is 'none' or 'all', not {wanted.contract!r}")
@@ -227,8 +233,19 @@ class Launches:
         with held(wanted.memories, in_order(args)) as owned:
             fresh = None if seed is None else Fresh(operator.index(seed))
             profile = self._profile(wanted.profile, seed)
+            contracts_all = wanted.contract == "all"
             how = How(
-                engine, profile, spread, show, owned, fresh, landing, wanted.contract == "all", choosing, wanted.counts
+                engine,
+                profile,
+                spread,
+                show,
+                owned,
+                fresh,
+                landing,
+                contracts_all,
+                choosing,
+                wanted.observers,
+                observed,
             )
             with nullcontext() if owned is None else owned.undone():
                 return self._run(kernel, extents, args, limits, how)
@@ -250,8 +267,13 @@ class Launches:
         extents = extents._replace(launch=self._launches)
         memory = self._memory(ready, extents, buffers, parameters, slots, how)
         system = System(memory, extents.threads, how.printed, limits.check)
-        counting = Counting(ready) if how.counts else None
-        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing, counting)
+        counting = Counting(ready) if how.observed.counts else None
+        observing = None
+        if how.observed.kinds:
+            from ptxspec.machine.observing import Observing  # which few launches need
+
+            observing = Observing(how.observers, self.checked, ready, extents, memory)
+        host = Host(self.checked, ready, extents, memory, unit, system, limits, how.choosing, counting, observing)
         try:
             steps = _through(self._engine(how), host, slots, how) if ready.flow.blocks else 0
         except NoChoice as error:
@@ -330,7 +352,7 @@ class Launches:
 
     def _ready(self, name: str, how: How, extents: Extents) -> Program:
         """An entry, ready for an engine."""
-        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses), how.counts
+        options = how.owned is not None, how.contracts_all, bool(how.choosing.chooses), how.observed
         key = (name, how.profile.key, extents.cluster_size > 1, *options)
         if key not in self._programs:
             self._programs[key] = program(self.checked, name, how.profile, *key[2:])

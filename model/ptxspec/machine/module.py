@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ptxspec.machine.images import Sampler, Surface, Texture
     from ptxspec.machine.launch import Launches, Outcome
     from ptxspec.machine.limits import Progress
+    from ptxspec.machine.observing import Observer
     from ptxspec.machine.owned import Memory
 
 
@@ -92,6 +93,7 @@ class Module:
         contract: options.Contract = "none",
         schedule: str | Sequence[int] = "round-robin",
         counts: bool = False,
+        observers: Sequence[Observer] = (),
     ) -> Outcome:
         """Run an entry (a kernel) over a grid of CTAs, and return when all of them have ended.
 
@@ -136,6 +138,11 @@ class Module:
         With `counts` the launch counts how often each instruction was executed, for how many threads its guard held, and the
         bytes that it moved in each state space: `Outcome.counts`.
 
+        `observers` are told of the events of the launch, in the order in which they happen: accesses to memory with the values
+        read and written, fences, arrivals at barriers and releases, asynchronous operations, calls, ends of threads, executions
+        of instructions (`ptxspec.EventKind`). Each says which kinds it is told of; a `ptxspec.Trace` keeps events. One host
+        thread executes all CTAs then. If executions or fences are observed, threads may run in another order than otherwise.
+
         `seed` decides what PTX leaves open and the profile does not choose: results, and what registers, shared memory and the
         first 4096 bytes of local memory hold before the program writes them. Without a seed, registers and memory begin as zeros.
         A seed decides the same under both engines and in every launch.
@@ -175,7 +182,19 @@ class Module:
         asked = Asked(grid, block, cluster, dynamic_shared, bool(nonportable_cluster))
         bounds = Bounds(step_limit, time_limit, memory_limit, progress)
         memories = memory if isinstance(memory, list | tuple) else (memory,)
-        wanted = Wanted(engine, profile, workers, printed, memories, seed, copies, contract, schedule, bool(counts))
+        wanted = Wanted(
+            engine,
+            profile,
+            workers,
+            printed,
+            memories,
+            seed,
+            copies,
+            contract,
+            schedule,
+            bool(counts),
+            tuple(observers),
+        )
         return self._launches.launch(name, asked, args, bounds, wanted)
 
     @alone

@@ -43,6 +43,8 @@ class Machine(Protocol):
     unlanded: int
     # the turns that have begun while pieces had not landed
     turns: int
+    # whether somebody is told of events
+    observes_operations: int
     # how many words a thread's record of each completion mechanism has
     words0: int
     words1: int
@@ -134,6 +136,12 @@ class Machine(Protocol):
 
     def clear_bytes(self, target: int, count: int, /) -> None:
         """Let so many bytes at a location be zeros."""
+
+    def tell_operation(self, kind: int, op: int, thread: int, number: int, target: int, size: int, /) -> None:
+        """An event of an operation has happened: see events.EventKind."""
+
+    def tell_bytes(self, kind: int, op: int, thread: int, number: int, place: int, count: int, /) -> None:
+        """An operation has read or written so many bytes at a location."""
 
 
 #: the numbers and the arrays; each element has eight bytes

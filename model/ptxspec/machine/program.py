@@ -12,6 +12,7 @@ from ptxspec.language.parser import statement
 from ptxspec.machine.call_graph import linked, stack_moves
 from ptxspec.machine.contraction import contracted
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.events import UNOBSERVED, Observed
 from ptxspec.machine.flow import Block, Flow, operand_registers, reads_clock, values_of
 from ptxspec.machine.memory import check_alignment, is_of_threads
 from ptxspec.machine.operations import Used, used
@@ -97,7 +98,7 @@ def program(
     owned: bool = False,
     contracts_all: bool = False,
     chosen: bool = False,
-    counted: bool = False,
+    observed: Observed = UNOBSERVED,
 ) -> Program:
     kernel = linked(checked, name)
     if contracts_all:
@@ -108,7 +109,7 @@ def program(
     bases = {spaces().OF_BUFFERS: layout.GLOBAL_BASE, "dynamic": dynamic}
     ready = Program(
         kernel,
-        Flow(kernel, chosen, counted),
+        Flow(kernel, chosen, observed),
         profile,
         bases,
         function_addresses(checked),

@@ -6,7 +6,7 @@ from ptxspec.machine.driver.codes import ASKS, AT_CLUSTER, AT_CTA, MEETS, NOWHER
 from ptxspec.machine.driver.cta_barriers import cta_arrive, cta_lose
 from ptxspec.machine.driver.places import LANES, fault, hold
 from ptxspec.machine.driver.protocol import Machine
-from ptxspec.machine.driver.warp_collectives import leave, take_fixed, warp_arrive, warp_lose
+from ptxspec.machine.driver.warp_collectives import give_at_warp, leave, warp_arrive, warp_lose
 
 
 def arrive(m: Machine, thread: int) -> int:
@@ -59,7 +59,7 @@ def execute_together(m: Machine, cta: int, warp_in_cta: int, lanes: int) -> int:
                 if code:
                     return code
             else:
-                take_fixed(m, thread, op)
+                give_at_warp(m, thread, op)
                 m.learned_named[thread] = lanes
                 if m.warps[op] > 1:
                     m.held[thread] = WITH_WARPS

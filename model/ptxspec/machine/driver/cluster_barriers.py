@@ -1,8 +1,9 @@
 """The barrier of a cluster, and the threads that wait there: steps of spec/machine/clusters.md."""
 
-from ptxspec.machine.driver.codes import AT_CLUSTER, CLUSTER_ARRIVES, CLUSTER_WAITS
+from ptxspec.machine.driver.codes import ARRIVE, AT_CLUSTER, CLUSTER_ARRIVES, CLUSTER_WAITS, COMPLETE, RELEASE
 from ptxspec.machine.driver.places import fault, hold, let_go, ready
 from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.events import NO_INSTRUCTION
 
 
 def cluster_arrive(m: Machine, thread: int, op: int) -> int:
@@ -12,9 +13,13 @@ def cluster_arrive(m: Machine, thread: int, op: int) -> int:
         rule, done = m.arrive_at_cluster(cluster, thread)
         if rule:
             return fault(m, CLUSTER_ARRIVES, rule, thread)
+        if m.observes:
+            m.tell(ARRIVE, op, thread, 0)
         m.passing = m.passing + 1
         ready(m, thread)
         if done:
+            if m.observes:
+                m.tell(COMPLETE, op, thread, 0)
             cluster_release(m, cluster)
         return 0
     rule = m.wait_at_cluster(thread)
@@ -39,6 +44,8 @@ def cluster_release(m: Machine, cluster: int) -> None:
                 m.link[before - 1] = following
             else:
                 m.cluster_head[cluster] = following
+            if m.observes:
+                m.tell(RELEASE, m.waits_at[thread], thread, 0)
             let_go(m, thread)
             ready(m, thread)
         else:
@@ -49,4 +56,6 @@ def cluster_lose(m: Machine, thread: int) -> None:
     """A thread has ended."""
     cluster = thread // (m.threads * m.cluster)
     if m.lose_at_cluster(cluster, thread):
+        if m.observes:
+            m.tell(COMPLETE, NO_INSTRUCTION, thread, 0)
         cluster_release(m, cluster)

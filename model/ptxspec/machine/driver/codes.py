@@ -1,5 +1,7 @@
 """Why the driver comes back to the host, and how threads are held: numbers that both engines share."""
 
+from ptxspec.machine.events import EventKind
+
 #: the grid is done, or: a thread broke a rule by an instruction; the engine's own data are wrong; there were too many steps; a
 #: thread waits against a rule; threads wait that nothing can release; threads ask images or the system; the host may look at
 #: the clock; the host must empty the memory of the CTAs, or note or give choices; a thread was chosen that cannot run
@@ -27,5 +29,7 @@ IN_TURNS, DRAWN, LISTED = range(3)
 CHOICES = 1024
 #: more steps than a launch can have
 NO_LIMIT = 1 << 62
+#: the events of which the driver tells
+ARRIVE, COMPLETE, RELEASE = (int(k) for k in (EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE))
 #: what is known of an instruction at which threads meet: nothing; what each gives; and that it is the whole CTA they meet there
 UNKNOWN, FIXED, WHOLE_CTA = range(3)

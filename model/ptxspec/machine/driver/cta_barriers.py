@@ -1,8 +1,9 @@
 """The barriers of a CTA, and the threads that wait there: steps of spec/machine/barriers.md."""
 
-from ptxspec.machine.driver.codes import AT_CTA, CTA_ARRIVES
+from ptxspec.machine.driver.codes import ARRIVE, AT_CTA, COMPLETE, CTA_ARRIVES, RELEASE
 from ptxspec.machine.driver.places import BARRIERS, LANES, fault, hold, let_go, ready
 from ptxspec.machine.driver.protocol import Machine
+from ptxspec.machine.events import NO_INSTRUCTION
 
 
 def cta_arrive(m: Machine, thread: int, op: int) -> int:
@@ -30,6 +31,8 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
         m.fault_number = number
         m.fault_named = named
         return fault(m, CTA_ARRIVES, rule, thread)
+    if m.observes:
+        m.tell(ARRIVE, op, thread, number)
     if not m.in_use[place]:
         m.in_use[place] = 1
         m.in_use_of[cta] = m.in_use_of[cta] + 1
@@ -45,6 +48,8 @@ def cta_arrive(m: Machine, thread: int, op: int) -> int:
         m.passing = m.passing + 1
         ready(m, thread)
     if done:
+        if m.observes:
+            m.tell(COMPLETE, op, thread, number)
         cta_release(m, cta, place, arrived, holding)
     return 0
 
@@ -96,6 +101,8 @@ def cta_release(m: Machine, cta: int, place: int, arrived: int, holding: int) ->
         following = m.link[thread]
         m.learned_named[thread] = arrived
         m.learned_value[thread] = holding
+        if m.observes:
+            m.tell(RELEASE, m.waits_at[thread], thread, place - cta * BARRIERS)
         let_go(m, thread)
         ready(m, thread)
 
@@ -109,4 +116,6 @@ def cta_lose(m: Machine, cta: int, in_cta: int, gone: int, alive: int) -> None:
                 place, place * m.warps_in_cta + in_cta // LANES, in_cta % LANES, gone, alive
             )
             if done:
+                if m.observes:
+                    m.tell(COMPLETE, NO_INSTRUCTION, cta * m.threads + in_cta, number)
                 cta_release(m, cta, place, arrived, holding)

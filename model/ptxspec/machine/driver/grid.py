@@ -122,7 +122,7 @@ def look(m: Machine, more: int) -> int:
             together = run_of(m, start + i, count - i, thread, op)
             if m.aligned[op]:
                 together = of_whole_warps(m, thread, together)
-        if together and m.fixed[op] == WHOLE_CTA and cta_together(m, thread, op, together):
+        if together and m.fixed[op] == WHOLE_CTA and not m.observes and cta_together(m, thread, op, together):
             m.extra = m.extra + m.price_of[op] * together
             i += together
         elif together:

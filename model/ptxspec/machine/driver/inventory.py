@@ -27,7 +27,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     places.put, places.ready, places.hold, places.let_go, places.fault, cta_barriers.cta_arrive,
     cta_barriers.cta_together, cta_barriers.cta_release, cta_barriers.cta_lose, cluster_barriers.cluster_arrive,
     cluster_barriers.cluster_release, cluster_barriers.cluster_lose, warp_collectives.warp_arrive,
-    warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.take_fixed,
+    warp_collectives.warp_place, warp_collectives.warp_leave, warp_collectives.leave, warp_collectives.give_at_warp,
     warp_collectives.warp_lose, warp_collectives.look_at_warps, warp_collectives.warp_of, warp_collectives.go,
     warp_collectives.meeting, arrivals.arrive, arrivals.execute, arrivals.execute_together, arrivals.warps_together,
     arrivals.ends, arrivals.end, turns.turns, turns.turn, choices.chosen_turns, choices.place_of, choices.turn_of,

@@ -78,8 +78,9 @@ class Machine(Protocol):
     noted: int
     given: int
     exhausted: int
-    # values that a thread gives its warp beside the first, at most
+    # values that a thread gives its warp beside the first, at most; and whether somebody is told of events
     more_words: int
+    observes: int
     # threads of this look: let go, come by without waiting, asking the host; whether others could run when they asked
     released: int
     passing: int
@@ -247,6 +248,9 @@ class Machine(Protocol):
 
     def end_batch(self) -> int | None:
         """The threads of a batch have ended."""
+
+    def tell(self, kind: int, op: int, thread: int, value: int, /) -> int | None:
+        """An event has happened, if that is observed: see events.EventKind."""
 
 
 #: the machine's numbers, in the order in which they are declared

@@ -3,14 +3,14 @@
 The groups of a warp have a place each in `groups`, at most as many as the warp has lanes; one that nobody waits in is free.
 """
 
-from ptxspec.machine.driver.codes import AT_PLACE, IN_GROUP, JOINS
+from ptxspec.machine.driver.codes import ARRIVE, AT_PLACE, IN_GROUP, JOINS, RELEASE
 from ptxspec.machine.driver.places import LANES, fault, hold, let_go, ready
 from ptxspec.machine.driver.protocol import Machine
 
 
 def warp_arrive(m: Machine, thread: int, op: int) -> int:
     """A thread comes to an instruction of its warp."""
-    take_fixed(m, thread, op)
+    give_at_warp(m, thread, op)
     named = m.named[thread]
     if named < 0:
         hold(m, thread, AT_PLACE)
@@ -32,11 +32,13 @@ def warp_arrive(m: Machine, thread: int, op: int) -> int:
     return 0
 
 
-def take_fixed(m: Machine, thread: int, op: int) -> None:
-    """A thread gives what is written in the program, if that is known."""
+def give_at_warp(m: Machine, thread: int, op: int) -> None:
+    """A thread arrives, and gives what is written in the program, if that is known."""
     if m.fixed[op]:
         m.named[thread] = m.fixed_named[op]
         m.value[thread] = m.fixed_value[op]
+    if m.observes:
+        m.tell(ARRIVE, op, thread, m.named[thread])
 
 
 def warp_place(m: Machine, warp: int, kind: int, mask: int) -> int:
@@ -138,6 +140,8 @@ def go(m: Machine) -> None:
         m.learned_value[thread] = m.value[thread]
         for k in range(thread * m.more_words, (thread + 1) * m.more_words):
             m.learned_words[k] = m.words[k]
+        if m.observes:
+            m.tell(RELEASE, m.waits_at[thread], thread, m.named[thread])
         ready(m, thread)
     for i in range(m.goes):
         first = warp_of(m, m.going[i]) * LANES

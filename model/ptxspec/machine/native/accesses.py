@@ -308,7 +308,7 @@ class EmittedStorage:
         self.text.held.setdefault(pointer, 0)
         used = self.program.asynchronous
         if used is not None and used.may_disturb(space, write):
-            self.emitter.needs |= functions(used, self.text.layout.checked)
+            self.emitter.needs |= functions(self.text.layout)
             at, name = self.emitter.emit(f"ptrtoint ptr {pointer} to i64"), f"%spared{len(self.text.lines)}"
             which = "may_write" if write else "may_read"
             self.text.lines.append(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ptxspec.machine import hosts
+from ptxspec.machine.native import events
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
 from ptxspec.machine.native.context import FIELD, field_text
 from ptxspec.machine.native.layout import Layout
@@ -37,17 +38,27 @@ define internal i64 @clear_bytes(ptr %context, i64 %target, i64 %count) alwaysin
 }"""
 
 
+def functions(layout: Layout) -> frozenset[str]:
+    """What calls of the functions of machine/asynchrony.py need, and of `thread_advances`, for a kernel that uses some."""
+    used = layout.program.asynchronous
+    assert used is not None
+    return functions_of(used, layout.checked, layout.program.flow.observed.operations)
+
+
 @cache
-def functions(used: Used, checked: bool) -> frozenset[str]:
-    """What calls of the functions of machine/asynchrony.py need, and of `thread_advances`, for a kernel that uses so much."""
+def functions_of(used: Used, checked: bool, observes: bool) -> frozenset[str]:
+    """The same for a kernel that uses so much, in a launch that observes operations, or does not."""
     from ptxspec.machine import asynchrony  # with a page that few kernels need
 
     steps = {name: Taken(*taken) for name, taken in used.steps().items()}
     arrays = {name: Array(8) for name in ARRAYS}
-    world = World(
-        FIELD, arrays, steps, {"copy_bytes": 3, "clear_bytes": 2, "read_object": 1, "write_object": 2}, checked
-    )
+    supplied = {
+        "copy_bytes": 3, "clear_bytes": 2, "read_object": 1, "write_object": 2, "tell_operation": 6, "tell_bytes": 6,
+    }  # fmt: skip
+    world = World(FIELD, arrays, steps, supplied, checked, {"observes_operations": int(observes)})
     needs = set(hosts.NEEDS)
+    if observes:
+        needs |= {*events.event(checked), events.OF_OPERATIONS}
     text = compiled(asynchrony.FUNCTIONS, world, needs)
     return frozenset({"\n".join([_SUPPLIED, text, *_advances(used, checked)]), *needs})
 
@@ -76,6 +87,6 @@ def ending(layout: Layout, needs: set[str]) -> str:
     """LLVM text of `end_batch(context)`: the threads of a batch have ended."""
     used, ends = layout.program.asynchronous, ""
     if used is not None:
-        needs |= functions(used, layout.checked)
+        needs |= functions(layout)
         ends = "  call i64 @batch_ends(ptr %context)\n"
     return f"define i64 @end_batch(ptr %context) {{\n{ends}  ret i64 0\n}}"

@@ -6,6 +6,7 @@ from ptxspec.language import tree
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import BEGINS, ENDS
 from ptxspec.machine.driver.places import LANES
+from ptxspec.machine.events import UNOBSERVED, EventKind
 from ptxspec.machine.flow import ending, registers_read, values_of
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.endings import Endings
@@ -111,9 +112,7 @@ class Blocks:
         text.count("count_entries", number)
         for index, op in enumerate(ops, text.block.start):
             text.index = index
-            if op.guard is not None and text.flow.counted:
-                held = text.emitter.emit(f"zext i1 {self.registers.read(op.guard[0])} to i64")
-                text.count("count_active", index, text.emitter.binary("xor", held, str(int(op.guard[1])), 64))
+            self._observe(op, index)
             if op is not terminator:
                 effect = op.plan.meaning.effect
                 if isinstance(effect, Fencing | None):  # accesses are complete in order: no code for a fence
@@ -121,6 +120,17 @@ class Blocks:
                 else:
                     self.acting.write(op, effect, index)
         self.endings.finish(terminator)
+
+    def _observe(self, op: Op, index: int) -> None:
+        """Count an instruction, and note its execution, if its guard holds."""
+        text, e, holds = self.text, self.text.emitter, "true"
+        if op.guard is not None and text.flow.observed != UNOBSERVED:
+            predicate = self.registers.read(op.guard[0])
+            holds = e.logic("xor", predicate, "true") if op.guard[1] else predicate
+            text.count("count_active", index, e.emit(f"zext i1 {holds} to i64"))
+        text.event(EventKind.EXECUTE, holds)
+        if isinstance(op.plan.meaning.effect, Fencing):
+            text.event(EventKind.FENCE, holds)
 
     def _read_ahead(self, ops: list[Op]) -> None:
         """Load what a guarded access or a check may branch around, before it, so that it dominates all uses."""

@@ -9,6 +9,7 @@ from functools import cache
 from ptxspec.machine import hosts
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.driver.codes import IN_TURNS
+from ptxspec.machine.native import events
 from ptxspec.machine.native.asynchrony import ending
 from ptxspec.machine.native.beginning import beginning
 from ptxspec.machine.native.compiling import Array, Taken, World, compiled
@@ -130,15 +131,18 @@ def _by_a_table(text: str) -> tuple[str, list[str]]:
 
 
 @cache
-def driver(checked: bool, meets: bool, chosen: bool) -> Library:
+def driver(checked: bool, meets: bool, chosen: bool, observes: bool) -> Library:
     """The machine code of the driver, for kernels whose threads meet others somewhere, or do not, and for launches that choose
-    whose turn it is, or do not: `drive(context)`."""
+    whose turn it is, or do not, and in which its events are observed, or are not: `drive(context)`."""
     fields = {name: place for name, place in FIELD.items() if not name.startswith("%")}
     arrays = {name: Array(column.unit) for name, column in inventory.columns().items()}
     steps = {name: Taken(*taken) for name, taken in inventory.steps().items()}
-    known = {"meets": int(meets)} | ({} if chosen else {"chooses": IN_TURNS})
-    world = World(fields, arrays, steps, {"threads_run": 3, "begin": 0, "end_batch": 0}, checked, known)
+    known = {"meets": int(meets), "observes": int(observes)} | ({} if chosen else {"chooses": IN_TURNS})
+    supplied = {"threads_run": 3, "begin": 0, "end_batch": 0, "tell": 4}
+    world = World(fields, arrays, steps, supplied, checked, known)
     needs = set(hosts.NEEDS)
+    if observes:
+        needs |= {*events.event(checked), events.OF_DRIVER}
     text = "\n".join(
         [
             compiled(inventory.FUNCTIONS, world, needs),

@@ -179,6 +179,12 @@ class _Function:
         return f"%{name}"
 
     def choose(self, node: ast.If) -> None:
+        match node.test:
+            case ast.Attribute(value=ast.Name(id=self.machine), attr=name) if name in self.world.known:
+                self.body(node.body if self.world.known[name] else node.orelse)
+                return
+            case _:
+                pass
         yes, no, end = self.label("yes"), self.label("no"), self.label("end")
         self.say(f"br i1 {self.truth(node.test)}, label %{yes}, label %{no if node.orelse else end}")
         reached = not node.orelse

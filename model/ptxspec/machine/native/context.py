@@ -20,7 +20,7 @@ OWN_NUMBERS = (
 #: fields of the context, eight bytes each: pointers and numbers, then how many bytes each array has
 CONTEXT = (
     *ARRAYS, *OWN_NUMBERS, *protocol.NUMBERS, *NUMBERS_OF_OPERATIONS, *FACTS, "record", "threads_run_at", "begin_at",
-    "end_batch_at", "known",
+    "end_batch_at", "known", "noted_events", "tell_at",
     "failed_thread", "failed_op", "failed_address", "failed_why", *(f"failed_value{i}" for i in range(MOST_SHOWN)),
     *(f"{name}_bytes" for name in ARRAYS),
 )  # fmt: skip

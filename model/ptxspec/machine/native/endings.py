@@ -7,6 +7,7 @@ from typing import assert_never
 from ptxspec import contracts
 from ptxspec.language.checked import Op
 from ptxspec.machine.call_graph import RETURNED
+from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import ending
 from ptxspec.machine.native.calls import Calls
 from ptxspec.machine.native.edges import Edges
@@ -17,7 +18,7 @@ from ptxspec.machine.native.system_calls import SystemCalls
 from ptxspec.machine.native.text import Text
 from ptxspec.machine.program import Given, fixed, given, requested
 from ptxspec.machine.system import system_function
-from ptxspec.terms.core import variable
+from ptxspec.terms.core import Int, variable
 from ptxspec.terms.effects import (
     Arrive,
     Branch,
@@ -132,14 +133,17 @@ class Endings:
             case IndexedBranch():
                 self._choose(effect, op, index)
             case Return():
+                self.text.event(EventKind.RETURN)
                 self.edges.spill(self.flow.left_behind(index))
                 self.registers.put(RETURNED, str(self.program.functions[self.flow.function_of(index)]))
                 self.edges.follow(self.calls.way_back())
             case Call() if system_function(self.kernel, op) is not None:
+                self._tell_call(effect, op)
                 self.system.ask(op)
                 self.waiting.wait()
             case Call():
                 self.edges.spill(self.text.live_out)
+                self._tell_call(effect, op)
                 self.calls.enter(op, index, Lowering(self.text.emitter, self.operands.environment(op)))
             case Collective() | Arrive() | Wait() | ClusterArrive() | ClusterWait() | ImageAccess():
                 self.waiting.pause(op, effect)
@@ -147,6 +151,18 @@ class Endings:
                 raise AssertionError("what only goes on does no more")
             case _:
                 assert_never(effect)
+
+    def _tell_call(self, effect: Call, op: Op) -> None:
+        """Note a call, if that is observed."""
+        text = self.text
+        if EventKind.CALL in text.flow.observed.kinds:
+            assert op.call is not None
+            if op.call.function:
+                address = str(self.program.functions[op.call.function])
+            else:
+                assert isinstance(effect.function, Int)
+                address = Lowering(text.emitter, self.operands.environment(op)).low(effect.function, 64)
+            text.event(EventKind.CALL, value=address)
 
     def _choose(self, effect: IndexedBranch, op: Op, index: int) -> None:
         """Go on at that one of several blocks that an index says."""

@@ -19,6 +19,7 @@ from ptxspec.machine.counting import Counters, counters
 from ptxspec.machine.driver import inventory
 from ptxspec.machine.engine import Fault
 from ptxspec.machine.errors import Violation
+from ptxspec.machine.events import MOST_NOTED, WORDS
 from ptxspec.machine.fresh import Fresh
 from ptxspec.machine.known import known
 from ptxspec.machine.memory import Memory, untouched
@@ -82,7 +83,9 @@ class Compiled:
     def __init__(self, program: Program, capacity: int, spread: bool, soon: bool, watch: Callable[[], None]):
         self.layout = Layout(program, capacity, spread)
         self.code = Code(self.layout, watch, soon)
-        self.drive = driver(self.layout.checked, program.roles.meet, program.flow.chosen).address("drive")
+        self.drive = driver(
+            self.layout.checked, program.roles.meet, program.flow.chosen, program.flow.observed.meetings
+        ).address("drive")
         self._known = known(program, "native")
         self._blocks, self._ops = len(program.flow.blocks), len(program.kernel.code)
         self._frame: tuple[inventory.Shape, int, Frame] | None = None
@@ -124,7 +127,7 @@ class NativeRun:
         }  # fmt: skip
         if memory.owned is not None:
             more["owned"] = memory.owned.rows
-        if program.flow.counted:
+        if program.flow.observed.counts:
             self.counters = counters(program)
             more |= dict(zip(hosts.COUNTERS, self.counters, strict=True))
         if program.asynchronous is not None:
@@ -137,6 +140,7 @@ class NativeRun:
         for name, array in more.items():
             self._lies(name, array)
         self.record = hosts.new_record()
+        self._raised: BaseException | None = None
         numbers = {
             "record": address_of(self.record), "threads_run_at": compiled.code.turns, "begin_at": compiled.code.begin,
             "end_batch_at": compiled.code.end_batch,
@@ -148,6 +152,11 @@ class NativeRun:
         }  # fmt: skip
         if program.asynchronous is not None:
             numbers |= program.asynchronous.numbers(compiled.copies)
+        if program.flow.observed.kinds:
+            self.noted = np.zeros((MOST_NOTED, len(WORDS)), np.int64)
+            self._lies("events", self.noted)
+            self._tells = ctypes.CFUNCTYPE(None)(self._tell_now)
+            numbers["tell_at"] = ctypes.cast(self._tells, ctypes.c_void_p).value or 0
         for name, value in numbers.items():
             self.set(name, value)
         self._pointer = address_of(self.context)
@@ -291,6 +300,27 @@ class NativeRun:
         except Violation as violation:
             return violation
         raise AssertionError("the native engine refused what the rules allow")
+
+    def observe(self, tell: Callable[[np.ndarray], None]) -> None:
+        """Let events be told to `tell`, in a launch that is observed."""
+        self._tell = tell
+
+    def _tell_now(self) -> None:
+        """Compiled code has no more room for events. What is raised here, it cannot take."""
+        try:
+            self.tell_events()
+        except BaseException as error:
+            self._raised = self._raised or error
+            self.set("noted_events", 0)
+
+    def tell_events(self) -> None:
+        """Tell of the events that have been noted."""
+        count = self.get("noted_events")
+        self.set("noted_events", 0)
+        if self._raised is not None:
+            raise self._raised
+        if count:
+            self._tell(self.noted[:count].copy())
 
     def counted(self) -> Counters:
         """What has been counted."""

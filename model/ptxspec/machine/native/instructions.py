@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ptxspec import contracts
 from ptxspec.language.checked import Op
+from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import destinations, values_of
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.context import DEMAND, llvm_type
@@ -152,7 +153,9 @@ class Acting:
                 lowering = Lowering(self.text.emitter, env)
                 self._keeps(effect, lowering, index)
                 for i, value in enumerate(effect.values if isinstance(effect, Update) else ()):
-                    self.text.lines.append(_store(lowering.low(value, effect.type.width), effect.type, i, index))
+                    word = lowering.low(value, effect.type.width)
+                    self.text.lines.append(_store(word, effect.type, i, index))
+                    self._tell(EventKind.WRITE, effect.type, i, index, word)
                 return self.operands.results(op, lowering)
             case Store():
                 type, pointer = effect.type, self.accesses.access(op, lowering, index)
@@ -160,6 +163,7 @@ class Acting:
                     word = lowering.low(value, type.width)
                     element = self.text.element_of(pointer, i, type.bytes)
                     self.text.lines.append(f"  %e{index}_{i} = {element}\n{_store(word, type, i, index)}")
+                    self._tell(EventKind.WRITE, type, i, index, word)
                 return []
             case Fence() | GridDependency():
                 raise AssertionError("what only orders accesses is written as what only computes")
@@ -184,6 +188,22 @@ class Acting:
                 f"  %l{index}_{i} = load i{type.width}, ptr %e{index}_{i}, align {min(type.bytes, 8)}"
             )
             env[f"%loaded{i}"] = f"%l{index}_{i}"
+            self._tell(EventKind.READ, type, i, index, f"%l{index}_{i}")
+
+    def _tell(self, kind: EventKind, type: Type, i: int, index: int, word: str) -> None:
+        """Note that the i-th value of an instruction is read or written, if that is observed."""
+        if kind not in self.text.flow.observed.kinds:
+            return
+        e = self.text.emitter
+        low, high = word, "0"
+        if type.width > 64:
+            low, high = e.truncate(word, type.width, 64), e.binary("lshr", word, "64", type.width)
+            high = e.truncate(high, type.width, 64)
+        elif type.width < 64:
+            low = e.extend(word, type.width, 64, False)
+        location = f"%t{index}_{i}_{len(self.text.lines)}"
+        self.text.lines.append(f"  {location} = ptrtoint ptr %e{index}_{i} to i64")
+        self.text.event(kind, location=location, size=str(type.bytes), value=low, high=high)
 
     def _update_alone(self, effect: Update, pointer: str, env: dict[str, str], index: int) -> None:
         """Read, compute and write with nobody in between, while other threads of the host run threads too."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from ptxspec import contracts
 from ptxspec.language import tree
 from ptxspec.machine import hosts
+from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.flow import ending, values_of
 from ptxspec.machine.native.context import bits_of
 from ptxspec.machine.native.edges import MOST, ends_turn
@@ -251,6 +252,8 @@ class Narrow:
         self.lines.append(f"  br i1 {over}, label %stands, label %goes\nstands:")
         self.emitter.forget()
         self.lists.append(str(ended if to is None else to))
+        if to is None:
+            self.text.event(EventKind.EXIT, index=NO_INSTRUCTION)
         self.lines.append(f"  ret i64 {OVER}\ngoes:\n  ret i64 {OVER if to is None else to}")
 
 

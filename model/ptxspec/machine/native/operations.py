@@ -63,7 +63,7 @@ class Operations:
 
     def _call(self, name: str, *words: str) -> str:
         """Call one of the functions; what it gives."""
-        self.emitter.needs |= functions(self.used, self.text.layout.checked)
+        self.emitter.needs |= functions(self.text.layout)
         result = f"%called{len(self.text.lines)}"  # a call each time, never one that was made before
         self.text.lines.append(
             f"  {result} = call i64 @{name}(ptr %context{''.join(f', i64 {word}' for word in words)})"

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from ptxspec import contracts
 from ptxspec.machine import hosts
+from ptxspec.machine.events import EventKind
 from ptxspec.machine.flow import Block, successors
+from ptxspec.machine.native import events
 from ptxspec.machine.native.context import FIELD, OWN
 from ptxspec.machine.native.layout import Layout
 from ptxspec.terms.native import Emitter
@@ -111,11 +113,18 @@ class Text:
 
     def count(self, array: str, place: int, by: str = "1") -> None:
         """Add to a counter, in a launch that counts."""
-        if self.flow.counted:
+        if self.flow.observed.counts:
             at, name = self.at(array, str(place), 8), f"%count{len(self.lines)}"
             self.lines.append(
                 f"  {name} = load i64, ptr {at}\n  {name}n = add i64 {name}, {by}\n  store i64 {name}n, ptr {at}"
             )
+
+    def event(self, kind: EventKind, holds: str = "true", index: int | None = None, **given: str) -> None:
+        """Note an event of the instruction that is being written, or of another one, if that kind is observed."""
+        if kind in self.flow.observed.kinds:
+            self.emitter.needs |= events.event(self.layout.checked)
+            noted = events.call(kind, self.op if index is None else index, "%thread", holds, **given)
+            self.lines.append(f"  %event{len(self.lines)} = {noted}")
 
     def local_at(self, address: str, size: int | str) -> str:
         start = self.emitter.binary("mul", "%thread", self.frames_stride, 64)

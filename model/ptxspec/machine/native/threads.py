@@ -7,6 +7,7 @@ import re
 
 from ptxspec.machine import hosts
 from ptxspec.machine.driver.codes import BROKEN, FAULT
+from ptxspec.machine.events import NO_INSTRUCTION, EventKind
 from ptxspec.machine.native.accesses import Accesses
 from ptxspec.machine.native.arguments import Arguments
 from ptxspec.machine.native.blocks import Blocks, Landings
@@ -46,7 +47,7 @@ class Piece:
         stack, arguments = Stack(text, registers, operands), Arguments(text, registers, operands)
         calls = Calls(text, registers, stack, arguments, edges)
         system, waiting = SystemCalls(text, registers, arguments), Waiting(text, operands, self.lists, edges)
-        accesses = Accesses(text, text.check, None if text.flow.counted else outlined)
+        accesses = Accesses(text, text.check, None if text.flow.observed.counts else outlined)
         self.blocks = Blocks(
             text,
             registers,
@@ -112,6 +113,7 @@ class Piece:
         self.lists.append("%at")
         lines += ["  br label %over", "ends:"]
         text.emitter.forget()
+        text.event(EventKind.EXIT, index=NO_INSTRUCTION)
         self.lists.append(str(len(text.flow.blocks)))
         lines += ["  br label %over", "over:", f"  ret i64 {OVER}"]
 

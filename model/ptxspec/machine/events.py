@@ -1,0 +1,84 @@
+"""Events: what threads do, in the order in which a launch lets them do it. Engines note them for those who observe the launch.
+
+What an event is, and which fields it has, is said here once. A kernel's code, the driver and the asynchronous operations note
+events where they arise, and only those of kinds that somebody observes: of others nothing is compiled.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class EventKind(IntEnum):
+    """What happened. The fields of an event are those that Observer.observe has.
+
+    >>> ptxspec.EventKind.READ.name
+    'READ'
+    """
+
+    EXECUTE = 0
+    """a thread executes an instruction, whose guard lets it"""
+    READ = 1
+    """a value is read from memory; a vector's elements one by one, those of an asynchronous operation eight bytes at a time"""
+    WRITE = 2
+    """likewise, a value is written"""
+    FENCE = 3
+    """a thread executes a fence, or another instruction that only orders accesses"""
+    ARRIVE = 4
+    """a thread arrives at a barrier, whose number is the value, or at a collective of its warp, with the mask as the value"""
+    COMPLETE = 5
+    """a barrier completes, by the last thread that arrives, or by one that ends (no instruction then)"""
+    RELEASE = 6
+    """a thread that waited goes on; the value is that of its arrival"""
+    INITIATE = 7
+    """a thread initiates an asynchronous operation, which is to write so many bytes at the address"""
+    END = 8
+    """an asynchronous operation is complete, as far as its thread can know, or its thread has ended"""
+    CALL = 9
+    """a thread calls the function whose address is the value"""
+    RETURN = 10
+    """a function returns to its caller"""
+    EXIT = 11
+    """a thread ends (no instruction)"""
+
+
+#: of these the driver tells, and of these the functions of asynchronous operations
+OF_DRIVER = frozenset({EventKind.ARRIVE, EventKind.COMPLETE, EventKind.RELEASE})
+OF_OPERATIONS = frozenset({EventKind.INITIATE, EventKind.END, EventKind.READ, EventKind.WRITE})
+#: the words of an event as an engine notes it: its kind, the first CTA of the batch, the instruction's index, the thread among
+#: the resident ones, the host's address of what is accessed and how many bytes that is, a value of 128 bits, and the number of
+#: the asynchronous operation
+WORDS = ("kind", "first", "instruction", "thread", "location", "size", "value", "high", "operation")
+#: the instruction of an event that has none
+NO_INSTRUCTION = 0xFFFFFFFF
+#: events that an engine notes before it tells of them
+MOST_NOTED = 4096
+#: bytes of a word in which the accesses of an asynchronous operation are told
+UNIT = 8
+
+
+class Observed(NamedTuple):
+    """What of a kernel is observed: whether its instructions and bytes are counted, and events of which kinds are noted."""
+
+    counts: bool = False
+    kinds: frozenset[EventKind] = frozenset()
+
+    @property
+    def executions(self) -> bool:
+        """Whether each execution of an instruction is observed."""
+        return self.counts or EventKind.EXECUTE in self.kinds
+
+    @property
+    def meetings(self) -> bool:
+        """Whether the driver tells of events."""
+        return bool(self.kinds & OF_DRIVER)
+
+    @property
+    def operations(self) -> bool:
+        """Whether asynchronous operations tell of events."""
+        return bool(self.kinds & OF_OPERATIONS)
+
+
+#: nothing is observed
+UNOBSERVED = Observed()

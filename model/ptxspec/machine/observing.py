@@ -1,0 +1,274 @@
+"""Observers of a launch, and what they are told: the events that an engine has noted, with the places that they happened at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ptxspec.language.checked import Checked, spaces, unbanked
+from ptxspec.machine.batch import Extents
+from ptxspec.machine.events import NO_INSTRUCTION, WORDS, EventKind
+from ptxspec.machine.memory import Memory, is_of_threads
+from ptxspec.machine.program import Program, describe
+from ptxspec.terms.effects import Effect
+
+#: an event, as observers are given arrays of them: see Observer.observe
+EVENT = np.dtype(
+    [
+        ("kind", "u1"), ("space", "u1"), ("instruction", "u4"), ("thread", "u8"), ("owner", "u8"), ("address", "u8"),
+        ("size", "u8"), ("value", "u8"), ("high", "u8"), ("operation", "u4"),
+    ]
+)  # fmt: skip
+
+
+class ObservedInstruction(NamedTuple):
+    """An instruction of a kernel that is observed: its line, from 1 on, and its text. Of one that accesses memory, or is a fence,
+    `order`, `scope` and `proxy` are words of the manual's chapter on the memory consistency model; a weak access has no scope.
+    `effect` is what the instruction does as the model has it (no stable interface).
+
+    >>> ptxspec.ObservedInstruction(4, "st.release.gpu.global.u32 [a], 1;", "release", "gpu", "generic", None).order
+    'release'
+    """
+
+    line: int
+    text: str
+    order: str | None
+    scope: str | None
+    proxy: str | None
+    effect: Any
+
+
+class ObservedLaunch(NamedTuple):
+    """A launch as an observer is told of it before it begins: the entry, the instructions of the kernel and the names of the
+    state spaces, by the numbers that events have, and the extents of the grid, of a CTA and of a cluster.
+
+    >>> launch = ptxspec.ObservedLaunch("k", (), ("global",), (2, 1, 1), (32, 2, 1), (1, 1, 1))
+    >>> launch.name
+    'k'
+    """
+
+    name: str
+    instructions: tuple[ObservedInstruction, ...]
+    spaces: tuple[str, ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+
+    def where(self, thread: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Where a thread of the grid stands: (%tid, %ctaid).
+
+        >>> launch = ptxspec.ObservedLaunch("k", (), ("global",), (2, 1, 1), (32, 2, 1), (1, 1, 1))
+        >>> launch.where(97)
+        ((1, 1, 0), (1, 0, 0))
+        """
+        extents = Extents(self.grid, self.block, cluster=self.cluster)
+        return extents.where(thread % extents.threads, thread // extents.threads)
+
+
+class Observer(Protocol):
+    """Who is told of the events of a launch: any object with these members. What it raises ends the launch.
+
+    >>> class Stores:
+    ...     kinds = frozenset([ptxspec.EventKind.WRITE])
+    ...     def begin(self, launch):
+    ...         self.bytes = 0
+    ...     def observe(self, events):
+    ...         self.bytes += int(events["size"].sum())
+    >>> text = '''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry k() { .shared .b64 s[2]; st.shared.v2.b64 [s], {1, 2}; ret; }'''
+    >>> stores = Stores()
+    >>> outcome = ptxspec.load(text).launch("k", block=4, observers=[stores])
+    >>> stores.bytes
+    64
+    """
+
+    @property
+    def kinds(self) -> frozenset[EventKind]:
+        """The kinds of events that it is told of. What no observer asks for costs nothing.
+
+        >>> ptxspec.Trace(kinds=[ptxspec.EventKind.FENCE]).kinds
+        frozenset({<EventKind.FENCE: 3>})
+        """
+
+    def begin(self, launch: ObservedLaunch) -> None:
+        """A launch begins.
+
+        >>> trace = ptxspec.Trace()
+        >>> trace.begin(ptxspec.ObservedLaunch("k", (), (), (1, 1, 1), (1, 1, 1), (1, 1, 1)))
+        """
+
+    def observe(self, events: np.ndarray) -> None:
+        """Events have happened, one after the other, some thousand at a time: a structured array. Its fields: `kind`, an
+        EventKind; `thread`, which numbers the threads of the grid, CTA by CTA; `instruction`, its number in
+        `ObservedLaunch.instructions`, or 0xffffffff. Of an access: `space`, the number of the state space in
+        `ObservedLaunch.spaces`; `owner`, the thread or the CTA whose part of it that is, or 0; `address` there; `size` in bytes,
+        0 where nothing is accessed. `value` and `high` have 64 bits each of what was read or written, and other values as
+        EventKind says. `operation` numbers the asynchronous operations in flight, from 1 on.
+
+        >>> trace = ptxspec.Trace()
+        >>> trace.observe(np.zeros(0, [("thread", "u8")]))
+        >>> trace.events
+        []
+        """
+
+
+class Event(NamedTuple):
+    """An event as a Trace keeps it: the fields that an observer is given, with the names of the kind and of the state space, the
+    line of the instruction (0 where there is none), and a value of up to 128 bits.
+
+    >>> text = '''.version 8.0 .target sm_80 .address_size 64
+    ... .visible .entry k() { .shared .b32 s; st.shared.u32 [s], 7; ret; }'''
+    >>> trace = ptxspec.Trace(kinds=[ptxspec.EventKind.WRITE])
+    >>> outcome = ptxspec.load(text).launch("k", observers=[trace])
+    >>> trace.events
+    [Event(kind='WRITE', thread=0, line=2, space='shared', owner=0, address=0, size=4, value=7, operation=0)]
+    """
+
+    kind: str
+    thread: int
+    line: int
+    space: str
+    owner: int
+    address: int
+    size: int
+    value: int
+    operation: int
+
+
+class Trace:
+    """An observer that keeps events: of some `kinds` (all by default) and `threads` (all by default), the first `limit` of them.
+    `dropped` says how many came after that.
+
+    >>> text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry k() { bar.sync 3; ret; }"
+    >>> trace = ptxspec.Trace(threads=[31])
+    >>> outcome = ptxspec.load(text).launch("k", block=32, observers=[trace])
+    >>> [(event.kind, event.value) for event in trace.events]
+    [('EXECUTE', 0), ('ARRIVE', 3), ('COMPLETE', 3), ('RELEASE', 3), ('EXECUTE', 0), ('EXIT', 0)]
+    """
+
+    def __init__(
+        self,
+        kinds: Collection[EventKind] = tuple(EventKind),
+        threads: Collection[int] | None = None,
+        limit: int = 1_000_000,
+    ):
+        self.kinds, self.limit, self.dropped = frozenset(kinds), limit, 0
+        self.events: list[Event] = []
+        self._threads = None if threads is None else np.array(sorted(threads), np.uint64)
+
+    def begin(self, launch: ObservedLaunch) -> None:
+        """Take the names of what events number.
+
+        >>> ptxspec.Trace().begin(ptxspec.ObservedLaunch("k", (), (), (1, 1, 1), (1, 1, 1), (1, 1, 1)))
+        """
+        self._launch = launch
+
+    def observe(self, events: np.ndarray) -> None:
+        """Keep events.
+
+        >>> trace = ptxspec.Trace(limit=0)
+        >>> trace.observe(np.zeros(3, [("thread", "u8")]))
+        >>> trace.dropped
+        3
+        """
+        if self._threads is not None:
+            events = events[np.isin(events["thread"], self._threads)]
+        room = max(0, self.limit - len(self.events))
+        self.dropped += max(0, len(events) - room)
+        self.events += map(self._event, events[:room])
+
+    def _event(self, row: np.void) -> Event:
+        launch, index = self._launch, int(row["instruction"])
+        space = launch.spaces[row["space"]] if row["size"] else ""
+        line = 0 if index == NO_INSTRUCTION else launch.instructions[index].line
+        number = {name: int(row[name]) for name in ("thread", "owner", "address", "size", "operation")}
+        value = int(row["value"]) | int(row["high"]) << 64
+        return Event(EventKind(int(row["kind"])).name, line=line, space=space, value=value, **number)
+
+
+class Observing:
+    """Tells observers of the events of a launch."""
+
+    def __init__(
+        self, observers: Sequence[Observer], checked: Checked, program: Program, extents: Extents, memory: Memory
+    ):
+        self.observers, self.extents, self.memory = observers, extents, memory
+        self.spaces = tuple(dict.fromkeys(unbanked(name) for name in spaces().addressable()))
+        source, kernel = checked.source, program.kernel
+        instructions = tuple(
+            ObservedInstruction(
+                source.place(op.position)[1], describe(op, source.text), *_ordered(op.plan.meaning.effect)
+            )
+            for op in kernel.code
+        )
+        # of an instruction that several carry out, one after the other, and of the end of a body, which stands nowhere
+        bodies = {function.position for function in checked.tree.functions}
+        before = [None, *(op.position for op in kernel.code)]
+        self._executes = np.array(
+            [op.position not in {last, *bodies} for last, op in zip(before, kernel.code, strict=False)]
+        )
+        launch = ObservedLaunch(
+            kernel.name, instructions, self.spaces, extents.grid, extents.block, extents.cluster
+        )  # fmt: skip
+        for observer in observers:
+            observer.begin(launch)
+
+    def tell(self, rows: np.ndarray) -> None:
+        """Tell of events: rows of `events.WORDS`, in the order in which they happened."""
+        words = {name: np.ascontiguousarray(rows[:, i]).view(np.uint64) for i, name in enumerate(WORDS)}
+        instruction = np.minimum(words["instruction"], len(self._executes))
+        kept = (words["kind"] != EventKind.EXECUTE) | np.append(self._executes, True)[instruction]
+        words = {name: word[kept] for name, word in words.items()}
+        events = np.zeros(int(kept.sum()), EVENT)
+        for name in ("kind", "instruction", "size", "value", "high", "operation"):
+            events[name] = words[name]
+        events["thread"] = words["thread"] + words["first"] * np.uint64(self.extents.threads)
+        self._place(events, words["location"], words["first"])
+        for observer in self.observers:
+            chosen = events[np.isin(events["kind"], [int(kind) for kind in observer.kinds])]
+            if len(chosen):
+                observer.observe(chosen)
+
+    def _place(self, events: np.ndarray, location: np.ndarray, first: np.ndarray) -> None:
+        """Say which state space, whose part, and which address there each event accessed."""
+        for begin, length, space, apart, base in self._arrays():
+            offset = location - np.uint64(begin)
+            here = (offset < length) & (events["size"] > 0)
+            if not here.any():
+                continue
+            offset = offset[here]
+            events["space"][here] = self.spaces.index(unbanked(space))
+            if apart:
+                of_batch = np.uint64(self.extents.threads if is_of_threads(space) else 1)
+                events["owner"][here] = offset // np.uint64(apart) + first[here] * of_batch
+                offset = offset % np.uint64(apart)
+            events["address"][here] = offset + np.uint64(base)
+
+    def _arrays(self) -> list[tuple[int, int, str, int, int]]:
+        """The host's arrays: (address, bytes, state space, bytes of each part or 0, the address there at which it begins)."""
+        memory, buffers = self.memory, spaces().OF_BUFFERS
+        arrays = [
+            (array, len(array), name, memory.strides.get(name, 0), 0) for name, array in memory.buffers_of.items()
+        ]
+        arrays += [
+            (memory.arena[: memory.module_size], memory.module_size, buffers, 0, memory.space.module_base),
+            (memory.arena[memory.buffer_start :], memory.buffer_size, buffers, 0, memory.buffer_base),
+        ]
+        found = [(array.ctypes.data, length, name, apart, base) for array, length, name, apart, base in arrays]
+        if memory.owned is not None:
+            found += [
+                (int(host), int(size), buffers, 0, int(base)) for base, size, host in memory.owned.rows[1:, [0, 1, 3]]
+            ]
+        return found
+
+
+def _ordered(effect: Effect | None) -> tuple[str | None, str | None, str | None, Effect | None]:
+    """The words for an effect's order, scope and proxy, where it has these, and the effect."""
+
+    def word(what: str) -> str | None:
+        value = getattr(effect, what, None)
+        return None if value is None else str(value.value)
+
+    return word("order"), word("scope"), word("proxy"), effect
