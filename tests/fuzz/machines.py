@@ -102,7 +102,7 @@ def operands(types: Mapping[str, Type], seed: int, count: int) -> dict[str, list
     for name, type in types.items():
         values = np.where(alike, common, some())
         if name in ("m", "n"):
-            at = np.uint64(contracts.generic_addressing().GLOBAL_BASE if type.width == 64 else 0x100)
+            at = np.uint64(contracts.generic_addressing.GLOBAL_BASE if type.width == 64 else 0x100)
             values = (
                 at
                 + (rng.integers(0, 64, count, np.uint64) << np.uint64(5 if name == "m" else 4))

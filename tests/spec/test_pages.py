@@ -115,7 +115,7 @@ def test_every_freedom_stands_in_the_register_and_hopper_chooses() -> None:
                 chosen.add((freedom.attrs[:4], ranges))
                 assert 0 <= hopper.term(freedom).lo
     # what the machine's pages leave open, whatever the instruction is
-    met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.access().ignores_upper_halves())}
+    met |= {freedom.attrs[0] for freedom in freedoms_in(contracts.access.ignores_upper_halves())}
     assert met <= slugs, met - slugs
     assert met == set(CHOICES["hopper"])
     assert "portable" not in CHOICES
@@ -131,7 +131,7 @@ def test_every_entry_of_the_register_has_its_four_parts() -> None:
 def test_every_entry_has_the_edition_that_raises_it_and_the_one_that_settles_it() -> None:
     def known(text: str) -> tuple[int, int]:
         major, minor = editions.version(text)
-        assert minor <= contracts.directives().VERSIONS[major], text
+        assert minor <= contracts.directives.VERSIONS[major], text
         return major, minor
 
     entries = facts.ambiguities()

@@ -96,7 +96,7 @@ def availability(form: Form) -> str:
 
 def _missing(mnemonic: str, links: Links) -> str | None:
     """What there is to say of an instruction of PTX that no page describes."""
-    gaps = contracts.gaps()
+    gaps = contracts.gaps
     name = gaps.family_of(mnemonic)
     if name is None:
         return None

@@ -305,7 +305,7 @@ class Opcode:
 
     def _unordered(self, mnemonic: str) -> tuple[Any, ...]:
         """A mnemonic without the order of its modifiers, where that does not count: see spec/instructions/index.md."""
-        page = contracts.mnemonics()
+        page = contracts.mnemonics
         words = mnemonic.split(".")[1:]
         neighbours, in_order = page.NEXT_TO.get(self.name, ()), page.IN_ORDER.get(self.name, ())
         count = next((i for i, word in enumerate(words) if word not in neighbours), len(words))
@@ -591,7 +591,7 @@ def _near_family(mnemonic: str) -> str:
     from ptxspec.language.suggestions import did_you_mean
 
     words = mnemonic.split(".")[:MOST_MODIFIERS]
-    families = [f for f in contracts.gaps().FAMILIES if opcode_of(f) == words[0]]
+    families = [f for f in contracts.gaps.FAMILIES if opcode_of(f) == words[0]]
     counts = sorted({f.count(".") + 1 for f in families}, reverse=True)
     suggestions = (did_you_mean(".".join(words[:n]), (f for f in families if f.count(".") + 1 == n)) for n in counts)
     return next((suggestion for suggestion in suggestions if suggestion), "")
@@ -608,7 +608,7 @@ def _parted(mnemonic: str, exactly: bool) -> list[str]:
         opcode, word = name[:cut], name[cut:]
         if opcode not in known:
             continue
-        families = [f.split(".") for f in contracts.gaps().FAMILIES if opcode_of(f) == opcode]
+        families = [f.split(".") for f in contracts.gaps.FAMILIES if opcode_of(f) == opcode]
         firsts = {f[1] for f in families if len(f) > 1}
         described = registry().opcodes.get(opcode)
         words = firsts | (described.words if described is not None else set())
@@ -622,7 +622,7 @@ def _parted(mnemonic: str, exactly: bool) -> list[str]:
 
 def opcodes() -> dict[str, bool]:
     """Every opcode of PTX, and whether a page describes it."""
-    missing = map(opcode_of, contracts.gaps().FAMILIES)
+    missing = map(opcode_of, contracts.gaps.FAMILIES)
     return dict.fromkeys(registry().opcodes, True) | {n: False for n in missing if n not in registry().opcodes}
 
 

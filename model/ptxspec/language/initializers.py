@@ -30,7 +30,7 @@ class InitializerBuilder:
     ) -> tuple[bytes, tuple[InitialPointer, ...]]:
         """The bytes of an initializer, which zeros follow, and where addresses belong into them:
         spec/variables/initializers.md."""
-        page = contracts.initializers()
+        page = contracts.initializers
         data = bytearray()
         pointers: list[InitialPointer] = []
         try:

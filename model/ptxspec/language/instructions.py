@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from ptxspec import contracts
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
 from ptxspec.language.call_checks import CallChecks
-from ptxspec.language.checked import (
-    GapOccurrence,
-    Kernel,
-    Missing,
-    Op,
-    Place,
-    Plan,
-    banks,
-    spaces,
-    unbanked,
-)
+from ptxspec.language.checked import GapOccurrence, Kernel, Missing, Op, Place, Plan, unbanked
 from ptxspec.language.form_selection import Misfit, find_form
 from ptxspec.language.instruction_rules import InstructionRules
 from ptxspec.language.module_context import Context
@@ -169,7 +160,7 @@ class Instructions:
         self, op: Op, effect: effects.Access, space: str, item: tree.Instruction, kernel: Kernel
     ) -> Op | None:
         """The instruction with the state space that it accesses, where the form alone does not say it."""
-        if (space or self.operands.special) and effect.space == banks().space_of(banks().FIRST):
+        if (space or self.operands.special) and effect.space == contracts.banks.space_of(contracts.banks.FIRST):
             place = _place_of(op, kernel)
             return op._replace(space=(space if place is None else place.space) or op.space)
         if effect.space == "param":
@@ -180,7 +171,7 @@ class Instructions:
         """The mnemonic with its state space as forms spell it, and the space that it says: a bank of constants, or .param of a
         function."""
         words, space = item.mnemonic.split("."), ""
-        closer, plain = spaces().IN_A_FUNCTION
+        closer, plain = contracts.state_spaces.IN_A_FUNCTION
         for i, word in enumerate(words):
             if "[" in word:
                 space = self.context.bank(word, item.position)

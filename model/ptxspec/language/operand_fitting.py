@@ -13,7 +13,6 @@ from ptxspec import contracts
 from ptxspec.contracts import TypeChecking
 from ptxspec.language import operand_kinds as kinds
 from ptxspec.language import tree
-from ptxspec.language.checked import spaces
 from ptxspec.language.constant_bits import constant_fits
 from ptxspec.language.forms import Form
 from ptxspec.language.operand_kinds import Kind, described
@@ -219,7 +218,7 @@ def written_space(form: Form, given: str | None) -> str:
     if given is not None:
         return given
     parts = (m.split("::")[0] for m in form.mnemonic.split(".")[1:])
-    return next((w for w in parts if w in spaces().addressable()), "")
+    return next((w for w in parts if w in contracts.state_spaces.addressable()), "")
 
 
 def _address_problem(form: Form, kind: Kind, given: str | None) -> str | None:
@@ -227,7 +226,7 @@ def _address_problem(form: Form, kind: Kind, given: str | None) -> str | None:
     if it does."""
     if not isinstance(kind, kinds.MemoryKind):
         return f"{form.mnemonic} needs an address in brackets here, not {described(kind)}"
-    page = spaces()
+    page = contracts.state_spaces
     written = written_space(form, given)
     named_space = given or str(form.modifiers.get("ss") or "").split("::")[0]
     match kind.base:
@@ -249,7 +248,7 @@ def _address_problem(form: Form, kind: Kind, given: str | None) -> str | None:
 
 def _handle_problem(form: Form, wanted: Special, kind: Kind) -> str | None:
     """Why an operand cannot stand for a texture, a sampler or a surface, or None."""
-    allowed = contracts.opaque_types().STANDS_FOR[wanted.name]
+    allowed = contracts.opaque_types.STANDS_FOR[wanted.name]
     base = kind.base if isinstance(kind, kinds.MemoryKind) else kind
     match base:
         case kinds.OpaqueKind(of):

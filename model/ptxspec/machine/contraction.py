@@ -73,7 +73,7 @@ def _with_products_taken(kernel: Kernel, taken: dict[int, list[_Taken]], perhaps
 def _offered(kernel: Kernel, plain: bool) -> dict[int, dict[int, _Taken]]:
     """The products that sums may take, by where the sums are and by their operands; only those that nothing but sums reads, if
     only `plain` ones count."""
-    pairs: _Pairs = {(p.product, p.addition): p for p in contracts.contraction().PAIRS}
+    pairs: _Pairs = {(p.product, p.addition): p for p in contracts.contraction.PAIRS}
     products = {product for product, _ in pairs}
     code = kernel.code
     if not any(op.plan.form.definition in products for op in code):
@@ -98,7 +98,7 @@ def _agreed(offered: dict[int, dict[int, _Taken]]) -> dict[int, _Taken]:
         found = {}
         for at, places in offered.items():
             counts = [len(readers[places[k].product]) if k in places else 0 for k in range(2)]
-            which = contracts.contraction().taken(*counts)
+            which = contracts.contraction.taken(*counts)
             if which is not None:
                 found[at] = places[which]
         taking = {(own.product, at) for at, own in found.items()}
@@ -126,7 +126,7 @@ def _basic_blocks(kernel: Kernel, flow: Flow) -> Iterator[tuple[int, int, set[st
 def _readers(kernel: Kernel, at: int, end: int, left: set[str], pairs: _Pairs, plain: bool) -> list[tuple[int, _Taken]]:
     """The sums that may take the product at `at`, in the basic block that ends at `end`; of a `plain` one none, if anything else
     reads it."""
-    page, product = contracts.contraction(), kernel.code[at]
+    page, product = contracts.contraction, kernel.code[at]
     registers = registers_written(product)
     if len(registers) != 1:
         return []
@@ -187,7 +187,7 @@ def _perhaps_taking(op: Op, owns: list[_Taken], products: list[Op]) -> Op:
         parts += [(Read(n), tree.Name(n)) for n in names]
     (separate,) = result.values
     operands = [i.variables[0] for i in inputs]
-    sum = contracts.contraction().as_the_assembler_likes(result.type, separate, fused, *operands)
+    sum = contracts.contraction.as_the_assembler_likes(result.type, separate, fused, *operands)
     return _changed(op, tuple(inputs), sum, parts)
 
 
@@ -200,7 +200,7 @@ def _factors(product: Op, type: Any) -> tuple[list[Input], list[str]]:
 def _fused(op: Op, own: _Taken, factors: list[Input], other: Input) -> Int:
     """The sum of a product and the other operand, rounded once."""
     values: list[Int] = [i.variables[0] for i in (*factors, other)]
-    return contracts.contraction().contracted(own.pair, own.place, op.plan.form.modifiers, *values)
+    return contracts.contraction.contracted(own.pair, own.place, op.plan.form.modifiers, *values)
 
 
 def _changed(op: Op, inputs: tuple[Input, ...], sum: Int, operands: list[tuple[Any, Any]]) -> Op:

@@ -25,10 +25,10 @@ class Known(NamedTuple):
 def known(program: Program, engine: str) -> Known:
     """What is known of a kernel under the engine of this name."""
     roles, blocks = program.roles, program.flow.blocks
-    work = contracts.limits().WORK[engine]
+    work = contracts.limits.WORK[engine]
     rows = inventory.rows()
     landings = [i for i, b in enumerate(blocks) if b.finishes is not None and roles.of_warp[b.finishes]]
-    order = contracts.schedule()
+    order = contracts.schedule
     numbers = {
         "blocks": len(blocks), "landings": len(landings), "meets": int(roles.meet), "in_clusters": int(roles.of_cluster.any()),
         "turn_length": order.TURN, "round_length": order.ROUND, "barrier_words": rows["barriers"],

@@ -26,7 +26,7 @@ class Thread:
     """What a special register's definition may ask of a thread; all are terms. Without clusters each CTA is one."""
 
     def __init__(self, clustered: bool) -> None:
-        self._rules = contracts.clusters()
+        self._rules = contracts.clusters
         self.block = _extents("%block")
         self.grid = _extents("%grid")
         self.cluster = _extents("%cluster") if clustered else self._rules.NO_CLUSTERS

@@ -37,7 +37,7 @@ def system_function(kernel: Kernel, op: Op) -> SystemFunction | None:
         return None
     of_integers = not any(f.is_array or f.vector != 1 or f.type.is_float for f in formals)
     takes, gives = (tuple(f.size for f in own) for own in (call.signature.parameters, call.signature.returns))
-    return found if contracts.system_functions().is_declared(found, takes, gives, of_integers) else None
+    return found if contracts.system_functions.is_declared(found, takes, gives, of_integers) else None
 
 
 class System:
@@ -80,7 +80,7 @@ class _Thread:
         return array[at : at + size].tobytes()
 
     def text(self, address: int, most: int | None = None, size: int = 1) -> bytes:
-        longest = contracts.system_functions().LONGEST_TEXT
+        longest = contracts.system_functions.LONGEST_TEXT
         found = bytearray()
         while most is None or len(found) < most * size:
             piece = self._piece(address + len(found), size)
@@ -112,7 +112,7 @@ class _Thread:
         address = memory.heap.allocate(size)
         at = memory.offset(address) if address else None
         if at is not None:
-            memory.shadow[at : at + size] = contracts.access().READABLE | contracts.access().WRITABLE
+            memory.shadow[at : at + size] = contracts.access.READABLE | contracts.access.WRITABLE
             memory.arena[at : at + size] = 0
         return address
 
@@ -124,7 +124,7 @@ class _Thread:
             return False
         if memory.in_flight is not None and size:
             memory.in_flight.check(memory.arena, at, size, True)
-        memory.shadow[at : at + size] = contracts.access().NOTHING
+        memory.shadow[at : at + size] = contracts.access.NOTHING
         return True
 
     def stop(self, rule: str, note: str) -> NoReturn:

@@ -238,7 +238,7 @@ class _Reader:
         if name == "real" and format is not None:
             return Number(self.number(argument), format)
         if name in _CLASSES and format is not None:
-            return _CLASSES[name](contracts.floating_point())(self.number(argument), format)
+            return _CLASSES[name](contracts.floating_point)(self.number(argument), format)
         if name in _CLASSES or name == "real":
             raise self.fail(
                 node, f"{name}() takes a floating-point number, and none has the {type.width} bits of {type}"

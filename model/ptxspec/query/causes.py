@@ -142,7 +142,7 @@ class _Search:
 
     def facts(self, values: dict[str, Any], chosen: dict[Any, int]) -> list[Cause]:
         """What is so in this counterexample, and named although no condition keeps it out."""
-        case, page = self.case(values, chosen), contracts.floating_point()
+        case, page = self.case(values, chosen), contracts.floating_point
         found = [Cause(one.name, f"{one.detail} (whether that is all is open)", one.words) for one in self.open]
         for name, type in self.asked.compared.items():
             x, y = (case.value(final[name]) for final in self.asked.finals)
@@ -172,7 +172,7 @@ def _constant(value: int) -> Any:
 
 def _place(bits: int, type: Any) -> int:
     """The number of a pattern in the order of its format."""
-    return int(contracts.floating_point().order(_constant(bits), type).attrs[0])
+    return int(contracts.floating_point.order(_constant(bits), type).attrs[0])
 
 
 def _general(suspects: list[Suspect]) -> list[Suspect]:

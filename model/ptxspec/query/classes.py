@@ -71,7 +71,7 @@ SMALL, BEYOND = "zero or subnormal", "infinite or a NaN"
 
 
 def _classes(type: Type) -> list[Class]:
-    page = contracts.floating_point()
+    page = contracts.floating_point
     least, infinity = 1 << (page.precision(type) - 1), page.infinity(type)
     return [
         Class("normal", least, infinity - 1),

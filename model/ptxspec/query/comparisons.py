@@ -51,7 +51,7 @@ def compare(op: type[ast.cmpop], x: Any, y: Any) -> Bool:
         raise Unequal(
             "a number with a point is compared with real(…), and real(…) with such a number or another real(…)"
         )
-    page = contracts.floating_point()
+    page = contracts.floating_point
     if isinstance(y, Decimal):
         holds, known = _with_decimal(op, x, y), ~page.is_nan(x.bits, x.type)
     else:
@@ -76,14 +76,14 @@ def _ordered(op: type[ast.cmpop], x: Int, y: Int) -> Bool:
 
 def _with_decimal(op: type[ast.cmpop], x: Number, y: Decimal) -> Bool:
     """The comparison of a pattern, which is no NaN, with an exact number."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     try:
         pattern = nearest(abs(y.value), x.type)
     except Unfit:  # beyond every finite number, and below infinity
         if op in (ast.Eq, ast.NotEq):
             raise Unequal(f"{y.written} is beyond the numbers of {x.type}") from None
         pattern = page.greatest(x.type)
-    found = contracts.approximation().value(pattern, x.type)
+    found = contracts.approximation.value(pattern, x.type)
     sign, order = (-1, -pattern) if y.value < 0 else (1, pattern)
     near = sign * found
     if near == y.value:

@@ -296,7 +296,7 @@ class _Reading:
     def __init__(self, source: Source, registers: dict[str, Type], epoch: Epoch | None):
         self.source, self.registers, self.epoch = source, registers, epoch
         self.specials = special_registers()
-        self.rules = contracts.type_checking()
+        self.rules = contracts.type_checking
         self.values: dict[str, Any] = {}
         #: by name, whether it is read only because a guarded instruction may leave it as it was
         self.inputs: dict[str, bool] = {}

@@ -85,7 +85,7 @@ def is_format(type: Type) -> bool:
     if not type.is_float:
         return False
     try:
-        return bool(contracts.floating_point().exponent_bits(type))
+        return bool(contracts.floating_point.exponent_bits(type))
     except KeyError:
         return False
 
@@ -101,7 +101,7 @@ def _of_integers(x: Int, type: Type) -> Order:
 
 
 def _of_numbers(x: Int, type: Type) -> Order:
-    page = contracts.floating_point()
+    page = contracts.floating_point
     magnitude, negative = low_bits(x, type.width - 1), number(is_set(x, type.width - 1))
     places = page.precision(type) - 1
     fraction, exponent = low_bits(x, places), page.exponent_field(x, type) - page.bias(type)

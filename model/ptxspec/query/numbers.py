@@ -78,7 +78,7 @@ def _real(text: str, type: Type) -> int:
         raise Unfit(f"{text} is no integer")
     if type.kind == "b" and f"f{type.width}" in TYPES:
         type = TYPES[f"f{type.width}"]
-    page = contracts.floating_point()
+    page = contracts.floating_point
     try:
         page.exponent_bits(type)
     except KeyError:
@@ -107,8 +107,8 @@ def _fraction(text: str, shown: str) -> Fraction:
 def nearest(value: Fraction, type: Type, shown: str = "") -> int:
     """The pattern of a format that is nearest to a number that is not negative, as spec/arithmetic/approximation.md rounds.
     Raises Unfit for what is rounded to infinity, or lies beyond a format that has none."""
-    page = contracts.floating_point()
-    rounding = contracts.approximation()
+    page = contracts.floating_point
+    rounding = contracts.approximation
     found = rounding.nearest(type, real(value))
     most = page.greatest(type)
     if found > most or (not page.has_infinities(type) and value > rounding.value(most, type)):

@@ -88,9 +88,7 @@ def _register(name: str) -> str:
 
 def is_open_nan(freedom: Any) -> bool:
     """Whether a result that PTX leaves open may be any NaN of its format."""
-    return freedom.attrs[4] is not None and freedom.attrs[4] is contracts.floating_point().NANS.get(
-        freedom.attrs[3].name
-    )
+    return freedom.attrs[4] is not None and freedom.attrs[4] is contracts.floating_point.NANS.get(freedom.attrs[3].name)
 
 
 def unequal(x: Any, y: Any, type: Type) -> Bool:

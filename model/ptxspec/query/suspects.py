@@ -146,7 +146,7 @@ class _Class(NamedTuple):
 
 def float_classes(case: Case) -> Iterator[Suspect]:
     """Operands that are NaNs, zeros with a sign, infinite or subnormal."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     classes = (
         _Class("NaN operand", page.is_nan, "not nan({})"),
         _Class(

@@ -28,7 +28,7 @@ def simple_values(type: Type) -> list[int]:
         return [False, True]
     everything = (1 << width) - 1
     if type.is_float:
-        page = contracts.floating_point()
+        page = contracts.floating_point
         try:
             one, sign, most = page.bias(type) << (page.precision(type) - 1), page.sign_mask(type), page.greatest(type)
         except KeyError:

@@ -60,8 +60,8 @@ class Column(NamedTuple):
 def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
     """By the driver's name for it, each step with the arrays in which the records lie that it is given (None: fields, one by
     one)."""
-    barriers, clusters = contracts.barriers(), contracts.clusters()
-    warps, own = contracts.warps(), contracts.threads()
+    barriers, clusters = contracts.barriers, contracts.clusters
+    warps, own = contracts.warps, contracts.threads
     return {
         "arrive_at_cta": (barriers.arrive, ("barriers", "parts", None)),
         "arrive_together": (barriers.arrive_together, ("barriers",)),
@@ -83,7 +83,7 @@ def steps() -> dict[str, tuple[Step, tuple[str | None, ...]]]:
         "begin_cta": (own.begin, ("cta_states",)),
         "begin_warp": (own.begin_warp, ("warp_states",)),
         "is_stuck": (own.is_stuck, ()),
-        "draw": (contracts.schedule().draw, ("choosing",)),
+        "draw": (contracts.schedule.draw, ("choosing",)),
         "end_thread": (own.end, ("warp_states", "cta_states")),
     }
 

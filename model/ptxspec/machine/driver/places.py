@@ -4,9 +4,9 @@ from ptxspec import contracts
 from ptxspec.machine.driver.codes import MISUSE, NOWHERE
 from ptxspec.machine.driver.protocol import Machine
 
-LANES: int = contracts.warps().LANES
-EVERYONE: int = contracts.warps().EVERYONE
-BARRIERS: int = contracts.barriers().BARRIERS
+LANES: int = contracts.warps.LANES
+EVERYONE: int = contracts.warps.EVERYONE
+BARRIERS: int = contracts.barriers.BARRIERS
 
 
 def put(m: Machine, thread: int, block: int) -> None:

@@ -21,7 +21,7 @@ def ends_turn(text: Text, to: int) -> Bool:
     """Whether a turn ends where its thread goes from the block that is being written to another one."""
     if text.flow.chosen:
         return TRUE
-    page = contracts.schedule()
+    page = contracts.schedule
     return page.ends_turn(integer(text.number), integer(to), to in text.flow.narrow, TAKEN, MOST)
 
 
@@ -89,7 +89,7 @@ class Edges:
         for way in sorted(text.flow.narrow.intersection(ways)):
             narrow = e.logic("or", narrow, e.compare("eq", to, str(way), 64))
         given = {"%to": to, "%narrow": narrow, "%taken": turn, "%most": "%turn_length"}
-        page, at = contracts.schedule(), integer(text.number)
+        page, at = contracts.schedule, integer(text.number)
         ends = page.ends_turn(at, variable("%to", 64), truth_variable("%narrow"), TAKEN, MOST)
         ends = TRUE if text.flow.chosen else ends
         text.lines.append(f"  br i1 {Lowering(e, given).truth(ends)}, label %stand, label %dispatch")

@@ -76,7 +76,7 @@ class Computing:
             value = emitter.emit(f"extractvalue {returned(op)} {all_of_it}, {i}")
             width = self.text.kernel.registers[register].width
             if type.kind != "pred" and width != type.width:
-                whole = contracts.type_checking().widened(variable("%result", type.width), type, width)
+                whole = contracts.type_checking.widened(variable("%result", type.width), type, width)
                 value = Lowering(emitter, {"%result": value}).low(whole, width)
             found.append((register, value))
         return found

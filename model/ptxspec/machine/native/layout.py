@@ -42,7 +42,7 @@ class Layout:
             at += spaced(bits_of(type) // 8 * capacity)
         self._types = [kernel.registers[name] for name in self.homes]
         self.register_bytes = at
-        self.stack = contracts.functions().STACK if kernel.functions else 0
+        self.stack = contracts.functions.STACK if kernel.functions else 0
         names = {
             n for op in kernel.code for n in names_read(op) if n not in kernel.registers and n not in kernel.places
         }

@@ -25,7 +25,7 @@ class Stack:
 
     def __init__(self, text: Text, registers: Registers, operands: Operands):
         self.text, self.registers, self.operands = text, registers, operands
-        self.page = contracts.functions()
+        self.page = contracts.functions
 
     def move(self, op: Op, effect: StackUse, env: dict[str, str], index: int) -> list[tuple[str, str]]:
         """Reserve memory on the thread's stack, or give some back; what registers get by that, the stack's end among them."""

@@ -105,7 +105,7 @@ class Collectives:
             env["%arrived"], env["%holding"] = arrived, holding
 
     def _exchange(self, op: Op, effect: Collective, done: tuple[Bool, ...], envs: list[dict[str, Any]]) -> None:
-        walk, page = self.walk, contracts.warps()
+        walk, page = self.walk, contracts.warps
         where = f"where lanes wait at line {walk.line_of(op)} for lanes which are elsewhere"
         masked = effect.mask is not None
         masks = [low_bits(substitute(effect.mask, env), 32) if masked else constant(0) for env in envs]
@@ -140,7 +140,7 @@ class Collectives:
 
     def _group(self, mask: Int, masks: list[Int], done: tuple[Bool, ...]) -> Any:
         """Those that have come under a mask."""
-        page = contracts.warps()
+        page = contracts.warps
         group = page.Group(0)
         for lane, one in enumerate(done):
             _, after = taken(page.join_group, group, mask, constant(lane))

@@ -93,8 +93,8 @@ class Memory:
         self.regions: dict[str, Region] = {}
         self.inputs: dict[str, Type] = {}
         self.bases: dict[str, Type] = {}
-        self.page, self.layout = contracts.access(), contracts.generic_addressing()
-        self.spaces = contracts.state_spaces()
+        self.page, self.layout = contracts.access, contracts.generic_addressing
+        self.spaces = contracts.state_spaces
         self._interferences: list[tuple[Bool, Int]] = []
 
     # regions -------------------------------------------------------------------------------------------------------------

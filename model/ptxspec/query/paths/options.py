@@ -80,7 +80,7 @@ def options(
             raise ValueError(f"{one.name}: {one.of} is no buffer with bytes of its own")
         if one.of and one.offset > found[one.of].size:
             raise ValueError(f"{one.name} begins {one.offset} bytes into {one.of}, which has {found[one.of].size}")
-    lanes = contracts.warps().LANES if warp else 1
+    lanes = contracts.warps.LANES if warp else 1
     if isinstance(compare, str) or (compare is not None and not compare):
         raise ValueError(f"compare is a list of names, not {compare!r}")
     if nan not in get_args(Nan):
@@ -91,7 +91,7 @@ def options(
 
 def _buffer(name: str, said: int | str | tuple[str, int]) -> Buffer:
     """A buffer as it is said: `64`, `"64 shared align 8 read-only"`, or `("base", 16)`, which is `"base+16"`."""
-    spaces = contracts.state_spaces()
+    spaces = contracts.state_spaces
     if isinstance(said, tuple | list):  # a list, where it was read from a file
         said = "+".join(map(str, said))
     if isinstance(said, str):

@@ -21,7 +21,7 @@ class Places:
     """Makes regions when they are first asked for."""
 
     def __init__(self, walk: Walk):
-        self.walk, self.spaces = walk, contracts.state_spaces()
+        self.walk, self.spaces = walk, contracts.state_spaces
         self.buffers = {b.name: b for b in walk.options.buffers}
         self.used: set[str] = set()
         self.found: dict[Any, Region] = {}
@@ -104,7 +104,7 @@ class Places:
         def initial(i: int) -> Piece:
             shown = f"{name}[{i}]"
             if walk.options.open_at_first:
-                walk.begins_as(shown, contracts.state_spaces().unwritten(TYPES["b8"], shown))
+                walk.begins_as(shown, contracts.state_spaces.unwritten(TYPES["b8"], shown))
                 return Piece(walk.unwritten[shown], 0, 1)
             found = unknown(i)
             walk.begins_as(shown, found.term)

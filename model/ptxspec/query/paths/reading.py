@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ptxspec.language.checked import spaces
+from ptxspec import contracts
 from ptxspec.query.fragments import Fragment, Unsupported
 from ptxspec.query.paths.arrivals import Arrival
 from ptxspec.query.paths.options import Options
@@ -93,7 +93,7 @@ def fragment_of(text: str, walk: Walk, end: Arrival) -> Fragment:
 def _memory(walk: Walk) -> frozenset[str]:
     """The buffers and the variables of the module that both sides see."""
     found = {b.name for b in walk.options.buffers if not b.of}
-    variables = {p.name for p in walk.side.checked.places.values() if p.space == spaces().OF_BUFFERS}
+    variables = {p.name for p in walk.side.checked.places.values() if p.space == contracts.state_spaces.OF_BUFFERS}
     return frozenset(found | variables)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxspec.language.checked import spaces
+from ptxspec import contracts
 from ptxspec.language.specials import special_registers
 from ptxspec.machine.batch import Extents
 from ptxspec.machine.engine import Engine
@@ -131,7 +131,7 @@ class Memories(NamedTuple):
 
 def laid_out(options: Options, values: Mapping[str, Any]) -> Memories | None:
     """The buffers with the bytes that they hold at first; None if one of them is nothing that a caller can own."""
-    if any(b.space != spaces().OF_BUFFERS or not b.writable for b in options.buffers):
+    if any(b.space != contracts.state_spaces.OF_BUFFERS or not b.writable for b in options.buffers):
         return None
     memory, addresses = OwnedMemory(), {}
     for buffer in options.buffers:
@@ -160,7 +160,7 @@ def run(
     launches = _Launches(side.checked)
     launches.first, launches.engine = _First(side, options, values), _Engine()
     for name, place in side.checked.places.items():
-        if place.space == spaces().OF_BUFFERS and not place.opaque and place.size:
+        if place.space == contracts.state_spaces.OF_BUFFERS and not place.opaque and place.size:
             launches.write(name, bytes(values.get(f"{name}[{i}]", 0) for i in range(place.size)))
     contract = (
         "none" if options.contract == "any" else options.contract
@@ -208,7 +208,7 @@ def _results(side: Side, options: Options, launches: _Launches, where: Memories)
             data = where.memory.read(where.addresses[buffer.name], buffer.size)
             found |= {f"{buffer.name}[{i}]": byte for i, byte in enumerate(data)}
     for name, place in side.checked.places.items():
-        if place.space == spaces().OF_BUFFERS and not place.opaque:
+        if place.space == contracts.state_spaces.OF_BUFFERS and not place.opaque:
             data = launches.variable(name).tobytes()
             found |= {f"{name}[{i}]": byte for i, byte in enumerate(data)}
     return found

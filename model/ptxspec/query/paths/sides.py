@@ -87,7 +87,7 @@ def _side(source: Source, checked: Checked, name: str, what: str, options: Optio
 def _wanted_by(options: Options) -> dict[str, Type]:
     """The least types of registers that hold pointers."""
     bits = {True: TYPES["b32"], False: TYPES["b64"]}
-    narrow = contracts.access().is_narrow
+    narrow = contracts.access.is_narrow
     spaces = {b.name: b.space for b in options.buffers}
     return {b.name: bits[narrow(spaces.get(b.of or b.name, b.space))] for b in options.buffers}
 
@@ -106,7 +106,7 @@ def _module_of(items: list[Any], registers: dict[str, Type], heading: FragmentHe
 
 def _newest(heading: FragmentHeading | None) -> tuple[tuple[int, int], str]:
     """The version and the target that a fragment names, or the newest."""
-    page = contracts.directives()
+    page = contracts.directives
     last = max(page.VERSIONS)
     version = (last, page.VERSIONS[last])
     target = list(page.TARGETS)[-1]

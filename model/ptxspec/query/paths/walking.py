@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from ptxspec import contracts
 from ptxspec.language import tree
-from ptxspec.language.checked import Op, spaces, sum_bits
+from ptxspec.language.checked import Op, sum_bits
 from ptxspec.language.constant_bits import constant_bits
 from ptxspec.language.forms import page_name
 from ptxspec.language.parser import statement
@@ -85,7 +85,7 @@ class Walk:
         self.calling = Calling(self)
         self.collectives = Collectives(self)
         self.orders = Orders(self)
-        self.rules, self.variables = contracts.type_checking(), contracts.variables()
+        self.rules, self.variables = contracts.type_checking, contracts.variables
         self.waiting: dict[Any, tuple[tuple[int, int], list[Arrival]]] = {}
         self.ends: list[Arrival] = []
         self.taken: dict[str, Type] = {}
@@ -127,7 +127,7 @@ class Walk:
         found: Any
         if self.options.open_at_first:
             bits = TYPES["b1"] if type.kind == "pred" else type
-            found = contracts.state_spaces().unwritten(bits, shown)
+            found = contracts.state_spaces.unwritten(bits, shown)
             found = found == 1 if type.kind == "pred" else found
         else:
             found = truth_variable(shown) if type.kind == "pred" else variable(shown, type.width)
@@ -396,7 +396,7 @@ class Walk:
             allowed = allowed & substitute(effect.holds, env, memo)
         self.fault(done & ~allowed)
         self.collectives.accessed(cases, effect, done, lane, self.line_of(op))
-        if space != spaces().OF_PARAMETERS:
+        if space != contracts.state_spaces.OF_PARAMETERS:
             self.notes[ALONE if self.lanes == 1 else WARP_ALONE] = None
         is_event = self.orders.at(op, done, lane, cases)
         if not isinstance(effect, Store):
@@ -476,7 +476,7 @@ class Walk:
 
     def _among(self, op: Op, effect: IndexedBranch, block: Block, number: int, way: Arrival) -> None:
         """Each label of a list."""
-        page = contracts.control_flow()
+        page = contracts.control_flow
         found: list[Int] = []
         for lane in range(self.lanes):
             index = substitute(effect.index, self.sources(op, way, lane), {})

@@ -84,7 +84,7 @@ def _simple(domain: Domain, type: Type) -> list[int]:
 
 def _few_bits(type: Type) -> set[int]:
     """Powers of two, and numbers near 1 with a fraction of few bits."""
-    page = contracts.floating_point()
+    page = contracts.floating_point
     places, bias = page.precision(type) - 1, page.bias(type)
     few = min(FEW, places)
     found = {field << places for field in range(2 * bias + 1)}

@@ -145,7 +145,7 @@ def arrivals(
 def drawn_course(wanted: Request) -> list[Panel]:
     """When the warps of a kernel run and wait; the page says how many `threads` there are. Time is counted in instructions of all
     threads."""
-    threads, unit = int(wanted.single("threads")), contracts.warps().LANES
+    threads, unit = int(wanted.single("threads")), contracts.warps.LANES
     steps, first, _ = run(wanted, threads)
     lines = [text for _, text in wanted.lines]
     total = max(stretch.step + stretch.end - stretch.start for stretch in steps.ran)
